@@ -15,7 +15,6 @@ from django.utils.translation import gettext
 
 from ..exceptions.loads import LoadFailed
 from ..loading.jobs import LoadOptions, drafts, resolve_options
-from ..loading.readers.options import SKIP_FOOTER
 from ..models import Load, Resource
 from .display import get_queue_notice
 from .forms import LoadForm, PreviewForm
@@ -88,8 +87,9 @@ def _apply_click(request: HttpRequest, preview: DraftPreview, options: LoadOptio
     path = request.POST.get("records_path")
     if path in preview.records_paths:
         return replace(options, records_path=path)
-    if preview.has_footer and request.POST.get("footer") == SKIP_FOOTER:
-        return replace(options, footer=SKIP_FOOTER)
+    for offer in preview.offers:
+        if request.POST.get(offer.option) == str(offer.value):
+            return replace(options, **{offer.option: offer.value})
     return options
 
 

@@ -23,6 +23,7 @@ from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
+from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..loading.readers.options import SKIP_FOOTER
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
@@ -137,6 +138,13 @@ class FieldForm(forms.ModelForm):
 _FOOTERS = [("", _("Load them")), (SKIP_FOOTER, _("Leave them out"))]
 
 
+#: The number of rows of a header.
+_HEADER_ROWS: _Choices = [
+    ("", _("One")),
+    *((str(count), str(count)) for count in range(1, MAX_HEADER_ROWS + 1)),
+]
+
+
 class PreviewForm(forms.Form):
     """The choices after a preview: types of fields, bad rows, fields that may disappear."""
 
@@ -248,6 +256,14 @@ class LoadForm(forms.Form):
         required=False,
         min_value=0,
         help_text=_("Lines or rows to leave out. Empty: it is recognised."),
+    )
+    header_rows = forms.TypedChoiceField(
+        label=_("Rows of the header"),
+        choices=_HEADER_ROWS,
+        coerce=int,
+        empty_value=None,
+        required=False,
+        help_text=_("The names of several rows are joined, as in “2025 | Budget”."),
     )
     sheet = forms.CharField(
         label=_("Sheet"),

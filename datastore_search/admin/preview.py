@@ -13,6 +13,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from ..exceptions.loads import LoadFailed
+from ..loading.readers.options import SKIP_FOOTER
 from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message, Notice
 from ..models import Load, Mode
@@ -47,6 +48,15 @@ class PreviewBadRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """A value for an option of the load that the preview offers."""
+
+    option: str
+    value: Any
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class DraftPreview:
     """The preview of a draft; ``stored`` is the JSON that ``loading.jobs.drafts`` stores."""
 
@@ -68,10 +78,13 @@ class DraftPreview:
         return _QUOTED.findall(stored["parameters"]["paths"])
 
     @property
-    def has_footer(self) -> bool:
-        """Whether there are notes or totals below the table that can be left out."""
-        stored = self.stored.get("notices", ())
-        return any(notice.get("code") == "notice.footer_found" for notice in stored)
+    def offers(self) -> list[Offer]:
+        """What was recognised in the file, and can be chosen by one click."""
+        return [
+            offer
+            for notice in self.stored.get("notices", ())
+            if (offer := _make_offer(notice.get("code"), notice.get("parameters", {})))
+        ]
 
     @property
     def digest(self) -> str:
@@ -157,6 +170,19 @@ class DraftPreview:
 def get_preview(load: Load) -> DraftPreview | None:
     """Return the preview of a draft; None until a worker has made it."""
     return None if load.preview is None else DraftPreview(load, load.preview)
+
+
+def _make_offer(code: str, parameters: Mapping[str, Any]) -> Offer | None:
+    """Make the offer that belongs to a notice, if there is one."""
+    match code:
+        case "notice.footer_found":
+            label = gettext("Leave out the notes below the table")
+            return Offer("footer", SKIP_FOOTER, label)
+        case "notice.header_rows_found":
+            count = int(parameters["count"])
+            label = gettext("Join the %(count)s rows of the header") % {"count": count}
+            return Offer("header_rows", count, label)
+    return None
 
 
 def _get_type_title(name: str) -> str:

@@ -12,6 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils.translation import gettext as _
 
 from ..loading.jobs import BadRowsChoice, LoadOptions
+from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..models import Mode
 
 
@@ -27,6 +28,12 @@ def _add_reading_arguments(parser: CommandParser) -> None:
     add("--encoding", default="", help=_("its character encoding, such as windows-1258"))
     add("--delimiter", default="", help=_("what separates its cells: a character, or “tab”"))
     add("--skip-lines", type=_parse_count, metavar="N", help=_("lines above the header"))
+    add(
+        "--header-rows",
+        type=int,
+        choices=range(1, MAX_HEADER_ROWS + 1),
+        help=_("the number of rows of the header, whose names are joined"),
+    )
     add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
     add("--member", default="", help=_("the name of the file within an archive"))
     add(
@@ -110,6 +117,7 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         member=options["member"],
         records_path=options["records_path"],
         footer=options["footer"],
+        header_rows=options["header_rows"],
         date_order=options["date_order"],
         schema=_read_schema(options["schema"]),
         drop_missing_fields=options["drop_missing_fields"],

@@ -257,6 +257,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " are empty."
     ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
+    "notice.header_rows_found": _(
+        "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
+    ),
     "notice.footer_found": _(
         "The last rows, from line %(line)s on, look like notes or totals below the table:"
         " %(count)s. They can be left out."

@@ -959,6 +959,20 @@ def test_a_list_of_a_json_file_is_chosen_with_one_click(staff: Client, empty: Re
     assert load.preview["rows"] == [["2"]]
 
 
+def test_the_rows_of_a_header_are_joined_with_one_click(staff: Client, empty: Resource) -> None:
+    load = upload(staff, empty, "Name,2020,,2021,\n,Plan,Real,Plan,Real\nRoads,1,2,3,4\n")
+
+    assert 'name="header_rows" value="2"' in get_page(staff, load)
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"header_rows": "2"})
+    assert 'name="header_rows"' not in get_page(staff, load)
+    submit(staff, load)
+    empty.refresh_from_db()
+    names = ["Name", "2020 | Plan", "2020 | Real", "2021 | Plan", "2021 | Real"]
+    assert [field.name for field in empty.fields.all()] == names
+    assert empty.options == {"header_rows": 2}
+
+
 def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:
     load = upload(staff, empty, "year,n,m\n2024,1,2\n2025,3,4\n\nSource: the ministry\n")
 

@@ -26,6 +26,7 @@ from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
 from .duckdb_sql import SQL, Composed, quote_literal
 from .footers import delete_rows, describe_footer, find_staged_footer
+from .header_rows import describe_found_header
 from .headers import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column
@@ -87,6 +88,7 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
 def _describe_layout(layout: Layout, width: int) -> Iterator[Notice]:
     if layout.has_titles:
         yield Notice("notice.lines_above_header", line=layout.line)
+    yield from describe_found_header(layout.stacked, layout.stacked_line)
     if width < len(layout.header):
         yield Notice("notice.empty_columns", count=len(layout.header) - width)
 
@@ -222,7 +224,7 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     with_blank = len(layout.header) == 1
     with path.open("rb") as file, copy.open_files():
         for row in scan_rows(file, layout.dialect, layout.start, with_blank=with_blank):
-            if row.line > layout.line:
+            if row.line >= layout.below:
                 copy.add_row(row)
     columns = {f"f{position}": "VARCHAR" for position in range(len(layout.header))}
     try:

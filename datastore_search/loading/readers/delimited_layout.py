@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ...exceptions.loads import LoadFailed, UnknownDialect
 from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
+from .header_rows import FoundHeader, HeaderRow, find_stacked_header, join_header
 from .options import ReadOptions
 
 _SAMPLE_BYTES = 2**20
@@ -51,10 +52,11 @@ class Layout:
     """
     The layout of a file.
 
-    ``header`` are the names as the file has them, ``line`` is the header's line, ``below`` the one
-    after it, and ``skipped`` the number of rows down to it, blank ones and itself included.  Rows
-    are scanned from ``start``.  ``ending`` is the end of a line; ``has_titles`` says that there are
-    lines above the header which no option skips.
+    ``header`` are the names as the file has them, ``line`` is the header's first line, ``below``
+    the one after it, and ``skipped`` the number of rows down to it, blank ones and itself included.
+    Rows are scanned from ``start``.  ``ending`` is the end of a line; ``has_titles`` says that
+    there are lines above the header which no option skips.  ``stacked`` is a header over several
+    rows that could be joined, ``stacked_line`` its first line.
     """
 
     dialect: Dialect
@@ -65,6 +67,8 @@ class Layout:
     start: LineStart
     ending: str
     has_titles: bool = False
+    stacked: FoundHeader | None = None
+    stacked_line: int = 0
 
 
 def find_layout(path: Path, options: ReadOptions) -> Layout:
@@ -97,7 +101,7 @@ class _Sample:
     The first lines of a file, without those that the options skip.
 
     ``declared_delimiter`` is that of Excel's first line, if there is one; ``may_have_titles`` says
-    that the header may be below other lines.
+    that the header may be below other lines; ``header_rows`` is the chosen number of its rows.
     """
 
     text: bytes
@@ -105,6 +109,7 @@ class _Sample:
     is_complete: bool
     declared_delimiter: str
     may_have_titles: bool
+    header_rows: int | None
 
     @classmethod
     def from_file(cls, path: Path, options: ReadOptions) -> _Sample:
@@ -118,7 +123,14 @@ class _Sample:
         if not is_complete:
             text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
         delimiter = declared["mark"].decode() if declared else ""
-        return cls(text, start, is_complete, delimiter, may_have_titles=options.skip is None)
+        return cls(
+            text,
+            start,
+            is_complete,
+            delimiter,
+            may_have_titles=options.skip is None,
+            header_rows=options.header_rows,
+        )
 
 
 def _list_dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
@@ -194,11 +206,15 @@ def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
                 break
     except UnknownDialect:
         return None
-    header = _find_header(lines) if sample.may_have_titles and lines else 0
-    if len(lines) <= header or not lines[header].cells:
+    start, count = _find_header_rows(lines, sample)
+    if len(lines) <= start or not lines[start].cells:
         return None
     return _Candidate(
-        sample, dialect, lines[header], tuple(lines[:header]), tuple(lines[header + 1 :])
+        sample,
+        dialect,
+        tuple(lines[start : start + count]),
+        tuple(lines[:start]),
+        tuple(lines[start + count :]),
     )
 
 
@@ -208,7 +224,7 @@ class _Candidate:
 
     sample: _Sample
     dialect: Dialect
-    header: _Line
+    header: tuple[_Line, ...]
     titles: tuple[_Line, ...]
     body: tuple[_Line, ...]
 
@@ -225,35 +241,53 @@ class _Candidate:
             fit,
             -len(self.titles),
             values,
-            len(self.header.cells),
+            self._width,
             self.dialect.delimiter == _NO_DELIMITER,
         )
 
     def build_layout(self) -> Layout:
         """Build the layout of the whole file."""
-        start, text = self.sample.start, self.header.row.text
+        start, last = self.sample.start, self.header[-1]
+        text, rows = last.row.text, [line.cells for line in self.header]
+        stacked = self._find_stacked_header()
         ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
         return Layout(
             dialect=self.dialect,
-            header=self.header.cells,
-            line=start.line - 1 + self.header.row.line,
-            below=start.line - 1 + self.header.row.line + len(text.splitlines()),
-            skipped=start.line - 1 + self.header.position,
+            header=tuple(join_header(rows)) if len(rows) > 1 else rows[0],
+            line=start.line - 1 + self.header[0].row.line,
+            below=start.line - 1 + last.row.line + len(text.splitlines()),
+            skipped=start.line - 1 + last.position,
             start=start,
             ending=ending[0].decode() if ending else "\n",
             has_titles=bool(self.titles),
+            stacked=stacked,
+            stacked_line=start.line - 1 + self._lines[stacked.start].row.line if stacked else 0,
         )
+
+    @property
+    def _lines(self) -> tuple[_Line, ...]:
+        return (*self.titles, *self.header, *self.body)
+
+    @property
+    def _width(self) -> int:
+        return max(len(line.cells) for line in self.header)
+
+    def _find_stacked_header(self) -> FoundHeader | None:
+        """Find a header over several rows where no number of rows is chosen."""
+        if self.sample.header_rows or self._width == 1:
+            return None
+        return find_stacked_header(_get_header_rows(self._lines), None)
 
     def _has_fields(self, fit: float) -> bool:
         """Return whether the delimiter is one, not a part of texts."""
-        if len(self.header.cells) == 1:
+        if self._width == 1:
             return False
         if fit < _MIN_FIT and _find_usual_width(self.body) == 1:
             return False
-        return fit == 1 or not all(line.is_prose for line in (self.header, *self.body))
+        return fit == 1 or not all(line.is_prose for line in (*self.header, *self.body))
 
     def _has_header_cells(self, line: _Line) -> bool:
-        width = len(self.header.cells)
+        width = self._width
         return len(line.cells) >= width and not any(line.cells[width:])
 
 
@@ -263,6 +297,19 @@ def _compute_share(answers: Iterable[bool]) -> float:
 
 
 # The header ---------------------------------------------------------------------------------------
+
+
+def _find_header_rows(lines: list[_Line], sample: _Sample) -> FoundHeader:
+    """Find the position of the header, and the number of its rows."""
+    count = sample.header_rows or 1
+    if not sample.may_have_titles or not lines:
+        return FoundHeader(0, count)
+    stacked = find_stacked_header(_get_header_rows(lines), count) if count > 1 else None
+    return stacked or FoundHeader(_find_header(lines), count)
+
+
+def _get_header_rows(lines: Sequence[_Line]) -> list[HeaderRow]:
+    return [HeaderRow(line.row.line, line.cells) for line in lines[: 2 * _MAX_TITLES]]
 
 
 def _find_header(lines: list[_Line]) -> int:

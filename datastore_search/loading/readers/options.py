@@ -17,6 +17,7 @@ class ReadOptions:
     above the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name
     in an archive; ``records_path`` are the names of the members of JSON that lead to the records,
     with points between them.  ``footer`` is ``skip`` to leave out notes and totals below the table.
+    ``header_rows`` is the number of rows of the header, whose names are joined.
     """
 
     nulls: tuple[str, ...] = ()
@@ -27,3 +28,4 @@ class ReadOptions:
     member: str = ""
     records_path: str = ""
     footer: str = ""
+    header_rows: int | None = None

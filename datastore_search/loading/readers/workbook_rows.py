@@ -18,6 +18,13 @@ from python_calamine import CalamineSheet
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
 from .footers import MAX_ROWS, describe_footer, is_short
+from .header_rows import (
+    FoundHeader,
+    HeaderRow,
+    describe_found_header,
+    find_stacked_header,
+    join_header,
+)
 from .headers import make_unique_names
 from .numeric_columns import find_number_types
 from .options import SKIP_FOOTER, ReadOptions
@@ -84,13 +91,18 @@ def stage_sheet(
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
-    position = 0 if options.skip is not None else _find_header(first)
-    header = first[position]
-    above = [Notice("notice.rows_above_header", row=header.line)] if position else []
+    texts = [_format_header_row(sheet, row) for row in first]
+    stacked = find_stacked_header(texts, options.header_rows) if options.header_rows != 1 else None
+    position, count = _find_header_rows(first, options, stacked)
+    header = first[position : position + count]
+    labels = _join_labels(sheet, texts[position : position + count])
+    above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
+    if stacked and not options.header_rows:
+        above += describe_found_header(stacked, first[stacked.start].line)
     with RowWriter(staging_area, sheet.cells.width) as writer:
-        builder = _TableBuilder(writer, sheet, header, options.nulls)
-        footer = _Footer(builder, header)
-        for row in chain(first[position + 1 :], rows):
+        builder = _TableBuilder(writer, sheet, labels, options.nulls)
+        footer = _Footer(builder, header[-1].line, sum(bool(label.strip()) for label in labels))
+        for row in chain(first[position + count :], rows):
             footer.add_row(row)
         if options.footer != SKIP_FOOTER:
             footer.flush()
@@ -101,7 +113,7 @@ def stage_sheet(
             [
                 *notices,
                 *above,
-                *_describe_merged_cells(sheet, header.line),
+                *_describe_merged_cells(sheet, header[-1].line + (count > 1)),
                 *describe_footer(footer.lines, options),
             ],
         )
@@ -122,6 +134,49 @@ def _read_rows(sheet: Sheet) -> Iterator[_Row]:
             correction = next(sheet.corrections, None)
         if errors or any(cell != "" for cell in cells):
             yield _Row(line, cells, errors)
+
+
+def _find_header_rows(
+    rows: Sequence[_Row], options: ReadOptions, stacked: FoundHeader | None
+) -> FoundHeader:
+    """Find the position of the header, and the number of its rows."""
+    if options.skip is not None:
+        return FoundHeader(0, options.header_rows or 1)
+    if stacked and options.header_rows:
+        return stacked
+    return FoundHeader(_find_header(rows), options.header_rows or 1)
+
+
+def _format_header_row(sheet: Sheet, row: _Row) -> HeaderRow:
+    """Write the cells of a row that may be in the header as texts."""
+    formatters = {**FORMATTERS, str: sheet.format_text}
+    cells = [row.errors.get(position, cell) for position, cell in enumerate(row.cells)]
+    ranges = sheet.cells.merged_cell_ranges or []
+    return HeaderRow(
+        row.line,
+        [formatters[type(cell)](cell) for cell in cells],
+        is_merged=any(
+            first_row + 1 <= row.line <= last_row + 1 and last_column > first_column
+            for (first_row, first_column), (last_row, last_column) in ranges
+        ),
+    )
+
+
+def _join_labels(sheet: Sheet, header: Sequence[HeaderRow]) -> list[str]:
+    """Join the names of a header; one that is merged over several cells is that of all of them."""
+    rows = [list(row.cells) for row in header]
+    if len(rows) == 1:
+        return rows[0]
+    first_line = header[0].line
+    for (top, left), (bottom, right) in sheet.cells.merged_cell_ranges or []:
+        depth, position = top + 1 - first_line, left + 1 - sheet.left
+        if not (0 <= depth < len(rows) and 0 <= position < sheet.cells.width):
+            continue
+        for cells in rows[depth : bottom + 2 - first_line]:
+            cells[position : right + 2 - sheet.left] = [rows[depth][position]] * len(
+                cells[position : right + 2 - sheet.left]
+            )
+    return join_header(rows, has_gaps=not any(row.is_merged for row in header))
 
 
 def _find_header(rows: Sequence[_Row]) -> int:
@@ -153,10 +208,11 @@ def _describe_merged_cells(sheet: Sheet, header_line: int) -> list[Notice]:
 class _Footer:
     """Holds back the rows that may be a footer, until a row of the table follows."""
 
-    def __init__(self, builder: _TableBuilder, header: _Row) -> None:
+    def __init__(self, builder: _TableBuilder, line: int, width: int) -> None:
+        """Begin below the line of the header, which has ``width`` names."""
         self._builder = builder
-        self._width = header.count_filled()
-        self._line = header.line
+        self._width = width
+        self._line = line
         self._has_rows = False
         self._held: list[_Row] = []
 
@@ -193,17 +249,16 @@ class _TableBuilder:
         self,
         writer: RowWriter,
         sheet: Sheet,
-        header: _Row,
+        labels: Sequence[str],
         nulls: Sequence[str],
     ) -> None:
-        cells = [header.errors.get(position, cell) for position, cell in enumerate(header.cells)]
         self._sheet = sheet
         self._number: TextCell | None = TextCell(0, 0, "")
         self._formatters = {**FORMATTERS, str: sheet.format_text}
-        self._labels = [self._formatters[type(cell)](cell) for cell in cells]
+        self._labels = list(labels)
         self._nulls = frozenset(nulls)
         self._writer = writer
-        self._kinds: list[set[type]] = [set() for _ in cells]
+        self._kinds: list[set[type]] = [set() for _ in labels]
 
     @property
     def has_fields(self) -> bool:

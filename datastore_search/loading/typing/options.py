@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
+from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, ReadOptions
 from .data_package import apply_package_metadata
 from .field_formats import parse_field_format
@@ -105,6 +106,7 @@ _NOT_SAVED = (
 #: Options of which the saved one is used where the call has none.
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
+    "header_rows",
     *("date_order", "schema"),
 )
 
@@ -173,16 +175,17 @@ def _reset_unsaved_options(options: LoadOptions) -> LoadOptions:
 
 
 def _check_options(options: LoadOptions) -> None:
-    choices: dict[str, Sequence[str]] = {
+    choices: dict[str, Sequence[object]] = {
         "mode": Mode.values,
         "bad_rows": [choice.value for choice in BadRowsChoice],
         "date_order": ["", *_DATE_ORDERS],
         "footer": ["", SKIP_FOOTER],
+        "header_rows": [None, *range(1, MAX_HEADER_ROWS + 1)],
     }
     for name, known in choices.items():
         value = getattr(options, name)
         if value not in known:
-            listed = ", ".join(choice for choice in known if choice)
+            listed = ", ".join(str(choice) for choice in known if choice)
             raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
     if options.encoding:
         try:

@@ -569,7 +569,9 @@ def _build_late_misfit() -> bytes:
 
 def main(names: list[str]) -> None:
     """Write the files."""
-    builders: Builders = importlib.import_module(f"{__package__}.make_texts").BUILDERS
+    for module in ("make_headers", "make_texts"):
+        importlib.import_module(f"{__package__}.{module}")
+    builders: Builders = importlib.import_module(f"{__package__}.make_files").BUILDERS
     for name in names or builders:
         Path(FILES / name).write_bytes(builders[name]())
 
