@@ -5,25 +5,40 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/installed
+# The versions of all packages, where a file for this Python exists; "make setup CONSTRAINTS=" takes
+# the newest ones.
+PYTHON_VERSION := $(shell $(or $(wildcard $(PY)),$(PYTHON)) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+CONSTRAINTS ?= $(wildcard constraints/python$(PYTHON_VERSION).txt)
 PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The servers and workers that tests start would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo serve test programs lint bench abuse hostile soak audit docs reference messages clean
+INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(PY) -m pip install --quiet
+# For its axe-core alone.
+AXE := --no-deps 'axe-playwright-python>=0.1.8'
+
+.PHONY: help setup constraints demo serve test programs lint bench abuse hostile soak audit docs reference messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: $(STAMP) ## Make .venv and install everything into it
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(CONSTRAINTS)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv and ensurepip modules is needed (Debian: python3-venv); none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --editable '.[test]'
-	$(PY) -m pip install --quiet --no-deps 'axe-playwright-python>=0.1.8'  # for its axe-core alone
+	$(INSTALL) --editable '.[test]'
+	$(INSTALL) $(AXE)
 	touch $@
+
+constraints: ## Write the newest versions of all packages, for this Python, into constraints/
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(PYTHON) -m venv "$$folder" \
+	&& "$$folder/bin/python" -m pip install --quiet hatchling '.[audit,docs,test]' \
+	&& "$$folder/bin/python" -m pip install --quiet $(AXE) && mkdir -p constraints \
+	&& "$$folder/bin/python" -m pip freeze --exclude datastore-search > "$$folder/versions" \
+	&& mv "$$folder/versions" constraints/python$$("$$folder/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
 
 demo: setup ## Prepare the example portal with sample data and serve it
 	$(PY) manage.py demo --port $(PORT)
@@ -59,11 +74,11 @@ soak: setup ## Use the portal for half an hour while its processes are killed (S
 	$(PY) -m benchmarks.soak $(SOAK_ARGS)
 
 audit: setup ## Audit the installed packages: vulnerabilities, licences, bill of materials
-	$(PY) -m pip install --quiet --editable '.[audit]'
+	$(INSTALL) --editable '.[audit]'
 	$(PY) .ci/audit.py
 
 docs: setup ## Build the documentation
-	$(PY) -m pip install --quiet --editable '.[docs]'
+	$(INSTALL) --editable '.[docs]'
 	$(VENV)/bin/mkdocs build --strict
 
 reference: setup ## Write the descriptions of parameters and settings into the reference
