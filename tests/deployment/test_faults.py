@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
 from django.db import InternalError, close_old_connections, connection
 from django.test import Client
 
@@ -293,6 +294,12 @@ def test_a_read_only_database_refuses_a_load_before_it_begins(
         connection.close()
         with pytest.raises(InternalError, match="read-only transaction"):
             load_file(portal.resource, path)
+        for name in (portal.resource.name, "another"):
+            with pytest.raises(CommandError) as refusal:
+                call_command("load_resource", str(path), "--name", name, verbosity=0)
+            assert str(refusal.value) == (
+                "The database can only be read at the moment. Nothing was changed."
+            )
         assert portal.count_records() == 2
 
     connection.close()

@@ -27,11 +27,10 @@ from datastore_search.loading.publishing.preview import build_preview
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.loading.sources.folders import create_working_folder
+from datastore_search.management.failures import report_failures
 from datastore_search.management.load_arguments import add_load_arguments, build_load_options
 from datastore_search.management.preview_text import format_preview
 from datastore_search.models import IndexKind, Load, LoadState, Resource, validate_indexes
-
-_INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +77,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Load or preview the file, and print the outcome."""
         load_options = build_load_options(options)
-        with _open_source(options) as source:
-            try:
-                if options["dry_run"]:
-                    self._preview(source, load_options, options)
-                else:
-                    self._load(source, load_options, options)
-            except LoadFailed as error:
-                raise CommandError(str(error)) from error
-            except KeyboardInterrupt as error:
-                raise CommandError(
-                    _("Interrupted. Nothing has changed."), returncode=_INTERRUPTED_EXIT_CODE
-                ) from error
+        with _open_source(options) as source, report_failures():
+            if options["dry_run"]:
+                self._preview(source, load_options, options)
+            else:
+                self._load(source, load_options, options)
 
     # Preview --------------------------------------------------------------------------------------
 

@@ -1,0 +1,37 @@
+"""How a command reports that it has failed: in words, without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import CommandError
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from .. import storage
+from ..exceptions.loads import LoadFailed
+
+_INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has ended
+
+
+@contextmanager
+def report_failures() -> Iterator[None]:
+    """
+    Report why a load has failed, or why the database has refused it.
+
+    Raises: ``CommandError``; other errors as they are.
+    """
+    try:
+        yield
+    except LoadFailed as error:
+        raise CommandError(str(error)) from error
+    except DatabaseError as error:
+        refusal = storage.explain_refusal(error)
+        if refusal is None:
+            raise
+        raise CommandError(str(refusal)) from error
+    except KeyboardInterrupt as error:
+        raise CommandError(
+            _("Interrupted. Nothing has changed."), returncode=_INTERRUPTED_EXIT_CODE
+        ) from error
