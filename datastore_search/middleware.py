@@ -1,4 +1,4 @@
-"""Middleware: locales in any spelling, and searches that stop when their client is gone."""
+"""Middleware: locales in any spelling, outages of the database, and clients that are gone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.conf.urls.i18n import is_language_prefix_patterns_used
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware import locale as django_locale
 from django.utils import translation
 from django.utils.decorators import sync_and_async_middleware
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
 
 from .clients import DISCONNECTED
+from .database_errors import ADMIN_TEMPLATE, answer_refusal, find_refusal
 
 #: A language with up to three subtags; longer names are no language, and are not cached.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
@@ -98,6 +100,27 @@ def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
         return None
     # Django maps pt-pt to pt-br; its own names, such as zh-cn, it maps correctly.
     return variant if plain.startswith(variant) or plain in LANG_INFO else None
+
+
+class DatabaseErrorMiddleware(MiddlewareMixin):
+    """
+    Answer with 503 and a page where any view of the portal finds the database away or read-only.
+
+    The app's own pages and actions answer so by themselves; Django's admin and the other pages of a
+    portal answer 500.  An error of a middleware is not caught, for Django does not pass it on.
+    """
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer a refusal of the database; Django handles every other error."""
+        refusal = find_refusal(error)
+        if refusal is None:
+            return None
+        is_admin = (
+            request.resolver_match is not None and "admin" in request.resolver_match.app_names
+        )
+        if is_admin:
+            return answer_refusal(request, refusal, error, template=ADMIN_TEMPLATE)
+        return answer_refusal(request, refusal, error)
 
 
 @sync_and_async_middleware

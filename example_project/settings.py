@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "datastore_search.middleware.DatabaseErrorMiddleware",  # for the admin and the portal's pages
     "datastore_search.middleware.disconnect_middleware",  # the last; it does nothing under WSGI
 ]
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import wraps
-from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
 from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import URLPattern
 
 from .. import storage
+from ..database_errors import ADMIN_TEMPLATE, answer_refusal
 from ..exceptions.availability import DatabaseUnreachable
-from ..unreadable_users import forget_unreadable_user
-
-logger = logging.getLogger(__name__)
 
 View = Callable[..., HttpResponse]
 
@@ -46,16 +41,6 @@ def _handle_refusals(view: View) -> View:
                 refusal = DatabaseUnreachable()
             if refusal is None:
                 raise
-            logger.exception("The database refused a request.")
-            # The page reads nothing from the database, which may refuse that too.
-            forget_unreadable_user(request)
-            response = render(
-                request,
-                "datastore_search/admin/database_error.html",
-                {"message": str(refusal)},
-                status=HTTPStatus.SERVICE_UNAVAILABLE,
-            )
-            response["Retry-After"] = str(refusal.wait)
-            return response
+            return answer_refusal(request, refusal, error, template=ADMIN_TEMPLATE)
 
     return answer

@@ -36,7 +36,7 @@ from .locks import (
     lock_aliases,
 )
 from .merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
-from .refusals import explain_refusal
+from .refusals import explain_refusal, is_connection_lost
 from .server import (
     can_fold_case,
     cast_texts,
@@ -115,6 +115,7 @@ __all__ = [
     "has_time_zone",
     "has_trigrams",
     "hold_job_lock",
+    "is_connection_lost",
     "is_running",
     "is_supported",
     "list_damaged_functions",

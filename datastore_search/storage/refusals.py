@@ -1,8 +1,9 @@
-"""What the database refuses because of its own state, or of how the portal is connected to it."""
+"""Errors that are due to the state of the database, or to how the portal is connected to it."""
 
 from __future__ import annotations
 
-from django.db.utils import DatabaseError
+import psycopg
+from django.db.utils import DatabaseError, Error, InterfaceError
 from psycopg import errors
 
 from ..exceptions.availability import (
@@ -28,3 +29,18 @@ def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     if isinstance(cause, errors.DiskFull):
         return DatabaseFull()
     return None
+
+
+def is_connection_lost(error: BaseException) -> bool:
+    """
+    Return whether the connection to PostgreSQL is lost: the server or its session has ended.
+
+    Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
+    """
+    cause = error.__cause__ if isinstance(error, Error) else error
+    if isinstance(error, InterfaceError) or isinstance(cause, psycopg.InterfaceError):
+        return True
+    if not isinstance(cause, psycopg.OperationalError):
+        return False
+    state = cause.sqlstate
+    return state is None or state.startswith(("57P", "08"))

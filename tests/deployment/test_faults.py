@@ -64,6 +64,16 @@ OTHERS = {
 
 PAGES = ("", "api/", "chart/", "map/", "r/1/", "schema.json")
 
+#: Pages of the admin, of which only the first is the app's, as staff open them.
+DJANGO_PAGES = (
+    "admin/datastore_search/resource/",
+    "admin/",
+    "admin/login/",
+    "admin/auth/user/",
+    "admin/password_change/",
+    "admin/jsi18n/",
+)
+
 #: Beyond 10,000 rows a load copies over several connections; a disk of 8 MiB has no room for these.
 _ROWS = 60_000
 
@@ -143,8 +153,12 @@ def check_pages_unavailable(portal: Portal) -> None:
             page = portal.open_page(path, session=session)
             assert page.status_code == 503, (path, session)
             assert int(page["Retry-After"]) > 0, path
-    page = open_client(portal.session).get("/en/admin/datastore_search/resource/")
-    assert (page.status_code, page["Retry-After"]) == (503, "5")
+    for path in DJANGO_PAGES:
+        page = open_client(portal.session).get(f"/vi/{path}")
+        assert (page.status_code, page["Retry-After"]) == (503, "5"), path
+        assert "Không thể kết nối" in page.content.decode()
+    signed_in = open_client().post("/en/admin/login/", {"username": "operator", "password": "x"})
+    assert (signed_in.status_code, signed_in["Retry-After"]) == (503, "5")
     page = portal.open_page("", language="vi")
     assert page["Content-Language"] == "vi"
     assert 'lang="vi"' in page.content.decode()
@@ -158,6 +172,9 @@ def check_recovered(portal: Portal) -> None:
         assert answer.status_code == 200, (action, answer.json())
     for session in ("", portal.session):
         assert [portal.open_page(path, session=session).status_code for path in PAGES] == [200] * 6
+    for path in DJANGO_PAGES:
+        page = open_client(portal.session).get(f"/en/{path}", follow=True)
+        assert page.status_code == 200, path
 
 
 def test_every_action_is_tried_in_a_fault() -> None:

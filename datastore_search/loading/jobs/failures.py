@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 
 import duckdb
-import psycopg
-from django.db import Error, InterfaceError, connections, router
+from django.db import connections, router
 
+from ... import storage
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load
 from ..publishing.shortages import find_shortage
@@ -24,7 +24,7 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
         return error
     if isinstance(error, _INTERRUPTED):
         return LoadFailed("load.interrupted")
-    if is_connection_lost(error):
+    if storage.is_connection_lost(error):
         return LoadFailed("load.database_lost")
     return find_shortage(error) or _translate_unexpected(error, load)
 
@@ -36,18 +36,3 @@ def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:
         return LoadFailed("load.resource_deleted")  # and the table with it
     logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
     return UnexpectedFailure()
-
-
-def is_connection_lost(error: BaseException) -> bool:
-    """
-    Return whether the connection to PostgreSQL is lost: the server or its session has ended.
-
-    Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
-    """
-    cause = error.__cause__ if isinstance(error, Error) else error
-    if isinstance(error, InterfaceError) or isinstance(cause, psycopg.InterfaceError):
-        return True
-    if not isinstance(cause, psycopg.OperationalError):
-        return False
-    state = cause.sqlstate
-    return state is None or state.startswith(("57P", "08"))

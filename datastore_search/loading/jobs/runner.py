@@ -28,7 +28,7 @@ from ..sources.folders import create_working_folder
 from ..typing.options import LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .completion import complete_load, mark_failed, record_failure
-from .failures import is_connection_lost, translate_error
+from .failures import translate_error
 from .monitor import JobMonitor, Progress
 
 
@@ -50,7 +50,7 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
-        if not is_connection_lost(error):
+        if not storage.is_connection_lost(error):
             raise
         failure = LoadFailed("load.database_lost")
         # Before the load was marked as running, or while its failure was recorded.

@@ -32,7 +32,6 @@ from datastore_search.loading.jobs import (
     runner,
     submit_load,
 )
-from datastore_search.loading.jobs.failures import is_connection_lost
 from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.loading.sources import files as sources
 from datastore_search.models import Load, LoadState, Resource, get_upload_storage
@@ -388,7 +387,7 @@ def chain_error(error: Exception, cause: Exception) -> Exception:
 def test_a_lost_connection_is_distinguished_from_an_error_of_a_statement(
     error: Exception, is_lost: bool
 ) -> None:
-    assert is_connection_lost(error) is is_lost
+    assert storage.is_connection_lost(error) is is_lost
 
 
 def test_a_connection_that_is_ended_fails_the_load_and_no_more(

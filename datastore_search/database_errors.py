@@ -1,0 +1,41 @@
+"""What a page shows when the database refuses its view, or cannot be reached."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+
+from . import storage
+from .exceptions.availability import DatabaseUnreachable, TemporarilyUnavailable
+from .unreadable_users import forget_unreadable_user
+
+logger = logging.getLogger(__name__)
+
+ADMIN_TEMPLATE = "datastore_search/admin/database_error.html"
+_TEMPLATE = "datastore_search/database_error.html"
+
+
+def find_refusal(error: BaseException) -> TemporarilyUnavailable | None:
+    """Explain an error of a database that refuses a view or is away; None for any other error."""
+    if refusal := storage.explain_refusal(error):
+        return refusal
+    return DatabaseUnreachable() if storage.is_connection_lost(error) else None
+
+
+def answer_refusal(
+    request: HttpRequest,
+    refusal: TemporarilyUnavailable,
+    error: BaseException,
+    *,
+    template: str = _TEMPLATE,
+) -> HttpResponse:
+    """Answer with 503 and a page, which reads nothing from the database, and log the error."""
+    logger.error("The database refused a request.", exc_info=error)
+    forget_unreadable_user(request)
+    page = render_to_string(template, {"message": str(refusal)}, request)
+    return HttpResponse(
+        page, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": str(refusal.wait)}
+    )
