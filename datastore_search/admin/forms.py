@@ -25,6 +25,7 @@ from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..loading.readers.options import SKIP_FOOTER
+from ..loading.readers.sheet_tables import CellRange
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
 from ..models import Field, IndexKind, Mode, Resource
@@ -273,6 +274,12 @@ class LoadForm(forms.Form):
         ),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )
+    cell_range = forms.CharField(
+        label=_("Cells of the table"),
+        required=False,
+        help_text=_("Such as A1:D20, or A1:D for all rows below. Empty: the whole sheet."),
+        widget=AdminTextInputWidget(attrs={"class": ""}),
+    )
     member = forms.CharField(
         label=_("File in the archive"),
         required=False,
@@ -342,6 +349,16 @@ class LoadForm(forms.Form):
             max_size = filesizeformat(conf.MAX_UPLOAD_BYTES)
             raise ValidationError(str(UploadTooLarge(most=max_size)))
         return file
+
+    def clean_cell_range(self) -> str:
+        """Refuse what is no range of cells."""
+        cell_range: str = self.cleaned_data["cell_range"]
+        if cell_range:
+            try:
+                CellRange.parse(cell_range)
+            except LoadFailed as error:
+                raise ValidationError(str(error)) from error
+        return cell_range
 
     def clean_encoding(self) -> str:
         """Refuse an encoding that Python does not know."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,7 @@ class DraftPreview:
         return [
             offer
             for notice in self.stored.get("notices", ())
-            if (offer := _make_offer(notice.get("code"), notice.get("parameters", {})))
+            for offer in _make_offers(notice.get("code"), notice.get("parameters", {}))
         ]
 
     @property
@@ -172,17 +172,20 @@ def get_preview(load: Load) -> DraftPreview | None:
     return None if load.preview is None else DraftPreview(load, load.preview)
 
 
-def _make_offer(code: str, parameters: Mapping[str, Any]) -> Offer | None:
-    """Make the offer that belongs to a notice, if there is one."""
+def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
+    """Make the offers that belong to a notice."""
     match code:
         case "notice.footer_found":
             label = gettext("Leave out the notes below the table")
-            return Offer("footer", SKIP_FOOTER, label)
+            yield Offer("footer", SKIP_FOOTER, label)
         case "notice.header_rows_found":
             count = int(parameters["count"])
             label = gettext("Join the %(count)s rows of the header") % {"count": count}
-            return Offer("header_rows", count, label)
-    return None
+            yield Offer("header_rows", count, label)
+        case "notice.several_tables":
+            for cell_range in _QUOTED.findall(parameters["ranges"]):
+                label = gettext("Load only %(range)s") % {"range": cell_range}
+                yield Offer("cell_range", cell_range, label)
 
 
 def _get_type_title(name: str) -> str:

@@ -35,6 +35,12 @@ def _add_reading_arguments(parser: CommandParser) -> None:
         help=_("the number of rows of the header, whose names are joined"),
     )
     add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
+    add(
+        "--cell-range",
+        default="",
+        metavar="RANGE",
+        help=_("the cells of the sheet that hold the table, such as A1:D20, or A1:D"),
+    )
     add("--member", default="", help=_("the name of the file within an archive"))
     add(
         "--footer",
@@ -118,6 +124,7 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         records_path=options["records_path"],
         footer=options["footer"],
         header_rows=options["header_rows"],
+        cell_range=options["cell_range"],
         date_order=options["date_order"],
         schema=_read_schema(options["schema"]),
         drop_missing_fields=options["drop_missing_fields"],

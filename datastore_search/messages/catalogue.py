@@ -31,6 +31,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "file.too_many_fields": _("The file has %(count)s fields; at most %(most)s can be stored."),
     "file.missing": _("The file is not there any more, or not where the load can read it."),
     # Options and schemas --------------------------------------------------------------------------
+    "option.invalid_range": _(
+        "“%(range)s” is no range of cells: write A1:D20, or A1:D for all rows below."
+    ),
     "option.invalid_delimiter": _(
         "“%(delimiter)s” cannot separate cells: give a character, or “tab”."
     ),
@@ -167,6 +170,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "workbook.damaged": _("The workbook is damaged or incomplete."),
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
+    "workbook.empty_range": _("The sheet “%(sheet)s” has no cells at %(range)s."),
     "workbook.empty": _("No sheet of the workbook has cells."),
     "workbook.too_large": _(
         "The workbook takes more than %(most)s MB when unpacked; save the sheet as CSV."
@@ -259,6 +263,12 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
+    ),
+    "notice.several_tables": _(
+        "The sheet seems to have several tables: %(ranges)s. One of them can be chosen."
+    ),
+    "notice.range_continues": _(
+        "The row below %(range)s has values in the same columns, which were left out."
     ),
     "notice.footer_found": _(
         "The last rows, from line %(line)s on, look like notes or totals below the table:"

@@ -29,6 +29,7 @@ from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_unpublished_version, make_user
+from ..loading.torture.cases import FILES
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -971,6 +972,22 @@ def test_the_rows_of_a_header_are_joined_with_one_click(staff: Client, empty: Re
     names = ["Name", "2020 | Plan", "2020 | Real", "2021 | Plan", "2021 | Real"]
     assert [field.name for field in empty.fields.all()] == names
     assert empty.options == {"header_rows": 2}
+
+
+def test_one_of_several_tables_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:
+    content = (FILES / "tables_beside.xlsx").read_bytes()
+    load = upload(staff, empty, file=SimpleUploadedFile("tables.xlsx", content))
+
+    page = get_page(staff, load)
+    assert 'name="cell_range" value="A1:B6"' in page
+    staff.post(f"{LOADS}{load.pk}/preview/", {"cell_range": "Z1:Z9"})  # which was not offered
+    load.refresh_from_db()
+    assert "cell_range" not in load.options
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"cell_range": "D1:E3"})
+    assert 'name="cell_range"' not in get_page(staff, load)
+    submit(staff, load)
+    assert [field.name for field in empty.fields.all()] == ["year", "rate"]
 
 
 def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:

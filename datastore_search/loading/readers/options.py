@@ -17,6 +17,7 @@ class ReadOptions:
     above the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name
     in an archive; ``records_path`` are the names of the members of JSON that lead to the records,
     with points between them.  ``footer`` is ``skip`` to leave out notes and totals below the table.
+    ``cell_range`` are the cells of a sheet that hold the table, such as ``A1:D20``.
     ``header_rows`` is the number of rows of the header, whose names are joined.
     """
 
@@ -29,3 +30,4 @@ class ReadOptions:
     records_path: str = ""
     footer: str = ""
     header_rows: int | None = None
+    cell_range: str = ""

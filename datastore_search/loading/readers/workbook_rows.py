@@ -8,7 +8,7 @@ Empty rows, and empty columns at the edges, are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain, islice
 from typing import Any
@@ -29,6 +29,7 @@ from .headers import make_unique_names
 from .numeric_columns import find_number_types
 from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
+from .sheet_tables import CellRange, TableFinder, describe_tables
 from .staging import StagedTable, StagingArea
 from .workbook_cells import DATES, FORMATTERS, find_declared_type, may_lack_date
 from .workbook_xml import ErrorCell, TextCell
@@ -45,6 +46,9 @@ _NUMBERS = frozenset({int, float})
 _ERROR = type(None)
 
 
+_NO_AREA = CellRange(1, 1, 1, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """
@@ -52,18 +56,24 @@ class Sheet:
 
     ``corrections`` are cells that ``cells`` lacks or has in another form, ``numbers_without_date``
     those whose numbers are no date, both in the order of the rows; the latter are looked for only
-    where a date may be one of them.
+    where a date may be one of them.  Only the cells of ``area`` are read.
     """
 
     cells: CalamineSheet
     corrections: Iterator[ErrorCell | TextCell] = field(default_factory=lambda: iter(()))
     numbers_without_date: Iterator[TextCell] = field(default_factory=lambda: iter(()))
     format_text: Callable[[str], str] = str
+    area: CellRange = _NO_AREA
 
     @property
     def left(self) -> int:
         """The number of the first column."""
-        return (self.cells.start or (0, 0))[1] + 1
+        return self.area.left
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.area.right - self.area.left + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,9 @@ def stage_sheet(
 
     Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
     """
-    rows = (row for row in _read_rows(sheet) if row.line > (options.skip or 0))
+    sheet = replace(sheet, area=_choose_area(sheet, options))
+    finder = TableFinder(sheet.left)
+    rows = (row for row in _read_rows(sheet, finder) if row.line > (options.skip or 0))
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
@@ -99,7 +111,7 @@ def stage_sheet(
     above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
     if stacked and not options.header_rows:
         above += describe_found_header(stacked, first[stacked.start].line)
-    with RowWriter(staging_area, sheet.cells.width) as writer:
+    with RowWriter(staging_area, sheet.width) as writer:
         builder = _TableBuilder(writer, sheet, labels, options.nulls)
         footer = _Footer(builder, header[-1].line, sum(bool(label.strip()) for label in labels))
         for row in chain(first[position + count :], rows):
@@ -114,16 +126,52 @@ def stage_sheet(
                 *notices,
                 *above,
                 *_describe_merged_cells(sheet, header[-1].line + (count > 1)),
-                *describe_footer(footer.lines, options),
+                *_describe_rest(sheet, options, finder, footer.lines),
             ],
         )
 
 
-def _read_rows(sheet: Sheet) -> Iterator[_Row]:
+def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
+    """
+    Choose the cells that are read: all, or those of the options as far as the sheet has them.
+
+    Raises: ``LoadFailed`` with ``option.invalid_range``, ``workbook.empty_range``.
+    """
+    (top, left), (bottom, right) = sheet.cells.start or (0, 0), sheet.cells.end or (0, 0)
+    area = CellRange(top + 1, left + 1, bottom + 1, right + 1)
+    if not options.cell_range:
+        return area
+    chosen = CellRange.parse(options.cell_range).intersect(area)
+    if not chosen:
+        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.cells.name)
+    return chosen
+
+
+def _describe_rest(
+    sheet: Sheet, options: ReadOptions, finder: TableFinder, footer: Sequence[int]
+) -> Iterator[Notice]:
+    """Describe notes below the table, other tables, or what a chosen range leaves out."""
+    tables = [] if options.cell_range else finder.find_tables()
+    # What looks like notes may be the other tables.
+    if options.footer == SKIP_FOOTER or all(table.top < min(footer) for table in tables if footer):
+        yield from describe_footer(footer, options)
+    yield from describe_tables(tables)
+    if options.cell_range and finder.has_row_below:
+        yield Notice("notice.range_continues", range=str(sheet.area))
+
+
+def _read_rows(sheet: Sheet, finder: TableFinder) -> Iterator[_Row]:
     """Read the rows that are not empty."""
-    left, width = sheet.left, sheet.cells.width
+    left, width = sheet.left, sheet.width
+    offset = left - 1 - (sheet.cells.start or (0, 0))[1]
     correction = next(sheet.corrections, None)
-    for line, cells in enumerate(sheet.cells.iter_rows(), start=1):
+    for line, row in enumerate(sheet.cells.iter_rows(), start=1):
+        if line < sheet.area.top:
+            continue
+        cells = row[offset : offset + width]
+        if line > sheet.area.bottom:
+            finder.has_row_below = any(cell != "" for cell in cells)
+            return
         errors = {}
         while correction and correction.row <= line:
             if correction.row == line and left <= correction.column < left + width:
@@ -133,6 +181,7 @@ def _read_rows(sheet: Sheet) -> Iterator[_Row]:
                     cells[correction.column - left] = correction.text
             correction = next(sheet.corrections, None)
         if errors or any(cell != "" for cell in cells):
+            finder.add_row(line, cells)
             yield _Row(line, cells, errors)
 
 
@@ -170,7 +219,7 @@ def _join_labels(sheet: Sheet, header: Sequence[HeaderRow]) -> list[str]:
     first_line = header[0].line
     for (top, left), (bottom, right) in sheet.cells.merged_cell_ranges or []:
         depth, position = top + 1 - first_line, left + 1 - sheet.left
-        if not (0 <= depth < len(rows) and 0 <= position < sheet.cells.width):
+        if not (0 <= depth < len(rows) and 0 <= position < sheet.width):
             continue
         for cells in rows[depth : bottom + 2 - first_line]:
             cells[position : right + 2 - sheet.left] = [rows[depth][position]] * len(

@@ -12,6 +12,7 @@ from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
 from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, ReadOptions
+from ..readers.sheet_tables import CellRange
 from .data_package import apply_package_metadata
 from .field_formats import parse_field_format
 from .schema import parse_table_schema
@@ -106,7 +107,7 @@ _NOT_SAVED = (
 #: Options of which the saved one is used where the call has none.
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
-    "header_rows",
+    *("header_rows", "cell_range"),
     *("date_order", "schema"),
 )
 
@@ -192,5 +193,7 @@ def _check_options(options: LoadOptions) -> None:
             codecs.lookup(options.encoding)
         except LookupError as error:
             raise LoadFailed("option.unknown_encoding", encoding=options.encoding) from error
+    if options.cell_range:
+        CellRange.parse(options.cell_range)
     for name in options.types.values():
         parse_field_format(name)

@@ -1,4 +1,4 @@
-"""Headers over several rows."""
+"""Headers over several rows, and several tables on a sheet."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _MISSING = "Fields without a name were named by their place: {}."
 _MERGED = (
     "Merged cells in the table: {}. The value is in the first cell of each, the others are empty."
 )
+_TABLES = "The sheet seems to have several tables: {}. One of them can be chosen."
 _JOINED = {
     "Name": "text",
     "2020 | Budget": "int4",
@@ -108,5 +109,66 @@ CASES = [
         fields={"name": "text", "field_2": "text", "n": "int4"},
         records=[["a", "b", 1], ["c", "d", 2]],
         notices=[_MISSING.format("field_2")],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "three tables on a sheet",
+        fields={"town": "text", "people": "text", "year": "int4", "rate": "numeric"},
+        records=[
+            ["Huế", "1", 2024, 0.5],
+            ["Đà Lạt", "2", 2025, 0.25],
+            ["Hà Nội", "3", None, None],
+            ["Vinh", "4", None, None],
+            ["Rivers", None, None, None],
+            ["name", "km", None, None],
+            ["Red River", "1149", None, None],
+            ["Hương", "80", None, None],
+            ["Source: the ministry", None, None, None],
+        ],
+        notices=[
+            _TABLES.format("“A1:B6”, “D1:E3”, “A8:B11”"),
+        ],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "the table on the right, chosen by its cells",
+        options=LoadOptions(cell_range="D1:E3"),
+        fields={"year": "int4", "rate": "numeric"},
+        records=[[2024, 0.5], [2025, 0.25]],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "the table below, with its title",
+        options=LoadOptions(cell_range="A8:B11"),
+        fields={"name": "text", "km": "int4"},
+        records=[["Red River", 1149], ["Hương", 80]],
+        notices=[_ABOVE.format(9)],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "fewer rows than the table has",
+        options=LoadOptions(cell_range="$a$1:$b$3"),
+        fields={"town": "text", "people": "int4"},
+        records=[["Huế", 1], ["Đà Lạt", 2]],
+        notices=["The row below A1:B3 has values in the same columns, which were left out."],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "all rows of two columns, from one on",
+        options=LoadOptions(cell_range="A9:B", footer="skip"),
+        fields={"name": "text", "km": "int4"},
+        records=[["Red River", 1149], ["Hương", 80], ["Source: the ministry", None]],
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "cells that the sheet does not have",
+        options=LoadOptions(cell_range="G1:H9"),
+        failure="The sheet “Sheet” has no cells at G1:H9.",
+    ),
+    Case(
+        "tables_beside.xlsx",
+        "what is no range of cells",
+        options=LoadOptions(cell_range="D20:A1"),
+        failure="“D20:A1” is no range of cells: write A1:D20, or A1:D for all rows below.",
     ),
 ]

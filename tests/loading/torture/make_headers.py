@@ -51,3 +51,25 @@ def _build_header_spanned() -> bytes:
             + "".join(build_ods_cell("float", n, value=n) for n in ("1", "2", "3", "4")),
         )
     )
+
+
+@register_builder("tables_beside.xlsx")
+def _build_tables_beside() -> bytes:
+    """Two tables with a blank column between them, and a third one below with its title."""
+    return save_workbook(
+        build_sheet(
+            ["town", "people", None, "year", "rate"],
+            ["Huế", 1, None, 2024, 0.5],
+            ["Đà Lạt", 2, None, 2025, 0.25],
+            ["Hà Nội", 3],
+            [],
+            ["Vinh", 4],
+            [],
+            ["Rivers"],
+            ["name", "km"],
+            ["Red River", 1149],
+            ["Hương", 80],
+            [],
+            ["Source: the ministry"],
+        )[0]
+    )
