@@ -14,6 +14,7 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 
 from . import storage
+from .catalogue import import_datasets_function
 from .conf import conf
 from .loading.sources.addresses import is_server_name
 from .middleware import LocaleMiddleware
@@ -142,6 +143,26 @@ def check_throttle_rates(
             "DATASTORE_SEARCH_THROTTLE_RATES is not a mapping of lists of rates.",
             hint='Write it as {"anonymous": ["120/minute", "20000/day"], "authenticated": []}.',
             id="datastore_search.E007",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_datasets(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require a function of datasets that can be imported, where one is named."""
+    reason = ""
+    try:
+        if conf.DATASETS and not callable(import_datasets_function()):
+            reason = "it is no function"
+    except (ImportError, AttributeError, TypeError) as error:
+        reason = str(error)
+    if not reason:
+        return []
+    return [
+        Error(
+            f"DATASTORE_SEARCH_DATASETS cannot be called: {reason}",
+            hint="Write the dotted path of a function that takes a user and returns datasets.",
+            id="datastore_search.E008",
         )
     ]
 

@@ -338,6 +338,15 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_SITE_DESCRIPTION", ""))
 
     @cached_property
+    def DATASETS(self) -> str:
+        """
+        The dotted path of the function that gives the portal's [own
+        datasets](catalogue.md#datasets-of-the-portals-own). Without it each resource is a dataset
+        of its own.
+        """
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_DATASETS", ""))
+
+    @cached_property
     def PAGES_VERSION(self) -> str:
         """
         The version of the portal's templates and of everything that its data pages show besides

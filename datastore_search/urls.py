@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
 from .html.api_page import ApiView
+from .html.catalogue import CatalogueView
 from .html.chart import ChartView
 from .html.dcat import JsonLdView, TurtleView
 from .html.descriptions import CsvMetadataView, DataPackageView, SchemaView
@@ -20,7 +21,7 @@ from .html.feed import FeedView
 from .html.map import MapView
 from .html.record import RecordView
 from .html.sitemap import SitemapView
-from .html.views import CatalogueView, ResourceView
+from .html.views import ResourceView
 from .reference.views import OperationReferenceView, ReferenceView
 
 app_name = "datastore_search"

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import import_module
 from itertools import product
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -34,6 +36,8 @@ from knox.models import AuthToken
 
 from datastore_search import urls
 from datastore_search.api.actions import actions
+from datastore_search.catalogue import Dataset, Organization
+from datastore_search.catalogue import Group as Grouping
 from datastore_search.dumping.formats import formats
 from datastore_search.health import urls as health_urls
 from datastore_search.mcp.tools import tools
@@ -625,6 +629,85 @@ def test_a_list_for_machines_never_has_a_private_resource(
     assert SECRET not in text
     assert str(portal.hidden.pk) not in text
     assert "public" in response["Cache-Control"]
+
+
+@pytest.fixture
+def careless_portal(portal: Portal, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Portal:
+    """A portal whose own function of datasets gives everyone all of them."""
+    dataset = Dataset(
+        id="zqid",
+        name="zqset",
+        title="zqrivers",
+        notes="zqnotes",
+        resources=[portal.hidden.pk],
+        organization=Organization("zqoffice"),
+        groups=[Grouping("zqgroup")],
+        tags=["zqtag"],
+    )
+    module = ModuleType("careless_portal")
+    vars(module)["list_datasets"] = lambda _user: [dataset]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    settings.DATASTORE_SEARCH_DATASETS = "careless_portal.list_datasets"
+    return portal
+
+
+DATASET_DOORS = [*LISTING, "tool find_tables", "page catalogue", "page catalogue q=rivers"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", DATASET_DOORS)
+def test_a_careless_function_of_datasets_shows_nobody_more(
+    careless_portal: Portal, name: str, kind: str
+) -> None:
+    door, visitor = DOORS[name], careless_portal.visitors[kind]
+
+    response = door.send(careless_portal, visitor)
+
+    assert response.status_code == 200
+    assert (SECRET in read_text(response)) is door.is_open_to(visitor.kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["zqid", "zqset"])
+def test_a_dataset_is_not_found_by_those_who_may_read_none_of_it(
+    careless_portal: Portal, name: str, kind: str
+) -> None:
+    visitor = careless_portal.visitors[kind]
+
+    response = act(Client(), "package_show", {"id": name}, visitor.token)
+
+    if DOORS["package_show"].is_open_to(visitor.kind):
+        assert response.json()["result"]["resources"][0]["id"] == str(careless_portal.hidden.pk)
+        assert "public" not in response.get("Cache-Control", "")
+    else:
+        assert response.status_code == 404
+        assert "zqrivers" not in read_text(response)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("action", PUBLIC_LISTING)
+def test_a_public_list_of_a_careless_portal_has_nothing_private(
+    careless_portal: Portal, action: str, kind: str
+) -> None:
+    sent = {**PUBLIC_LISTING[action], **({"id": "zqoffice"} if action.endswith("_show") else {})}
+    response = list_datasets(action, sent)(careless_portal, careless_portal.visitors[kind])
+
+    assert response.status_code == (404 if action == "organization_show" else 200)
+    assert SECRET not in json.dumps(response.json().get("result"))
+
+
+@pytest.mark.parametrize("kind", ["nobody", "superuser"])
+@pytest.mark.parametrize("name", sorted(PUBLIC_LISTS))
+def test_machines_read_nothing_private_of_a_careless_portal(
+    careless_portal: Portal, name: str, kind: str
+) -> None:
+    visitor = careless_portal.visitors[kind]
+    address = reverse(f"datastore_search:{name}")
+    response = visitor.open_client().get(address, headers=visitor.headers)
+
+    assert response.status_code == 200
+    assert SECRET not in read_text(response)
+    assert str(careless_portal.hidden.pk) not in read_text(response)
 
 
 @pytest.mark.parametrize("kind", ["nobody", "superuser"])

@@ -141,3 +141,12 @@ def test_servers_may_be_named_by_name_or_address_and_port(settings: Any) -> None
     ]  # fmt: skip
 
     assert run_check_ids() == set()
+
+
+@pytest.mark.parametrize(
+    "path", ["nowhere.datasets", "json.nothing", "datasets", "json.__name__", 7]
+)
+def test_datasets_that_cannot_be_called_are_e008(settings: Any, path: Any) -> None:
+    settings.DATASTORE_SEARCH_DATASETS = path
+
+    assert run_check_ids() == {"datastore_search.E008"}

@@ -131,8 +131,8 @@ class PackageSearchParameters(DatasetListParameters):
                 MAX_FACETS,
                 source="facet_field",
                 help_text=_(
-                    "What to count: `tags`, `organization`, `license_id`, `res_format`. A list, or"
-                    " its JSON text."
+                    "What to count: `tags`, `organization`, `groups`, `license_id`,"
+                    " `res_format`. A list, or its JSON text."
                 ),
             ),
             "facet.limit": NonNegativeIntegerField(

@@ -1,15 +1,28 @@
-"""Ask the catalogue: the datasets that match, and how many there are of each tag or publisher."""
+"""Ask the catalogue: the datasets that match, their tags and their organizations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
 
 from django.db.models import CharField, Count, F, Func, Max, Q, Sum, Window
-from django.db.models.expressions import OrderBy
 
-from ..models import Reader, Resource, ResourceQuerySet
-from .descriptions import FORMAT, build_publisher_name
+from ..models import Resource, ResourceQuerySet
+from .dataset import (
+    Group,
+    ListedDataset,
+    Organization,
+    Place,
+    make_dataset,
+    make_organization,
+)
+from .descriptions import FORMAT
+from .query import SortTerm, parse_catalogue_query
+from .resource_conditions import ResourceConditions, match_word, order_resources
 
 _HEAVY = ("options", "indexes", "primary_key")
 _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes", "load")
@@ -18,6 +31,14 @@ _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes", "load
 @dataclass(frozen=True, slots=True)
 class FoundDatasets:
     """A page of datasets, and how many there are in all."""
+
+    count: int
+    page: Sequence[ListedDataset]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundResources:
+    """A page of resources, and how many there are in all."""
 
     count: int
     page: Sequence[Resource]
@@ -33,23 +54,111 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Publisher(Facet):
-    """A publisher; spellings with one name are one publisher, whose title is the first of them."""
+class CountedOrganization:
+    """
+    An organization, and how many datasets it has.
 
-    spellings: tuple[str, ...]
+    ``publishers`` are the spellings of its name, where resources are datasets of their own.
+    """
+
+    organization: Organization
+    count: int
+    publishers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CountedGroup:
+    """A group, and how many datasets it has."""
+
+    group: Group
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueState:
     """
-    The state of the public resources: their number, and figures that change with any of them.
+    The state of the listed resources: their number, and figures that change with any of them.
 
-    Versions are times in microseconds, which only increase (``sql/versions.sql``).
+    Versions are times in microseconds, which only increase (``sql/versions.sql``).  ``digest`` is
+    that of the datasets, where the portal has its own.
     """
 
     count: int
     last_version: int
     sum_of_versions: int
+    digest: str = ""
+
+
+class Datasets(ABC):
+    """The datasets that a user may see, or those of them that meet a condition."""
+
+    @abstractmethod
+    def matching(self, text: str, parameter: str) -> Self:
+        """
+        Keep the datasets that meet a query.
+
+        Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
+        """
+
+    @abstractmethod
+    def holding(self, words: Sequence[str]) -> Self:
+        """Keep the datasets that hold every word, in a text of theirs or of a resource."""
+
+    @abstractmethod
+    def owned_by(self, counted: CountedOrganization) -> Self:
+        """Keep the datasets of an organization."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Count them."""
+
+    @abstractmethod
+    def read_state(self) -> CatalogueState:
+        """Read figures that change with any of them."""
+
+    @abstractmethod
+    def list_names(self, bounds: slice) -> list[str]:
+        """List the names in order."""
+
+    @abstractmethod
+    def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
+        """Read a page of them."""
+
+    @abstractmethod
+    def read_page(self, order: Sequence[SortTerm], start: int, rows: int) -> FoundDatasets:
+        """Read a page of them, and count them all."""
+
+    @abstractmethod
+    def count_facet(self, name: str, limit: int) -> list[Facet]:
+        """
+        Count the values of ``tags``, ``organization``, ``groups``, ``license_id``, ``res_format``.
+
+        The most frequent come first, ``limit`` of them at most; other names have no values.
+        """
+
+    @abstractmethod
+    def list_organizations(self) -> list[CountedOrganization]:
+        """List the organizations by name."""
+
+    @abstractmethod
+    def list_groups(self) -> list[CountedGroup]:
+        """List the groups by name."""
+
+    @abstractmethod
+    def list_tags(self) -> list[Facet]:
+        """List the tags in order."""
+
+    @abstractmethod
+    def locate(self, resource_id: uuid.UUID) -> Place | None:
+        """Find the place of a resource that the user may read; None if no dataset has it."""
+
+    @property
+    @abstractmethod
+    def resources(self) -> ResourceQuerySet:
+        """The loaded resources of the datasets that the user may read."""
+
+
+# Resources as datasets ----------------------------------------------------------------------------
 
 
 class _Unnest(Func):
@@ -60,44 +169,147 @@ class _Unnest(Func):
     output_field = CharField()
 
 
-def list_public_resources(using: str) -> ResourceQuerySet:
-    """List the loaded resources in a database that everyone may read."""
-    return _list_loaded(using).filter(private=False)
+@dataclass(frozen=True)
+class ResourceDatasets(Datasets):
+    """
+    Each resource is a dataset of its own.
+
+    ``_listed`` are all that the user may read, ``_condition`` keeps those that were asked for.
+    """
+
+    _listed: ResourceQuerySet
+    _condition: Q = field(default_factory=Q)
+
+    @property
+    def resources(self) -> ResourceQuerySet:
+        """Return those that meet the condition."""
+        return self._listed.filter(self._condition)
+
+    @cached_property
+    def _publishers(self) -> list[str]:
+        named = self._listed.exclude(publisher="")
+        return list(named.values_list("publisher", flat=True).distinct())
+
+    def matching(self, text: str, parameter: str) -> Self:
+        """Keep the resources that meet a query."""
+        conditions = ResourceConditions(lambda: self._publishers)
+        return self._keep(parse_catalogue_query(text, parameter, conditions))
+
+    def holding(self, words: Sequence[str]) -> Self:
+        """Keep the resources that hold every word."""
+        condition = Q()
+        for word in words:
+            condition &= match_word(word)
+        return self._keep(condition)
+
+    def owned_by(self, counted: CountedOrganization) -> Self:
+        """Keep the resources of an organization, by all spellings of its name."""
+        return self._keep(Q(publisher__in=counted.publishers))
+
+    def _keep(self, condition: Q) -> Self:
+        return type(self)(self._listed, self._condition & condition)
+
+    def count(self) -> int:
+        """Count them."""
+        return self.resources.count()
+
+    def read_state(self) -> CatalogueState:
+        """Read their state in one statement."""
+        return read_state(self.resources)
+
+    def list_names(self, bounds: slice) -> list[str]:
+        """List their names in order."""
+        return list(self.resources.order_by("name").values_list("name", flat=True)[bounds])
+
+    def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
+        """Read a page."""
+        ordered = select_columns(self.resources).order_by(*order_resources(order))
+        return [make_dataset(resource) for resource in ordered[bounds]]
+
+    def read_page(self, order: Sequence[SortTerm], start: int, rows: int) -> FoundDatasets:
+        """Read a page, and count."""
+        found = read_resources(self.resources, order, start, rows)
+        return FoundDatasets(found.count, [make_dataset(resource) for resource in found.page])
+
+    def count_facet(self, name: str, limit: int) -> list[Facet]:
+        """Count the values that resources have in common."""
+        facets: Sequence[Facet] = []
+        if name == "tags":
+            facets = self.list_tags()
+        elif name == "organization":
+            facets = [
+                Facet(each.organization.name, each.organization.title, each.count)
+                for each in self.list_organizations()
+            ]
+        elif name == "license_id":
+            licensed = self.resources.exclude(license="").values_list("license")
+            facets = [Facet(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
+        elif name == "res_format":
+            count = self.count()
+            facets = [Facet(FORMAT, FORMAT, count)] if count else []
+        return sort_by_count(facets)[:limit]
+
+    def list_organizations(self) -> list[CountedOrganization]:
+        """List the publishers; the title of spellings with one name is the first of them."""
+        named = self.resources.exclude(publisher="")
+        counted = named.values_list("publisher").annotate(n=Count("pk")).order_by("publisher")
+        merged: dict[str, CountedOrganization] = {}
+        for spelling, count in counted:
+            organization = make_organization(spelling)
+            if organization is None:
+                continue
+            known = merged.get(organization.name, CountedOrganization(organization, 0))
+            merged[organization.name] = CountedOrganization(
+                known.organization, known.count + count, (*known.publishers, spelling)
+            )
+        return sorted(merged.values(), key=lambda each: each.organization.name)
+
+    def list_groups(self) -> list[CountedGroup]:
+        """List none: resources are in no groups."""
+        return []
+
+    def list_tags(self) -> list[Facet]:
+        """List the tags in order."""
+        tags = self.resources.annotate(tag=_Unnest(F("tags"))).values_list("tag")
+        counted = tags.annotate(n=Count("pk"))
+        return sort_by_name(Facet(tag, tag, count) for tag, count in counted)
+
+    def locate(self, resource_id: uuid.UUID) -> Place | None:
+        """Find the resource as the first one of its own dataset."""
+        return Place(str(resource_id), 0)
 
 
-def read_public_state(using: str) -> CatalogueState:
-    """Read the state of the resources that everyone may read, in one statement."""
-    figures = list_public_resources(using).aggregate(Count("pk"), Max("version"), Sum("version"))
+# Resources ----------------------------------------------------------------------------------------
+
+
+def list_loaded_resources(using: str) -> ResourceQuerySet:
+    """List the loaded resources in a database, in no order."""
+    return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
+
+
+def read_state(resources: ResourceQuerySet) -> CatalogueState:
+    """Read the state of resources in one statement."""
+    figures = resources.aggregate(Count("pk"), Max("version"), Sum("version"))
     return CatalogueState(
         figures["pk__count"], figures["version__max"] or 0, int(figures["version__sum"] or 0)
     )
 
 
-def list_readable_resources(using: str, reader: Reader) -> ResourceQuerySet:
-    """List the loaded resources in a database that a user may read."""
-    loaded = _list_loaded(using)
-    return loaded.filter(loaded.readable_by(reader).condition)
-
-
-def _list_loaded(using: str) -> ResourceQuerySet:
-    return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
-
-
-def search_datasets(
-    resources: ResourceQuerySet, condition: Q, order: Sequence[OrderBy], start: int, rows: int
-) -> FoundDatasets:
+def read_resources(
+    found: ResourceQuerySet, order: Sequence[SortTerm], start: int, rows: int
+) -> FoundResources:
     """
-    Read a page of the datasets that meet a condition, and count them all.
+    Read a page of resources, and count them all.
 
-    The condition may read every text of the catalogue, so one statement finds the page and counts.
+    Their condition may read every text of the catalogue, so one statement finds and counts.
     """
-    found = resources.filter(condition)
-    numbered = found.annotate(total=Window(Count("pk"))).order_by(*order).values_list("pk", "total")
-    numbers = list(numbered[start : start + rows]) if rows else []
+    numbered = found.annotate(total=Window(Count("pk"))).order_by(*order_resources(order))
+    numbers = list(numbered.values_list("pk", "total")[start : start + rows]) if rows else []
     if not numbers:
-        return FoundDatasets(found.count() if start or not rows else 0, [])
-    by_id = select_columns(resources).in_bulk([pk for pk, _total in numbers])
-    return FoundDatasets(numbers[0][1], [by_id[pk] for pk, _total in numbers if pk in by_id])
+        return FoundResources(found.count() if start or not rows else 0, [])
+    ids = [pk for pk, _total in numbers]
+    by_id = select_columns(Resource.objects.using(found.db)).in_bulk(ids)
+    return FoundResources(numbers[0][1], [by_id[pk] for pk in ids if pk in by_id])
 
 
 def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
@@ -107,48 +319,20 @@ def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
     )
 
 
-def get_dataset(using: str, name: str) -> Resource | None:
+def find_resource(resources: ResourceQuerySet, name: str) -> Resource | None:
     """Find a resource by its id, one of its aliases, or its name."""
-    resources = select_columns(Resource.objects.using(using))
-    return resources.named(name).first() or resources.filter(name=name[:200]).first()
+    selected = select_columns(resources)
+    return selected.named(name).first() or selected.filter(name=name[:200]).first()
 
 
-def list_publishers(resources: ResourceQuerySet) -> list[Publisher]:
-    """List the publishers of resources by name."""
-    counted = resources.exclude(publisher="").values_list("publisher").annotate(n=Count("pk"))
-    merged: dict[str, Publisher] = {}
-    for spelling, count in counted.order_by("publisher"):
-        name = build_publisher_name(spelling)
-        known = merged.get(name, Publisher(name, spelling, 0, ()))
-        merged[name] = Publisher(
-            name, known.title, known.count + count, (*known.spellings, spelling)
-        )
-    return sorted(merged.values(), key=lambda facet: facet.name)
+# Facets -------------------------------------------------------------------------------------------
 
 
-def list_tags(resources: ResourceQuerySet) -> list[Facet]:
-    """List the tags of resources by name."""
-    tags = resources.annotate(tag=_Unnest(F("tags"))).values_list("tag").annotate(n=Count("pk"))
-    return sorted(
-        (Facet(tag, tag, count) for tag, count in tags), key=lambda facet: facet.name.casefold()
-    )
+def sort_by_count(facets: Iterable[Facet]) -> list[Facet]:
+    """Sort by count, the highest first, then by name."""
+    return sorted(facets, key=lambda facet: (-facet.count, facet.name))
 
 
-def count_facet(resources: ResourceQuerySet, name: str, limit: int) -> list[Facet]:
-    """
-    Count the values of ``tags``, ``organization``, ``license_id`` or ``res_format``.
-
-    The most frequent come first, ``limit`` of them at most; other names have no values.
-    """
-    facets: Sequence[Facet] = []
-    if name == "tags":
-        facets = list_tags(resources)
-    elif name == "organization":
-        facets = list_publishers(resources)
-    elif name == "license_id":
-        counted = resources.exclude(license="").values_list("license").annotate(n=Count("pk"))
-        facets = [Facet(each, each, count) for each, count in counted]
-    elif name == "res_format":
-        count = resources.count()
-        facets = [Facet(FORMAT, FORMAT, count)] if count else []
-    return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]
+def sort_by_name(facets: Iterable[Facet]) -> list[Facet]:
+    """Sort by name, without regard to case."""
+    return sorted(facets, key=lambda facet: facet.name.casefold())

@@ -12,8 +12,17 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
-from ..models import Resource
-from .published import MAX_DESCRIPTION_LENGTH, File, PublishedResource, drop_empty, quote_iri
+from .dataset import Dataset
+from .published import (
+    MAX_DESCRIPTION_LENGTH,
+    File,
+    PublishedDataset,
+    PublishedResource,
+    build_license_address,
+    drop_empty,
+    find_address,
+    quote_iri,
+)
 
 #: The vocabularies by their prefixes, in both notations.
 PREFIXES: Final[Mapping[str, str]] = {
@@ -72,7 +81,7 @@ class CataloguePage:
 
 
 def build_dcat_catalog(
-    page: CataloguePage, published: Iterable[PublishedResource]
+    page: CataloguePage, published: Iterable[PublishedDataset]
 ) -> dict[str, Any]:
     """Build the JSON-LD of a page: the catalogue, its pages, and the datasets of this one."""
     datasets = [_describe_dataset(each) for each in published]
@@ -115,43 +124,53 @@ def _describe_api(page: CataloguePage) -> dict[str, Any]:
     }
 
 
-def _describe_dataset(published: PublishedResource) -> dict[str, Any]:
-    resource, version = published.resource, published.resource.table_version
-    frequency = _FREQUENCIES.get(resource.frequency.strip().lower())
-    changed = version.published_at if version and version.published_at else resource.modified_at
+def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
+    dataset = published.dataset
+    frequency = _FREQUENCIES.get(dataset.frequency.strip().lower())
+    changes = [dataset.metadata_modified, *map(_find_change, published.resources)]
+    changed = max((moment for moment in changes if moment), default=None)
     return drop_empty(
         {
             "@id": published.identifier,
             "@type": "dcat:Dataset",
-            "dct:title": _list_texts(resource, "title", resource.title or resource.name),
-            "dct:description": _list_texts(resource, "description", resource.description)
-            or published.title,
-            "dct:identifier": str(resource.pk),
-            "dct:issued": _write_time(resource.created_at),
-            "dct:modified": _write_time(max(changed, resource.modified_at)),
-            "dcat:version": resource.version_date and resource.version_date.isoformat(),
-            "dcat:keyword": sorted(resource.tags),
-            "dct:publisher": resource.publisher
-            and {"@type": "foaf:Agent", "foaf:name": resource.publisher},
-            "dcat:contactPoint": _describe_contact(published),
+            "dct:title": _list_texts(dataset, "title", dataset.title or dataset.name),
+            "dct:description": _list_texts(dataset, "notes", dataset.notes)
+            or dataset.local_title.text,
+            "dct:identifier": dataset.id,
+            "dct:issued": dataset.metadata_created and _write_time(dataset.metadata_created),
+            "dct:modified": changed and _write_time(changed),
+            "dcat:version": dataset.version,
+            "dcat:keyword": sorted(dataset.tags),
+            "dct:publisher": dataset.organization
+            and {"@type": "foaf:Agent", "foaf:name": dataset.organization.shown_title},
+            "dcat:contactPoint": _describe_contact(dataset),
             "dcat:landingPage": {"@id": published.page, "@type": "foaf:Document"},
-            "dct:provenance": _describe_provenance(published),
-            "dct:spatial": resource.spatial
-            and {"@type": "dct:Location", "skos:prefLabel": resource.spatial},
-            "dct:temporal": _describe_period(published),
+            "dct:provenance": _describe_provenance(dataset),
+            "dct:spatial": dataset.spatial
+            and {"@type": "dct:Location", "skos:prefLabel": dataset.spatial},
+            "dct:temporal": _describe_period(dataset),
             "dct:accrualPeriodicity": frequency
             and {"@id": f"{_AUTHORITY}/frequency/{frequency}", "@type": "dct:Frequency"},
-            "dcat:distribution": [_describe_file(published, file) for file in published.files],
+            "dcat:distribution": [
+                _describe_file(published, resource, file)
+                for resource in published.resources
+                for file in resource.files
+            ],
         }
     )
 
 
-def _list_texts(resource: Resource, name: str, plain: str) -> list[Any]:
-    """List a text of a resource in every language; a plain text may have none."""
-    translations = resource.translations.items()
+def _find_change(published: PublishedResource) -> datetime | None:
+    version = published.resource.table_version
+    return version.published_at if version else None
+
+
+def _list_texts(dataset: Dataset, name: str, plain: str) -> list[Any]:
+    """List a text of a dataset in every language; a plain text may have none."""
+    translations = dataset.translations.items()
     texts = {language: each[name] for language, each in translations if each.get(name)}
     plain = plain[:MAX_DESCRIPTION_LENGTH]
-    language = resource.content_language
+    language = dataset.content_language
     return [
         *([_tag_text(plain, language) if language else plain] if plain else []),
         *(_tag_text(text[:MAX_DESCRIPTION_LENGTH], each) for each, text in sorted(texts.items())),
@@ -163,31 +182,31 @@ def _tag_text(text: str, language: str) -> dict[str, str]:
     return {"@value": text, "@language": language.partition("@")[0]}
 
 
-def _describe_provenance(published: PublishedResource) -> dict[str, Any]:
+def _describe_provenance(dataset: Dataset) -> dict[str, Any]:
     """Describe the source; ``dct:source`` would have to be a dataset with a description."""
-    if not published.resource.source:
+    if not dataset.url:
         return {}
-    address = published.source_address
+    address = find_address(dataset.url)
     return drop_empty(
         {
             "@type": "dct:ProvenanceStatement",
-            "rdfs:label": published.resource.source,
+            "rdfs:label": dataset.url,
             "rdfs:seeAlso": address and {"@id": address},
         }
     )
 
 
-def _describe_contact(published: PublishedResource) -> dict[str, Any]:
-    resource = published.resource
-    if not resource.contact and not resource.contact_email:
+def _describe_contact(dataset: Dataset) -> dict[str, Any]:
+    address = dataset.maintainer_email
+    if not dataset.maintainer and not address:
         return {}
-    email = resource.contact_email and {"@id": quote_iri(f"mailto:{resource.contact_email}")}
-    name = resource.contact or resource.contact_email
+    email = address and {"@id": quote_iri(f"mailto:{address}")}
+    name = dataset.maintainer or address
     return drop_empty({"@type": "vcard:Kind", "vcard:fn": name, "vcard:hasEmail": email})
 
 
-def _describe_period(published: PublishedResource) -> dict[str, Any]:
-    start, end = published.resource.temporal_start, published.resource.temporal_end
+def _describe_period(dataset: Dataset) -> dict[str, Any]:
+    start, end = dataset.temporal_start, dataset.temporal_end
     if not start and not end:
         return {}
     days = {
@@ -197,15 +216,19 @@ def _describe_period(published: PublishedResource) -> dict[str, Any]:
     return {"@type": "dct:PeriodOfTime", **drop_empty(days)}
 
 
-def _describe_file(published: PublishedResource, file: File) -> dict[str, Any]:
-    license_address = published.license_address
+def _describe_file(
+    dataset: PublishedDataset, published: PublishedResource, file: File
+) -> dict[str, Any]:
+    """Describe a file; its title names the resource where the dataset has several."""
+    license_address = published.license_address or build_license_address(dataset.dataset.license)
     file_type = _FILE_TYPES.get(file.format, file.format.upper())
     address = {"@id": quote_iri(file.address), "@type": "rdfs:Resource"}
+    has_several = len(dataset.resources) > 1
     return drop_empty(
         {
             "@id": f"{published.identifier}#{file.format}",
             "@type": "dcat:Distribution",
-            "dct:title": file.label,
+            "dct:title": f"{published.title}: {file.label}" if has_several else file.label,
             "dcat:accessURL": address,
             "dcat:downloadURL": address,
             "dct:format": {

@@ -1,8 +1,5 @@
 """
-Describe resources as CKAN's datasets, resources, organizations and tags.
-
-Each resource is a dataset of its own with one resource of the same id.  Its publisher is an
-organization, whose name follows from the publisher's.
+Describe datasets as CKAN's datasets, resources, organizations and tags.
 
 Source: ``package_show``, ``resource_show``, ``organization_show`` and ``tag_list`` of CKAN 2.12.
 """
@@ -13,19 +10,15 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache
 from typing import Any, Final
 
-from django.utils.text import slugify
-
 from ..models import METADATA, Resource
+from .dataset import Dataset, Group, ListedDataset, Organization, Place, build_id
 from .licenses import describe_license
 
 #: The format of the file at the address of a resource.
 FORMAT: Final = "CSV"
 MEDIA_TYPE: Final = "text/csv"
-
-_NAMESPACE: Final = uuid.UUID("3a4d6d0e-9c0c-5d0e-8f1e-6a7f0a1f2c11")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +29,53 @@ class Addresses:
     page: Callable[[uuid.UUID], str]
 
 
-def describe_dataset(resource: Resource, addresses: Addresses) -> dict[str, Any]:
-    """Describe a resource as a dataset, with itself as the only resource."""
-    license_title, license_url, is_open = describe_license(resource.license)
-    tags = [describe_tag(tag) for tag in sorted(resource.tags)]
+def describe_dataset(listed: ListedDataset, addresses: Addresses) -> dict[str, Any]:
+    """Describe a dataset with its resources."""
+    dataset, organization = listed.dataset, listed.dataset.organization
+    license_title, license_url, is_open = describe_license(dataset.license)
+    tags = [describe_tag(tag) for tag in sorted(dataset.tags)]
+    page = addresses.page(listed.resources[0].pk) if listed.resources else ""
     return {
-        "author": resource.publisher or None,
-        "author_email": None,
+        "author": dataset.author or None,
+        "author_email": dataset.author_email or None,
         "creator_user_id": None,
-        "id": str(resource.pk),
+        "id": dataset.id,
         "isopen": is_open,
-        "license_id": resource.license or None,
+        "license_id": dataset.license or None,
         "license_title": license_title or None,
         **({"license_url": license_url} if license_url else {}),
-        "maintainer": resource.contact or None,
-        "maintainer_email": resource.contact_email or None,
-        "metadata_created": _write_time(resource.created_at),
-        "metadata_modified": _write_time(resource.modified_at),
-        "name": resource.name,
-        "notes": resource.local_description.text,
-        "num_resources": 1,
+        "maintainer": dataset.maintainer or None,
+        "maintainer_email": dataset.maintainer_email or None,
+        "metadata_created": _write_time(dataset.metadata_created),
+        "metadata_modified": _write_time(dataset.metadata_modified),
+        "name": dataset.name,
+        "notes": dataset.local_notes.text,
+        "num_resources": len(listed.resources),
         "num_tags": len(tags),
-        "organization": describe_publisher(resource.publisher) if resource.publisher else None,
-        "owner_org": build_publisher_id(resource.publisher) if resource.publisher else None,
-        "private": resource.private,
+        "organization": describe_organization(organization) if organization else None,
+        "owner_org": organization.shown_id if organization else None,
+        "private": listed.is_private,
         "state": "active",
-        "title": str(resource),
+        "title": dataset.local_title.text,
         "type": "dataset",
-        "url": resource.source or addresses.page(resource.pk) or None,
-        "version": resource.version_date.isoformat() if resource.version_date else None,
-        "extras": _list_extras(resource),
-        "resources": [describe_resource(resource, addresses)],
+        "url": dataset.url or page or None,
+        "version": dataset.version or None,
+        "extras": _list_extras(dataset),
+        "resources": [
+            describe_resource(resource, addresses, Place(dataset.id, position))
+            for position, resource in enumerate(listed.resources)
+        ],
         "tags": tags,
-        "groups": [],
+        "groups": [describe_group(group) for group in dataset.groups],
         "relationships_as_subject": [],
         "relationships_as_object": [],
     }
 
 
-def describe_resource(resource: Resource, addresses: Addresses) -> dict[str, Any]:
-    """Describe a resource; its address is that of its dump."""
+def describe_resource(
+    resource: Resource, addresses: Addresses, place: Place | None
+) -> dict[str, Any]:
+    """Describe a resource, whose address is that of its dump; without a place it has no dataset."""
     version = resource.table_version
     return {
         "cache_last_updated": None,
@@ -91,8 +91,8 @@ def describe_resource(resource: Resource, addresses: Addresses) -> dict[str, Any
         "mimetype": MEDIA_TYPE,
         "mimetype_inner": None,
         "name": str(resource),
-        "package_id": str(resource.pk),
-        "position": 0,
+        "package_id": place.dataset_id if place else None,
+        "position": place.position if place else 0,
         "resource_type": None,
         "size": None,
         "state": "active",
@@ -102,15 +102,15 @@ def describe_resource(resource: Resource, addresses: Addresses) -> dict[str, Any
     }
 
 
-def describe_publisher(publisher: str) -> dict[str, Any]:
-    """Describe a publisher as an organization, as datasets contain it."""
+def describe_organization(organization: Organization) -> dict[str, Any]:
+    """Describe an organization, as datasets contain it."""
     return {
-        "id": build_publisher_id(publisher),
-        "name": build_publisher_name(publisher),
-        "title": publisher,
+        "id": organization.shown_id,
+        "name": organization.name,
+        "title": organization.shown_title,
         "type": "organization",
-        "description": "",
-        "image_url": "",
+        "description": organization.description,
+        "image_url": organization.image_url,
         "created": None,
         "is_organization": True,
         "approval_status": "approved",
@@ -118,35 +118,37 @@ def describe_publisher(publisher: str) -> dict[str, Any]:
     }
 
 
+def describe_group(group: Group) -> dict[str, Any]:
+    """Describe a group, as datasets contain it."""
+    return {
+        "description": group.description,
+        "display_name": group.shown_title,
+        "id": group.shown_id,
+        "image_display_url": group.image_url,
+        "name": group.name,
+        "title": group.shown_title,
+    }
+
+
 def describe_tag(tag: str) -> dict[str, Any]:
     """Describe a tag."""
     return {
         "display_name": tag,
-        "id": str(uuid.uuid5(_NAMESPACE, f"tag/{tag}")),
+        "id": build_id(f"tag/{tag}"),
         "name": tag,
         "state": "active",
         "vocabulary_id": None,
     }
 
 
-@lru_cache(maxsize=2_000)
-def build_publisher_name(publisher: str) -> str:
-    """Build the name of a publisher for addresses, a digest if no letter fits."""
-    return slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex
-
-
-def build_publisher_id(publisher: str) -> str:
-    """Build the id of a publisher; the same for spellings of the same name."""
-    return str(uuid.uuid5(_NAMESPACE, f"organization/{build_publisher_name(publisher)}"))
-
-
-def _list_extras(resource: Resource) -> list[dict[str, str]]:
+def _list_extras(dataset: Dataset) -> list[dict[str, str]]:
     """List what CKAN's datasets have no member for, by the names of ckanext-dcat."""
     values = {
-        "frequency": resource.frequency,
-        "spatial_text": resource.spatial,
-        "temporal_end": resource.temporal_end and resource.temporal_end.isoformat(),
-        "temporal_start": resource.temporal_start and resource.temporal_start.isoformat(),
+        "frequency": dataset.frequency,
+        "spatial_text": dataset.spatial,
+        "temporal_end": dataset.temporal_end and dataset.temporal_end.isoformat(),
+        "temporal_start": dataset.temporal_start and dataset.temporal_start.isoformat(),
+        **dataset.extras,
     }
     return [{"key": key, "value": value} for key, value in values.items() if value]
 
@@ -158,6 +160,8 @@ def _write_value(value: str | list[str] | date | None) -> str | list[str] | None
     return value if value or isinstance(value, list) else None
 
 
-def _write_time(moment: datetime) -> str:
+def _write_time(moment: datetime | None) -> str | None:
     """Write a time in UTC without an offset, as CKAN does."""
+    if moment is None:
+        return None
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")

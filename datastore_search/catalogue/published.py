@@ -1,4 +1,4 @@
-"""A resource with its addresses: what every description for machines is made of."""
+"""Resources and datasets with their addresses: what descriptions for machines are made of."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ..models import Resource
+from .dataset import Dataset
 from .licenses import OPEN_LICENSES
 
 #: Of a description; search engines read no more.
@@ -60,20 +61,42 @@ class PublishedResource:
 
     @property
     def license_address(self) -> str:
-        """Return the address of the licence, that of SPDX for other ids; empty without one."""
-        license_id = self.resource.license
-        if not license_id:
-            return ""
-        if license_id.startswith(_WEB):
-            return quote_iri(license_id)
-        known = OPEN_LICENSES.get(license_id)
-        return known[1] if known else f"https://spdx.org/licenses/{quote(license_id)}"
+        """Return the address of the licence."""
+        return build_license_address(self.resource.license)
 
     @property
     def source_address(self) -> str:
         """Return the source if it is an address; otherwise an empty text."""
-        source = self.resource.source
-        return quote_iri(source) if source.startswith(_WEB) else ""
+        return find_address(self.resource.source)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedDataset:
+    """
+    A dataset with its absolute addresses, and its resources with theirs.
+
+    ``identifier`` is the same in every language.
+    """
+
+    dataset: Dataset
+    identifier: str
+    page: str
+    resources: Sequence[PublishedResource]
+
+
+def build_license_address(license_id: str) -> str:
+    """Build the address of a licence, that of SPDX for other ids; empty without one."""
+    if not license_id:
+        return ""
+    if license_id.startswith(_WEB):
+        return quote_iri(license_id)
+    known = OPEN_LICENSES.get(license_id)
+    return known[1] if known else f"https://spdx.org/licenses/{quote(license_id)}"
+
+
+def find_address(source: str) -> str:
+    """Return a source if it is an address; otherwise an empty text."""
+    return quote_iri(source) if source.startswith(_WEB) else ""
 
 
 def quote_iri(address: str) -> str:

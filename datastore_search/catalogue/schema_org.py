@@ -13,7 +13,14 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from ..models import Field, Resource
-from .published import MAX_DESCRIPTION_LENGTH, File, PublishedResource, drop_empty
+from .dataset import Dataset
+from .published import (
+    MAX_DESCRIPTION_LENGTH,
+    File,
+    PublishedResource,
+    build_license_address,
+    drop_empty,
+)
 
 CONTEXT: Final = "https://schema.org/"
 
@@ -25,12 +32,19 @@ MAX_DESCRIBED_FIELDS: Final = 100
 
 
 def build_dataset(
-    published: PublishedResource, fields: Sequence[Field], catalogue: dict[str, Any]
+    published: PublishedResource,
+    fields: Sequence[Field],
+    catalogue: dict[str, Any],
+    parent: dict[str, Any],
 ) -> dict[str, Any]:
-    """Build the description of a resource; ``catalogue`` is that of ``build_data_catalog``."""
+    """
+    Build the description of a resource.
+
+    ``catalogue`` is that of ``build_data_catalog``, ``parent`` that of ``build_parent`` or empty.
+    """
     resource, version = published.resource, published.resource.table_version
     described = fields[:MAX_DESCRIBED_FIELDS]
-    publisher = _describe_publisher(resource)
+    publisher = _describe_publisher(resource) or parent.get("creator")
     published_at = version.published_at if version else None
     return drop_empty(
         {
@@ -41,7 +55,7 @@ def build_dataset(
             "description": _describe_at_length(published, described),
             "url": published.page,
             "identifier": str(resource.pk),
-            "license": published.license_address,
+            "license": published.license_address or parent.get("license"),
             "creator": publisher,
             "publisher": publisher,
             "keywords": sorted(resource.tags),
@@ -54,9 +68,30 @@ def build_dataset(
             "dateModified": resource.modified_at.isoformat(),
             "datePublished": published_at and published_at.isoformat(),
             "isAccessibleForFree": True,
+            "isPartOf": parent,
             "includedInDataCatalog": _drop_context(catalogue),
             "distribution": [_describe_file(file) for file in published.files],
             "variableMeasured": [_describe_field(field, resource) for field in described],
+        }
+    )
+
+
+def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
+    """Build the description of the portal's own dataset that has a resource."""
+    title, owner = dataset.local_title.text, dataset.organization
+    description = (dataset.local_notes.text or title)[:MAX_DESCRIPTION_LENGTH]
+    # Search engines report a Dataset with a shorter description as an error.
+    is_described = len(description) >= MIN_DESCRIPTION_LENGTH
+    return drop_empty(
+        {
+            "@type": "Dataset" if is_described else "CreativeWork",
+            "@id": identifier,
+            "identifier": dataset.id,
+            "name": title,
+            "description": description,
+            "license": build_license_address(dataset.license),
+            "creator": owner and {"@type": "Organization", "name": owner.shown_title},
+            "keywords": sorted(dataset.tags),
         }
     )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
@@ -47,10 +50,17 @@ class CatalogueFilterSet(FilterSet):
         model = Resource
         fields = ()
 
+    def __init__(
+        self, data: Any, resources: QuerySet[Resource], match: Callable[[str], Q] = match_word
+    ) -> None:
+        """Filter resources; ``match`` tells which hold a word."""
+        super().__init__(data, resources)
+        self._match = match
+
     def filter_by_words(
         self, resources: QuerySet[Resource], name: str, text: str
     ) -> QuerySet[Resource]:
         """Keep the resources that hold every word."""
         for word in text.split():
-            resources = resources.filter(match_word(word))
+            resources = resources.filter(self._match(word))
         return resources

@@ -1,39 +1,49 @@
-"""The catalogue for harvesters: the public resources in DCAT-AP."""
+"""The catalogue for harvesters: the public datasets in DCAT-AP."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ..addresses import ResourceAddresses
+from ..catalogue import CatalogueState, Datasets, ListedDataset, SortTerm
 from ..catalogue.dcat import CataloguePage, build_dcat_catalog
 from ..catalogue.turtle import write_turtle
 from .links import find_search_path
 from .public_lists import ListPage, PublicListView
 from .published import (
-    add_addresses,
+    add_addresses_to_dataset,
     build_catalogue_identifier,
     get_site_description,
     get_site_title,
 )
 
 
-class DcatView(PublicListView):
+class DcatView(PublicListView[ListedDataset]):
     """A page of the catalogue."""
 
     page_size = 50
 
-    def write(self, page: ListPage) -> str:
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        """Read the state of the datasets and their resources."""
+        return datasets.read_state()
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[ListedDataset]:
+        """Read the datasets of a page; the order of the ids does not change with new versions."""
+        return datasets.list_page([SortTerm("id")], bounds)
+
+    def write(self, page: ListPage[ListedDataset]) -> str:
         """Write the catalogue, the page and its datasets."""
         addresses = ResourceAddresses(self.request)
-        published = [add_addresses(resource, addresses) for resource in page.resources]
+        published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
         return self.write_document(build_dcat_catalog(self._describe_page(page), published))
 
     def write_document(self, document: dict[str, Any]) -> str:
         """Write JSON-LD in the notation of the view."""
         raise NotImplementedError
 
-    def _describe_page(self, page: ListPage) -> CataloguePage:
+    def _describe_page(self, page: ListPage[ListedDataset]) -> CataloguePage:
         address = self.request.build_absolute_uri(self.request.path)
         api = find_search_path(self.request)
         return CataloguePage(

@@ -12,7 +12,7 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from ..addresses import ResourceAddresses, reverse_in_locale
 from ..catalogue.published import MAX_DESCRIPTION_LENGTH
 from ..models import Resource
-from .public_lists import ListPage, PublicListView
+from .public_lists import ListPage, ResourceListView
 from .published import build_catalogue_identifier, get_site_description, get_site_title
 
 #: The characters that XML 1.0 cannot have.
@@ -33,14 +33,14 @@ class _PagedFeed(Atom1Feed):
             handler.addQuickElement("link", attrs={"rel": "next", "href": address})
 
 
-class FeedView(PublicListView):
+class FeedView(ResourceListView):
     """A page of the feed; an entry keeps its id with each change."""
 
     media_type = "application/atom+xml; charset=utf-8"
     page_size = 50
     order = ("-modified_at", "pk")
 
-    def write(self, page: ListPage) -> str:
+    def write(self, page: ListPage[Resource]) -> str:
         """Write the page."""
         request = self.request
         address = request.build_absolute_uri(request.path)
@@ -56,7 +56,7 @@ class FeedView(PublicListView):
             next_page=f"{address}?page={page.number + 1}" if page.number < page.last else "",
         )
         addresses = ResourceAddresses(request)
-        for resource in page.resources:
+        for resource in page.items:
             feed.add_item(**_describe_entry(resource, addresses))
         return feed.writeString("utf-8")
 

@@ -1,14 +1,20 @@
-"""Lists of the public resources for machines, page by page, the same for every user."""
+"""Lists of what is public for machines, page by page, the same for every user."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 
-from ..catalogue import list_public_resources, read_public_state, select_columns
+from ..catalogue import (
+    CatalogueState,
+    Datasets,
+    open_public_datasets,
+    read_state,
+    select_columns,
+)
 from ..clients import Client
 from ..exceptions.requests import UnknownPage
 from ..http_caching import Validators
@@ -18,20 +24,22 @@ from .pagination import parse_page_number
 from .published import get_site_description, get_site_title
 from .views import PageView
 
+Item = TypeVar("Item")
+
 
 @dataclass(frozen=True, slots=True)
-class ListPage:
-    """A page of the public resources, its number, that of the last page, and the total."""
+class ListPage(Generic[Item]):
+    """A page of a list, its number, that of the last page, and the total."""
 
     number: int
     last: int
     total: int
-    resources: Sequence[Resource]
+    items: Sequence[Item]
 
 
-class PublicListView(PageView):
+class PublicListView(PageView, Generic[Item]):
     """
-    A page of the public resources, with an ``ETag`` for all of them.
+    A page of a list, with an ``ETag`` for the whole list.
 
     An answer is written before it is sent: it is bounded by its page, and no slow reader holds the
     statement.
@@ -39,8 +47,6 @@ class PublicListView(PageView):
 
     media_type: ClassVar[str]
     page_size: ClassVar[int]
-    #: The order of the ids does not change with new versions.
-    order: ClassVar[tuple[str, ...]] = ("pk",)
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """
@@ -50,27 +56,49 @@ class PublicListView(PageView):
         """
         number = parse_page_number(request)
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
-            using = session.connection.alias
-            state = read_public_state(using)
+            datasets = open_public_datasets(session.connection.alias)
+            state = self.read_state(datasets)
             last = max(1, -(-state.count // self.page_size))
             if number > last:
                 raise UnknownPage(page=number)
             site = (get_site_title(), get_site_description())
             validators = Validators.from_state(state, request, *site)
             validators.raise_if_not_modified(request)
-            resources = select_columns(list_public_resources(using)).order_by(*self.order)
             offset = (number - 1) * self.page_size
-            found = resources[offset : offset + self.page_size]
-            shown = list(found) if self.shows_resources(last) else []
+            bounds = slice(offset, offset + self.page_size)
+            shown = self.read_items(datasets, bounds) if self.shows_items(last) else []
         text = self.write(ListPage(number, last, state.count, shown))
         response = HttpResponse(text, content_type=self.media_type)
         validators.set_headers(response, request)
         return response
 
-    def shows_resources(self, last: int) -> bool:
-        """Return whether the page that is asked for has resources; ``last`` is the last page."""
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        """Read the state of the list, which changes with each of its items."""
+        raise NotImplementedError
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Item]:
+        """Read the items of a page."""
+        raise NotImplementedError
+
+    def shows_items(self, last: int) -> bool:
+        """Return whether the page that is asked for has items; ``last`` is the last page."""
         return True
 
-    def write(self, page: ListPage) -> str:
+    def write(self, page: ListPage[Item]) -> str:
         """Write a page."""
         raise NotImplementedError
+
+
+class ResourceListView(PublicListView[Resource]):
+    """A list of the public resources of all datasets."""
+
+    #: The order of the ids does not change with new versions.
+    order: ClassVar[tuple[str, ...]] = ("pk",)
+
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        """Read the state of the resources."""
+        return read_state(datasets.resources)
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
+        """Read the resources of a page."""
+        return list(select_columns(datasets.resources).order_by(*self.order)[bounds])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -12,9 +13,15 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from ..addresses import ResourceAddresses, reverse_in_locale
+from ..catalogue import Dataset, ListedDataset
 from ..catalogue.csvw import build_csv_metadata
-from ..catalogue.published import File, PublishedResource
-from ..catalogue.schema_org import MAX_DESCRIBED_FIELDS, build_data_catalog, build_dataset
+from ..catalogue.published import File, PublishedDataset, PublishedResource
+from ..catalogue.schema_org import (
+    MAX_DESCRIBED_FIELDS,
+    build_data_catalog,
+    build_dataset,
+    build_parent,
+)
 from ..conf import conf
 from ..dumping.formats import formats
 from ..models import Resource
@@ -53,6 +60,28 @@ def add_addresses(resource: Resource, addresses: ResourceAddresses) -> Published
     )
 
 
+def add_addresses_to_dataset(
+    request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
+) -> PublishedDataset:
+    """Add its absolute addresses to a dataset: those of its resource, unless the portal has own."""
+    published = [add_addresses(resource, addresses) for resource in listed.resources]
+    if not conf.DATASETS:
+        (only,) = published
+        return PublishedDataset(listed.dataset, only.identifier, only.page, published)
+    catalogue = request.build_absolute_uri(reverse_in_locale(request, "catalogue"))
+    return PublishedDataset(
+        dataset=listed.dataset,
+        identifier=build_dataset_identifier(request, listed.dataset),
+        page=f"{catalogue}?{urlencode({'q': listed.dataset.id})}",
+        resources=published,
+    )
+
+
+def build_dataset_identifier(request: HttpRequest, dataset: Dataset) -> str:
+    """Build the address of a dataset of the portal's own: its place on the catalogue page."""
+    return f"{build_catalogue_identifier(request)}#dataset-{quote(dataset.id)}"
+
+
 def get_site_title() -> str:
     """Return the name of the portal."""
     return conf.SITE_TITLE or _("Datastore")
@@ -83,10 +112,17 @@ def describe_catalogue(request: HttpRequest) -> list[SafeString]:
     return [_dump_for_script(_build_catalogue(request))]
 
 
-def describe_dataset(request: HttpRequest, resource: Resource) -> list[SafeString]:
-    """Describe a resource, whose fields have been read, and its CSV if it is not too wide."""
+def describe_resource(
+    request: HttpRequest, resource: Resource, dataset: Dataset | None
+) -> list[SafeString]:
+    """
+    Describe a resource, whose fields have been read, and its CSV if it is not too wide.
+
+    ``dataset`` is the portal's own that has it.
+    """
     published = add_addresses(resource, ResourceAddresses(request))
-    described = [build_dataset(published, resource.schema, _build_catalogue(request))]
+    parent = build_parent(dataset, build_dataset_identifier(request, dataset)) if dataset else {}
+    described = [build_dataset(published, resource.schema, _build_catalogue(request), parent)]
     if published.csv_address and len(resource.schema) <= MAX_DESCRIBED_FIELDS:
         described.append(build_csv_metadata(published, resource.schema))
     return [_dump_for_script(each) for each in described]

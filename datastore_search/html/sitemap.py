@@ -10,14 +10,15 @@ from django.utils import translation
 from django.utils.xmlutils import SimplerXMLGenerator
 
 from ..addresses import ResourceAddresses, reverse_in_locale
-from .public_lists import ListPage, PublicListView
+from ..models import Resource
+from .public_lists import ListPage, ResourceListView
 from .shell import choose_language_codes
 
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _XHTML = "http://www.w3.org/1999/xhtml"
 
 
-class SitemapView(PublicListView):
+class SitemapView(ResourceListView):
     """
     A sitemap of the pages below its own address, as crawlers allow without further permission.
 
@@ -29,23 +30,23 @@ class SitemapView(PublicListView):
     media_type = "application/xml; charset=utf-8"
     page_size = 200
 
-    def shows_resources(self, last: int) -> bool:
+    def shows_items(self, last: int) -> bool:
         """Return whether this is a page and not the index."""
         return last == 1 or "page" in self.request.GET
 
-    def write(self, page: ListPage) -> str:
+    def write(self, page: ListPage[Resource]) -> str:
         """Write the page, or the index of all pages."""
         stream = StringIO()
         xml = SimplerXMLGenerator(stream, "utf-8")
         xml.startDocument()
-        if self.shows_resources(page.last):
+        if self.shows_items(page.last):
             self._write_addresses(xml, page)
         else:
             self._write_index(xml, page)
         xml.endDocument()
         return stream.getvalue()
 
-    def _write_index(self, xml: SimplerXMLGenerator, page: ListPage) -> None:
+    def _write_index(self, xml: SimplerXMLGenerator, page: ListPage[Resource]) -> None:
         address = self.request.build_absolute_uri(self.request.path)
         xml.startElement("sitemapindex", AttributesImpl({"xmlns": _NAMESPACE}))
         for number in range(1, page.last + 1):
@@ -54,14 +55,14 @@ class SitemapView(PublicListView):
             xml.endElement("sitemap")
         xml.endElement("sitemapindex")
 
-    def _write_addresses(self, xml: SimplerXMLGenerator, page: ListPage) -> None:
+    def _write_addresses(self, xml: SimplerXMLGenerator, page: ListPage[Resource]) -> None:
         addresses = ResourceAddresses(self.request)
         codes = choose_language_codes(translation.get_language() or "")
         namespaces = {"xmlns": _NAMESPACE, "xmlns:xhtml": _XHTML}
         xml.startElement("urlset", AttributesImpl(namespaces))
         if page.number == 1:
             _write_page(xml, self._build_catalogue_address(), {}, "")
-        for resource in page.resources:
+        for resource in page.items:
             others = {code: addresses.build("resource", resource.pk, code) for code in codes}
             modified = resource.modified_at.isoformat(timespec="seconds")
             _write_page(xml, addresses.build("resource", resource.pk), others, modified)

@@ -1,17 +1,14 @@
-"""The views of the HTML pages: the catalogue, and the data page of a resource."""
+"""The views of the HTML pages: what all have in common, and the data page of a resource."""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
-from django.core.paginator import EmptyPage, Paginator
-from django.db import router
-from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Lower, NullIf
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -23,14 +20,14 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from ..addresses import ResourceAddresses
+from ..catalogue import find_dataset_of
 from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
 from ..http_caching import NotModified, Validators, set_cache_headers
 from ..middleware import find_path_language
-from ..models import Field, Resource, read_profiles
-from ..object_permissions import Permitted
+from ..models import Resource, read_profiles
 from ..request_limits import check_query_string
 from ..request_reports import Question, note_resource, report_answer, start_clock
 from ..search import ConsistentRead, with_consistent_read
@@ -38,7 +35,6 @@ from ..throttling import check_rates, set_rate_headers
 from ..unreadable_users import forget_unreadable_user
 from .about import list_facts
 from .bidi import show_bidi_controls
-from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
 from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
 from .did_you_mean import DidYouMean, suggest_links
@@ -65,12 +61,10 @@ from .page_query import (
 )
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
-from .published import build_catalogue_links, describe_catalogue, describe_dataset
-from .records import Row, format_count
+from .published import describe_resource
+from .records import Row
 from .shell import build_shell
 from .table import read_record_table
-
-RESOURCES_PER_PAGE = 20
 
 #: The parameters that reports name; others name fields.
 _REPORTED = ("q", "sort", "limit", "page", "show", "by", "format", "embed")
@@ -152,9 +146,11 @@ class PageView(View):
         if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
 
-    def authorize_read(self, resource: Resource) -> Validators | None:
+    def authorize_read(self, resource: Resource, *parts: object) -> Validators | None:
         """
         Let the user read a resource, and build the page's validators.
+
+        ``parts`` are what the page depends on beside the resource and the address.
 
         None where the page may show more than its records decide: for an authenticated user, and
         without the setting ``PAGES_VERSION``.
@@ -167,7 +163,7 @@ class PageView(View):
         # A browser that has the page keeps its policy.
         policy = list_frame_ancestors() if self.is_embedded else ()
         validators = Validators.from_resource(
-            resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
+            resource, self.request, conf.PAGES_VERSION, *policy, *parts, vary=_VARY
         )
         validators.raise_if_not_modified(self.request)
         return validators
@@ -204,94 +200,6 @@ class PageView(View):
         return render(self.request, f"datastore_search/{template}", own | context, status=status)
 
 
-# The catalogue ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A resource in the catalogue, with its numbers of records and fields as text."""
-
-    resource: Resource
-    title: str
-    description: str
-    address: str
-    records: str
-    fields: str
-
-
-class CatalogueView(PageView):
-    """The resources that the user may read."""
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """
-        Show a page of them.
-
-        Raises: ``UnknownPage``.
-        """
-        readable = Resource.objects.filter(table_version__isnull=False).readable_by(request.user)
-        filters = CatalogueFilterSet(request.GET, list_catalogue(readable))
-        if not filters.is_valid():
-            return self.render_page(
-                "catalogue.html", {"filters": filters}, private=True, status=HTTPStatus.BAD_REQUEST
-            )
-        number = parse_page_number(request)
-        try:
-            page = Paginator(filters.qs, RESOURCES_PER_PAGE).page(number)
-        except EmptyPage:
-            raise UnknownPage(page=number) from None
-        q = filters.form.cleaned_data["q"]
-        self.shared_parameters = [("q", q)] if q else []
-        context = {
-            "filters": filters,
-            "q": q,
-            "entries": [self._build_entry(resource) for resource in page],
-            "pagination": Pagination(
-                request,
-                self.shared_parameters,
-                number,
-                RESOURCES_PER_PAGE,
-                page.paginator.count,
-                is_exact=readable.is_complete,
-            ),
-        }
-        # Of all addresses of the catalogue, and of a table, one is for search engines.
-        if not request.GET:
-            context["structured_data"] = describe_catalogue(request)
-        # The total depends on the user, on every page.
-        response = self.render_page(
-            "catalogue.html", context, private=request.user.is_authenticated
-        )
-        if link := build_catalogue_links(request):
-            response["Link"] = link
-        return response
-
-    def _build_entry(self, resource: Resource) -> Entry:
-        version = resource.table_version
-        return Entry(
-            resource,
-            show_bidi_controls(str(resource)),
-            show_bidi_controls(resource.local_description.text),
-            reverse_in_locale(self.request, "resource", resource.pk),
-            format_count(version.record_count if version else 0),
-            format_count(cast("Any", resource).field_count),
-        )
-
-
-def list_catalogue(readable: Permitted) -> QuerySet[Resource]:
-    """List the loaded resources among those that a user may read, ordered by title."""
-    title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
-    # A join would count the fields of all resources, not of those on the page alone.
-    fields = Field.objects.filter(resource=OuterRef("pk")).order_by().values("resource")
-    count = fields.annotate(number=Count("pk"))
-    return (
-        Resource.objects.using(router.db_for_read(Resource))
-        .filter(readable.condition, table_version__isnull=False)
-        .select_related("table_version")
-        .annotate(field_count=Coalesce(Subquery(count.values("number")), 0))
-        .order_by(Lower(title), "pk")
-    )
-
-
 # The data page ------------------------------------------------------------------------------------
 
 
@@ -310,8 +218,10 @@ class ResourceView(PageView):
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
-        validators = self.authorize_read(resource)
         parameters = clean_parameters(self.request.GET)
+        is_described = not resource.private and not parameters and not self.is_embedded
+        dataset = find_dataset_of(AnonymousUser(), resource.pk) if is_described else None
+        validators = self.authorize_read(resource, *([repr(dataset)] if dataset else []))
         sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
         address = add_query_string(self.request.path, parameters)
         if address != add_query_string(self.request.path, sent):
@@ -359,8 +269,8 @@ class ResourceView(PageView):
             context["map_address"] = f"map/{question.query}"
         context["sizes"] = list_sizes(query)
         context |= self.describe_embedding(query.query_string.pairs, context["title"])
-        if not resource.private and not parameters:
-            context["structured_data"] = describe_dataset(self.request, resource)
+        if is_described:
+            context["structured_data"] = describe_resource(self.request, resource, dataset)
         response = self.render_page("resource.html", context, private=resource.private)
         if link := ResourceAddresses(self.request).build_link_header(resource.pk):
             response["Link"] = link

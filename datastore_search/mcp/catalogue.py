@@ -14,9 +14,13 @@ from rest_framework.request import Request
 from ..api.parameter_types import NonNegativeIntegerField, TextField
 from ..api.parameters import MAX_ROW_NUMBER, ActionParameters
 from ..api.permissions import get_reader
+from ..catalogue import match_word, open_portal_datasets
+from ..clients import Client
+from ..conf import conf
+from ..html.catalogue import find_readable, list_tables
 from ..html.catalogue_filter import CatalogueFilterSet
-from ..html.views import list_catalogue
 from ..models import Field, Resource
+from ..search import open_snapshot
 from .answers import write_page
 
 DEFAULT_TABLES = 20
@@ -49,27 +53,38 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
     """
     List tables by the words of a query, as the catalogue does.
 
-    Raises: ``ValidationError``.
+    Raises: ``ValidationError``; ``QueryTooSlow``; ``TooManySlowSearches``.
     """
     parameters = FindTablesParameters.parse(arguments)
-    readable = Resource.objects.filter(table_version__isnull=False).readable_by(get_reader(request))
-    filters = CatalogueFilterSet({"q": parameters.get("q", "")}, list_catalogue(readable))
+    with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
+        return _write_tables(request, parameters, session.connection.alias)
+
+
+def _write_tables(request: Request, parameters: Mapping[str, Any], using: str) -> str:
+    reader = get_reader(request)
+    readable = find_readable(reader)
+    tables, match = list_tables(using).filter(readable.condition), match_word
+    if conf.DATASETS:
+        datasets = open_portal_datasets(using, reader)
+        tables, match = tables.filter(pk__in=datasets.list_resource_ids()), datasets.match_table
+    filters = CatalogueFilterSet({"q": parameters.get("q", "")}, tables, match)
     if not filters.is_valid():
         raise serializers.ValidationError(dict(filters.errors))
     offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
     limit = min(parameters.get("limit", DEFAULT_TABLES), MAX_TABLES)
     found: QuerySet[Resource] = filters.qs
     resources = list(found[offset : offset + limit])
-    names = _list_field_names(resources)
+    names = _list_field_names(resources, using)
     rows = [_build_row(resource, names[resource.pk]) for resource in resources]
     total = found.count() if readable.is_complete else None
     return write_page(_COLUMNS, rows, total=total, offset=offset)
 
 
-def _list_field_names(resources: Iterable[Resource]) -> Mapping[Any, list[str]]:
+def _list_field_names(resources: Iterable[Resource], using: str) -> Mapping[Any, list[str]]:
     """List the names of the first fields of resources, by their ids."""
     names: dict[Any, list[str]] = defaultdict(list)
-    first = Field.objects.filter(resource__in=resources, position__lte=_MAX_NAMED_FIELDS)
+    fields = Field.objects.using(using)
+    first = fields.filter(resource__in=resources, position__lte=_MAX_NAMED_FIELDS)
     for resource_id, name in first.order_by("position").values_list("resource_id", "name"):
         names[resource_id].append(name)
     return names

@@ -25,6 +25,7 @@ def build_catalogue_schemas() -> dict[str, Schema]:
         "CatalogueDataset": _build_dataset(),
         "CatalogueResource": _build_resource(),
         "CatalogueOrganization": _build_organization(),
+        "CatalogueGroup": _build_group(),
         "CatalogueTag": object_of(
             {"id": TEXT, "name": TEXT, "display_name": TEXT, "vocabulary_id": NULL},
             optional={"state": TEXT},
@@ -74,14 +75,15 @@ def _build_dataset() -> Schema:
         "owner_org",
         "url",
         "version",
+        # A dataset of the portal's own may have no resource whose times they would be.
+        "metadata_created",
+        "metadata_modified",
     )
     texts = (
         "id",
         "name",
         "title",
         "notes",
-        "metadata_created",
-        "metadata_modified",
         "state",
         "type",
     )
@@ -97,7 +99,7 @@ def _build_dataset() -> Schema:
             "resources": list_of(schema_ref("CatalogueResource")),
             "tags": list_of(schema_ref("CatalogueTag")),
             "extras": list_of(object_of({"key": TEXT, "value": TEXT})),
-            "groups": list_of(OBJECT),
+            "groups": list_of(schema_ref("CatalogueGroup")),
             "relationships_as_subject": list_of(OBJECT),
             "relationships_as_object": list_of(OBJECT),
         },
@@ -108,7 +110,6 @@ def _build_dataset() -> Schema:
 def _build_resource() -> Schema:
     texts = (
         "id",
-        "package_id",
         "name",
         "description",
         "format",
@@ -126,6 +127,8 @@ def _build_resource() -> Schema:
         {
             **dict.fromkeys(texts, TEXT),
             **dict.fromkeys(empty, NULL),
+            # Null where none of the portal's own datasets has it.
+            "package_id": _TEXT_OR_NULL,
             "datastore_active": BOOLEAN,
             "position": NON_NEGATIVE_INTEGER,
             **{name: list_of(TEXT) if name == "tags" else _TEXT_OR_NULL for name in METADATA},
@@ -145,6 +148,13 @@ def _build_organization() -> Schema:
             "packages": list_of(schema_ref("CatalogueDataset")),
             **dict.fromkeys(("users", "extras", "groups", "tags"), list_of(OBJECT)),
         },
+    )
+
+
+def _build_group() -> Schema:
+    texts = ("id", "name", "title", "display_name", "description", "image_display_url")
+    return object_of(
+        dict.fromkeys(texts, TEXT), optional={"type": TEXT, "package_count": NON_NEGATIVE_INTEGER}
     )
 
 

@@ -62,7 +62,7 @@ _RESULTS: dict[str, Schema] = {
     "resource_search": schema_ref("CatalogueResources"),
     "organization_list": list_of(one_of(TEXT, schema_ref("CatalogueOrganization"))),
     "organization_show": schema_ref("CatalogueOrganization"),
-    "group_list": list_of(OBJECT),
+    "group_list": list_of(one_of(TEXT, schema_ref("CatalogueGroup"))),
     "tag_list": list_of(one_of(TEXT, schema_ref("CatalogueTag"))),
     "license_list": list_of(schema_ref("CatalogueLicense")),
     "site_read": BOOLEAN,

@@ -329,7 +329,7 @@ def test_a_search_takes_two_statements(client: Client, water: Resource) -> None:
 def test_the_publishers_are_read_once(client: Client, water: Resource) -> None:
     address = "organization_show?id=city-of-hue&include_datasets=true"
 
-    assert len(list_statements(client, address)) == 3
+    assert len(list_statements(client, address)) == 2
 
 
 # Limits -------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """
 The reading actions of CKAN's catalogue: datasets, resources, organizations, tags and licences.
 
-Each resource is a dataset of its own.  Lists have the public ones, as CKAN's; ``package_search``
-has the private ones that the user may read, with ``include_private``.
+Each resource is a dataset of its own, unless the portal has others.  Lists have the public ones,
+as CKAN's; ``package_search`` has the private ones that the user may read, with ``include_private``.
 
 Source: CKAN's actions of these names.
 """
@@ -10,21 +10,23 @@ Source: CKAN's actions of these names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import catalogue
 from ...addresses import ResourceAddresses
-from ...catalogue import Addresses
+from ...catalogue import Addresses, CountedOrganization, Datasets, SortTerm
 from ...clients import Client
-from ...exceptions.access import UnknownOrganization, UnknownResource
+from ...conf import conf
+from ...exceptions.access import UnknownDataset, UnknownOrganization, UnknownResource
 from ...exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
-from ...models import Resource, ResourceQuerySet
+from ...http_caching import Validators
+from ...models import Resource
 from ...search import open_snapshot
 from ..catalogue_parameters import (
     DEFAULT_FACET_VALUES,
@@ -66,40 +68,38 @@ def build_addresses(request: Request) -> Addresses:
 def _list_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = PackageListParameters.parse(sent)
     include_private = parameters.get("include_private", False)
-    resources = _list_resources(request, using, include_private=include_private)
-    names = resources.order_by("name").values_list("name", flat=True)
-    page = names[_read_slice(parameters, MAX_LISTED_NAMES)]
-    return Answer(list(page), public=not include_private)
+    datasets = _open_datasets(request, using, include_private=include_private)
+    names = datasets.list_names(_read_slice(parameters, MAX_LISTED_NAMES))
+    return Answer(names, public=not include_private)
 
 
 def _show_package(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = PackageShowParameters.parse(sent)
     name = str(parameters.get("id") or parameters["name_or_id"])
+    if conf.DATASETS:
+        found = catalogue.open_portal_datasets(using, get_reader(request)).find(name)
+        if found is None:
+            raise UnknownDataset(dataset=make_printable(name))
+        return Answer(catalogue.describe_dataset(found, build_addresses(request)), public=False)
     resource, validators = _get_readable(request, sent, name, using)
-    described = catalogue.describe_dataset(resource, build_addresses(request))
+    listed = catalogue.make_dataset(resource)
+    described = catalogue.describe_dataset(listed, build_addresses(request))
     return Answer(described, validators=validators)
 
 
 def _search_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = PackageSearchParameters.parse(sent)
     include_private = parameters.get("include_private", False)
-    resources = _list_resources(request, using, include_private=include_private)
-
-    @cache
-    def list_publishers() -> list[str]:
-        return list(resources.exclude(publisher="").values_list("publisher", flat=True).distinct())
-
-    condition = Q()
+    datasets = _open_datasets(request, using, include_private=include_private)
     for name in ("q", "fq"):
-        text = parameters.get(name, "")
-        condition &= catalogue.parse_catalogue_query(text, name, list_publishers)
+        datasets = datasets.matching(parameters.get(name, ""), name)
     sort = parameters.get("sort", DEFAULT_SORT)
     order = catalogue.parse_catalogue_sort(sort)
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
     start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
-    found = catalogue.search_datasets(resources, condition, order, start, rows)
+    found = datasets.read_page(order, start, rows)
     addresses = build_addresses(request)
-    facets = _count_facets(resources.filter(condition), parameters)
+    facets = _count_facets(datasets, parameters)
     result = {
         "count": found.count,
         "facets": {
@@ -122,16 +122,14 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
 
 
 def _count_facets(
-    resources: ResourceQuerySet, parameters: Mapping[str, Any]
+    datasets: Datasets, parameters: Mapping[str, Any]
 ) -> dict[str, list[catalogue.Facet]]:
     if not parameters.get("facet", True):
         return {}
     limit = min(parameters.get("facet_limit", DEFAULT_FACET_VALUES), MAX_FACET_VALUES)
     least = parameters.get("facet_mincount", 1)
     return {
-        name: [
-            each for each in catalogue.count_facet(resources, name, limit) if each.count >= least
-        ]
+        name: [each for each in datasets.count_facet(name, limit) if each.count >= least]
         for name in dict.fromkeys(parameters.get("facet_field", ()))
     }
 
@@ -140,10 +138,10 @@ def _list_current_packages(request: Request, sent: Mapping[str, object], using: 
     parameters = CurrentPackagesParameters.parse(sent)
     if parameters.get("page") and "limit" in parameters:
         parameters["offset"] = (parameters["page"] - 1) * parameters["limit"]
-    resources = catalogue.select_columns(catalogue.list_public_resources(using))
-    ordered = resources.order_by(*catalogue.parse_catalogue_sort(""))
+    datasets = catalogue.open_public_datasets(using)
+    order = catalogue.parse_catalogue_sort("")
+    found = datasets.list_page(order, _read_slice(parameters, MAX_ROWS))
     addresses = build_addresses(request)
-    found = ordered[_read_slice(parameters, MAX_ROWS)]
     return Answer([catalogue.describe_dataset(each, addresses) for each in found], public=True)
 
 
@@ -152,8 +150,10 @@ def _list_current_packages(request: Request, sent: Mapping[str, object], using: 
 
 def _show_resource(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     name = str(ResourceShowParameters.parse(sent)["id"])
-    resource, validators = _get_readable(request, sent, name, using)
-    described = catalogue.describe_resource(resource, build_addresses(request))
+    resource = _find_resource(request, name, using)
+    place = catalogue.find_place(using, get_reader(request), resource.pk)
+    validators = authorize_read(request, resource, name, sent, repr(place))
+    described = catalogue.describe_resource(resource, build_addresses(request), place)
     return Answer(described, validators=validators)
 
 
@@ -171,9 +171,9 @@ _RESOURCE_FIELDS: Mapping[str, Callable[[str], Q]] = {
     "format": catalogue.match_format,
 }
 _RESOURCE_ORDERS = {
-    "name": F("name").asc(),
-    "created": F("created_at").asc(),
-    "last_modified": F("modified_at").asc(),
+    "name": SortTerm("name"),
+    "created": SortTerm("metadata_created"),
+    "last_modified": SortTerm("metadata_modified"),
 }
 
 
@@ -191,16 +191,16 @@ def _search_resources(request: Request, sent: Mapping[str, object], using: str) 
     if order_by not in _RESOURCE_ORDERS:
         raise UnknownCatalogueField(parameter="order_by", field=order_by[:100])
     bounds = _read_slice(parameters, MAX_ROWS)
-    order = [_RESOURCE_ORDERS[order_by], F("pk").asc()]
-    found = catalogue.search_datasets(
-        catalogue.list_public_resources(using),
-        condition,
-        order,
-        bounds.start,
-        bounds.stop - bounds.start,
+    order = [_RESOURCE_ORDERS[order_by], SortTerm("id")]
+    datasets = catalogue.open_public_datasets(using)
+    found = catalogue.read_resources(
+        datasets.resources.filter(condition), order, bounds.start, bounds.stop - bounds.start
     )
     addresses = build_addresses(request)
-    results = [catalogue.describe_resource(each, addresses) for each in found.page]
+    results = [
+        catalogue.describe_resource(each, addresses, datasets.locate(each.pk))
+        for each in found.page
+    ]
     return Answer({"count": found.count, "results": results}, public=True)
 
 
@@ -212,53 +212,60 @@ def _list_organizations(request: Request, sent: Mapping[str, object], using: str
     wanted = parameters.get("organizations")
     listed = [
         each
-        for each in catalogue.list_publishers(catalogue.list_public_resources(using))
-        if not wanted or each.name in wanted
+        for each in catalogue.open_public_datasets(using).list_organizations()
+        if not wanted or each.organization.name in wanted
     ][_read_slice(parameters, MAX_ROWS)]
     if not parameters.get("all_fields"):
-        return Answer([each.name for each in listed], public=True)
+        return Answer([each.organization.name for each in listed], public=True)
     return Answer([_describe_organization(each) for each in listed], public=True)
 
 
 def _show_organization(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = OrganizationShowParameters.parse(sent)
     name = parameters["id"]
-    resources = catalogue.list_public_resources(using)
-    for each in catalogue.list_publishers(resources):
-        if name in {each.name, catalogue.build_publisher_id(each.title)}:
+    datasets = catalogue.open_public_datasets(using)
+    for each in datasets.list_organizations():
+        if name in {each.organization.name, each.organization.shown_id}:
             break
     else:
         raise UnknownOrganization(organization=make_printable(name))
     result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
     if parameters.get("include_datasets"):
-        condition = Q(publisher__in=each.spellings)
         order = catalogue.parse_catalogue_sort("")
-        found = catalogue.search_datasets(resources, condition, order, 0, MAX_ROWS)
+        found = datasets.owned_by(each).list_page(order, slice(0, MAX_ROWS))
         addresses = build_addresses(request)
-        result["packages"] = [catalogue.describe_dataset(each, addresses) for each in found.page]
+        result["packages"] = [catalogue.describe_dataset(each, addresses) for each in found]
     return Answer(result, public=True)
 
 
-def _describe_organization(organization: catalogue.Facet) -> dict[str, Any]:
+def _describe_organization(counted: CountedOrganization) -> dict[str, Any]:
     return {
-        **catalogue.describe_publisher(organization.title),
-        "display_name": organization.title,
-        "image_display_url": "",
+        **catalogue.describe_organization(counted.organization),
+        "display_name": counted.organization.shown_title,
+        "image_display_url": counted.organization.image_url,
         "num_followers": 0,
-        "package_count": organization.count,
+        "package_count": counted.count,
     }
 
 
-def _list_groups(request: Request, sent: Mapping[str, object]) -> Answer:
-    GroupListParameters.parse(sent)
-    return Answer([], public=True)
+def _list_groups(request: Request, sent: Mapping[str, object], using: str) -> Answer:
+    parameters = GroupListParameters.parse(sent)
+    groups = catalogue.open_public_datasets(using).list_groups()
+    listed = groups[_read_slice(parameters, MAX_ROWS)]
+    if not parameters.get("all_fields"):
+        return Answer([each.group.name for each in listed], public=True)
+    described = [
+        {**catalogue.describe_group(each.group), "type": "group", "package_count": each.count}
+        for each in listed
+    ]
+    return Answer(described, public=True)
 
 
 def _list_tags(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = TagListParameters.parse(sent)
     part = parameters.get("query", "").strip().casefold()
     is_in_vocabulary = bool(parameters.get("vocabulary_id"))
-    tags = [] if is_in_vocabulary else catalogue.list_tags(catalogue.list_public_resources(using))
+    tags = [] if is_in_vocabulary else catalogue.open_public_datasets(using).list_tags()
     names = [each.name for each in tags if part in each.name.casefold()][:MAX_LISTED_NAMES]
     if not parameters.get("all_fields"):
         return Answer(names, public=True)
@@ -280,29 +287,39 @@ def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
 # Shared -------------------------------------------------------------------------------------------
 
 
-def _get_readable(
-    request: Request, sent: Mapping[str, object], name: str, using: str
-) -> tuple[Resource, Any]:
+def _find_resource(request: Request, name: str, using: str) -> Resource:
     """
-    Find a resource that the user may read, and build the validators of the answer.
+    Find a resource, which the user may not be allowed to read.
 
     One that has never been loaded is shown to users who may change it, as they are about to.
 
-    Raises: ``UnknownResource``; ``AccessDenied``; ``NotModified``.
+    Raises: ``UnknownResource``.
     """
-    resource = catalogue.get_dataset(using, name)
+    resource = catalogue.find_resource(Resource.objects.using(using), name)
     if resource is None or not (
         resource.table_version or resource.permits(get_reader(request), "change")
     ):
         raise UnknownResource(resource=make_printable(name))
+    return resource
+
+
+def _get_readable(
+    request: Request, sent: Mapping[str, object], name: str, using: str
+) -> tuple[Resource, Validators]:
+    """
+    Find a resource that the user may read, and build the validators of the answer.
+
+    Raises: ``UnknownResource``; ``AccessDenied``; ``NotModified``.
+    """
+    resource = _find_resource(request, name, using)
     return resource, authorize_read(request, resource, name, sent)
 
 
-def _list_resources(request: Request, using: str, *, include_private: bool) -> ResourceQuerySet:
-    """List the public resources, or those that the user may read."""
+def _open_datasets(request: Request, using: str, *, include_private: bool) -> Datasets:
+    """Open the public datasets, or those that the user may see."""
     if include_private:
-        return catalogue.list_readable_resources(using, get_reader(request))
-    return catalogue.list_public_resources(using)
+        return catalogue.open_readable_datasets(using, get_reader(request))
+    return catalogue.open_public_datasets(using)
 
 
 def _read_slice(parameters: Mapping[str, Any], most: int) -> slice:
@@ -360,12 +377,7 @@ catalogue_actions: Sequence[Action] = (
         _show_organization,
         _("Describe a publisher of datasets."),
     ),
-    Action(
-        name="group_list",
-        parameters=GroupListParameters,
-        run=_list_groups,
-        help=_("List groups: there are none."),
-    ),
+    _build("group_list", GroupListParameters, _list_groups, _("List the groups of datasets.")),
     _build("tag_list", TagListParameters, _list_tags, _("List the tags of datasets.")),
     Action(
         name="license_list",

@@ -99,7 +99,7 @@ def _check_name(name: str) -> str:
         Resource.name.field.clean(name, None)
     except ValidationError as error:
         raise InvalidDatasetName(name=make_printable(name)) from error
-    if catalogue.get_dataset(router.db_for_write(Resource), name):
+    if catalogue.find_resource(get_resources(), name):
         raise TakenDatasetName(name=name)
     return name
 
@@ -118,7 +118,7 @@ def _patch(request: Request, sent: Mapping[str, object]) -> Answer:
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parameters = ChangedResourceMembers.parse(sent)
     name, using = str(parameters["id"]), router.db_for_write(Resource)
-    known = catalogue.get_dataset(using, name)
+    known = catalogue.find_resource(get_resources(), name)
     if known is None or not (
         known.table_version_id or known.permits(get_reader(request), "change")
     ):
@@ -126,7 +126,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
     check_may_write(request, known, name)
     row = storage.RowToLock(Resource._meta.db_table, known.pk)  # noqa: SLF001 - Django's public name for it
     with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT, row) as is_found:
-        resource = catalogue.get_dataset(using, str(known.pk)) if is_found else None
+        resource = catalogue.find_resource(get_resources(), str(known.pk)) if is_found else None
         if resource is None:
             raise UnknownResource(resource=make_printable(name))
         values = _select_changes(resource, sent, parameters, is_complete=is_complete)
@@ -161,7 +161,9 @@ def _select_changes(
 
 
 def _describe(request: Request, resource: Resource) -> Answer:
-    return Answer(catalogue.describe_resource(resource, build_addresses(request)))
+    using = router.db_for_write(Resource)
+    place = catalogue.find_place(using, get_reader(request), resource.pk)
+    return Answer(catalogue.describe_resource(resource, build_addresses(request), place))
 
 
 def _build(

@@ -1,0 +1,222 @@
+"""Conditions and orders of the catalogue in memory, on datasets of a portal's own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from django.db.models import Q
+
+from .dataset import Dataset
+from .descriptions import FORMAT
+from .predicates import Predicate
+from .query import Conditions
+from .resource_conditions import match_word
+
+_EVERYTHING: Final = Predicate(lambda _entry: True)
+_NOTHING: Final = Predicate(lambda _entry: False)
+
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+
+
+class Head(NamedTuple):
+    """What is read of every resource that a user may read."""
+
+    pk: uuid.UUID
+    is_private: bool
+    created_at: datetime
+    modified_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A dataset, and the heads of the resources that the user may read, in order."""
+
+    dataset: Dataset
+    seen: Sequence[Head]
+
+    @property
+    def is_private(self) -> bool:
+        """Return whether only some users see it."""
+        return not self.dataset.is_public and all(head.is_private for head in self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetConditions(Conditions[Predicate]):
+    """
+    Conditions on entries.
+
+    ``search`` finds the ids of the resources that meet a condition in SQL.
+    """
+
+    search: Callable[[Q], frozenset[uuid.UUID]]
+
+    @property
+    def everything(self) -> Predicate:
+        """Match every dataset."""
+        return _EVERYTHING
+
+    def match(self, field: str, text: str) -> Predicate:
+        """Match a field with a text."""
+        if field in {"", "text"}:
+            return self._match_word(text.strip("*"))
+        if field in _OF_RESOURCES:
+            return self._match_resources(_OF_RESOURCES[field](text.strip("*")))
+        if field in {"capacity", "private"}:
+            return _match_privacy(text, "private" if field == "capacity" else "true")
+        if field in _CONSTANTS:
+            return _EVERYTHING if text.casefold() in {_CONSTANTS[field], "*"} else _NOTHING
+        if field in _PARTS:
+            return _match_part(_PARTS[field], text.strip("*"))
+        return _match_value(_VALUES[field], text)
+
+    def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Predicate:
+        """Match a time within bounds; what has no time matches none."""
+
+        def is_within(entry: Entry) -> bool:
+            moment = getattr(entry.dataset, field)
+            return (
+                moment is not None
+                and (low is None or moment >= low)
+                and (high is None or moment <= high)
+            )
+
+        return Predicate(is_within)
+
+    def _match_word(self, word: str) -> Predicate:
+        if not word:
+            return _EVERYTHING
+        return match_text(word) | self._match_resources(match_word(word))
+
+    def _match_resources(self, condition: Q) -> Predicate:
+        found = self.search(condition)
+        return Predicate(lambda entry: any(head.pk in found for head in entry.seen))
+
+
+# Values -------------------------------------------------------------------------------------------
+
+Values = Callable[[Entry], Iterable[str]]
+
+
+def list_values(entry: Entry, name: str) -> Iterator[tuple[str, str]]:
+    """List the values that an entry has of a facet, each with what is shown of it."""
+    dataset = entry.dataset
+    if name == "tags":
+        yield from ((tag, tag) for tag in dataset.tags)
+    elif name == "organization" and dataset.organization:
+        yield dataset.organization.name, dataset.organization.shown_title
+    elif name == "groups":
+        yield from ((group.name, group.shown_title) for group in dataset.groups)
+    elif name == "license_id" and dataset.license:
+        yield dataset.license, dataset.license
+    elif name == "res_format" and entry.seen:
+        yield FORMAT, FORMAT
+
+
+def _list_texts(entry: Entry) -> Iterator[str]:
+    """List the texts that words are searched in."""
+    dataset = entry.dataset
+    yield from (dataset.id, dataset.name, dataset.title, dataset.notes, *dataset.tags)
+    for texts in dataset.translations.values():
+        yield from texts.values()
+    if dataset.organization:
+        yield dataset.organization.shown_title
+
+
+def _list_organization(entry: Entry) -> Iterator[str]:
+    if organization := entry.dataset.organization:
+        yield from (organization.name, organization.shown_id)
+
+
+def _list_groups(entry: Entry) -> Iterator[str]:
+    for group in entry.dataset.groups:
+        yield from (group.name, group.shown_id)
+
+
+def _get(name: str) -> Values:
+    return lambda entry: [getattr(entry.dataset, name)]
+
+
+def _list_formats(entry: Entry) -> list[str]:
+    return [FORMAT] if entry.seen else []
+
+
+def _list_times(name: str) -> Values:
+    return lambda entry: ["*"] if getattr(entry.dataset, name) else []
+
+
+#: Fields that are compared as a whole, or from their beginning with ``*``.
+_VALUES: Final[Mapping[str, Values]] = {
+    "id": _get("id"),
+    "name": _get("name"),
+    "tags": lambda entry: entry.dataset.tags,
+    "organization": _list_organization,
+    "owner_org": _list_organization,
+    "groups": _list_groups,
+    "license_id": _get("license"),
+    "maintainer": _get("maintainer"),
+    "author": _get("author"),
+    "url": _get("url"),
+    "res_format": _list_formats,
+    "metadata_modified": _list_times("metadata_modified"),
+    "metadata_created": _list_times("metadata_created"),
+}
+
+#: Fields of which a part is enough.
+_PARTS: Final[Mapping[str, Values]] = {"title": _get("title"), "notes": _get("notes")}
+
+#: Fields of the resources of a dataset.
+_OF_RESOURCES: Final[Mapping[str, Callable[[str], Q]]] = {
+    "res_name": lambda text: Q(title__icontains=text),
+    "res_description": lambda text: Q(description__icontains=text),
+}
+
+#: What all datasets have in common.
+_CONSTANTS: Final = {
+    "state": "active",
+    "type": "dataset",
+    "dataset_type": "dataset",
+    "entity_type": "package",
+}
+
+#: How entries are sorted by each name.
+SORT_KEYS: Final[Mapping[str, Callable[[Entry], Any]]] = {
+    "metadata_modified": lambda entry: entry.dataset.metadata_modified or _EARLIEST,
+    "metadata_created": lambda entry: entry.dataset.metadata_created or _EARLIEST,
+    "name": lambda entry: entry.dataset.name,
+    "id": lambda entry: entry.dataset.id,
+    "title": lambda entry: (entry.dataset.title or entry.dataset.name).casefold(),
+}
+
+
+def match_text(word: str) -> Predicate:
+    """Match the datasets that hold a word in a text of their own."""
+    return _match_part(_list_texts, word)
+
+
+def _match_part(values: Values, text: str) -> Predicate:
+    part = text.casefold()
+    return Predicate(lambda entry: any(part in value.casefold() for value in values(entry)))
+
+
+def _match_value(values: Values, text: str) -> Predicate:
+    """Match a value, its beginning where the text ends in ``*``, or any value (``*``)."""
+    wanted = text.casefold()
+    if wanted.endswith("*"):
+        start = wanted[:-1]
+        return Predicate(
+            lambda entry: any(
+                value and value.casefold().startswith(start) for value in values(entry)
+            )
+        )
+    return Predicate(lambda entry: any(value.casefold() == wanted for value in values(entry)))
+
+
+def _match_privacy(text: str, word: str) -> Predicate:
+    if text == "*":
+        return _EVERYTHING
+    is_wanted = text.casefold() == word
+    return Predicate(lambda entry: entry.is_private is is_wanted)

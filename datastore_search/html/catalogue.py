@@ -1,0 +1,169 @@
+"""The catalogue page: the datasets that the user may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, cast
+
+from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Lower, NullIf
+from django.http import HttpRequest, HttpResponse
+
+from ..catalogue import ListedDataset, SortTerm, open_portal_datasets
+from ..clients import Client
+from ..conf import conf
+from ..exceptions.requests import UnknownPage
+from ..models import Field, LocalText, Resource
+from ..object_permissions import Permitted
+from ..search import open_snapshot
+from .bidi import show_bidi_controls
+from .catalogue_filter import CatalogueFilterSet
+from .links import reverse_in_locale
+from .pagination import Pagination, parse_page_number
+from .published import build_catalogue_links, describe_catalogue
+from .records import format_count
+from .views import PageView
+
+ENTRIES_PER_PAGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A resource in the catalogue, with its numbers of records and fields as text."""
+
+    resource: Resource
+    title: str
+    description: str
+    address: str
+    records: str
+    fields: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """A dataset of the portal's own in the catalogue, with its tables."""
+
+    id: str
+    title: LocalText
+    description: LocalText
+    is_private: bool
+    tables: Sequence[Table]
+
+
+class CatalogueView(PageView):
+    """
+    The resources that the user may read, or the portal's own datasets.
+
+    One statement finds those that hold the words of a query; the time limit of a search applies.
+    """
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """
+        Show a page of them.
+
+        Raises: ``UnknownPage``; ``QueryTooSlow``; ``TooManySlowSearches``.
+        """
+        with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
+            return self._answer(session.connection.alias)
+
+    def _answer(self, using: str) -> HttpResponse:
+        request = self.request
+        readable = find_readable(request.user)
+        filters = CatalogueFilterSet(request.GET, list_tables(using).filter(readable.condition))
+        if not filters.is_valid():
+            return self.render_page(
+                "catalogue.html", {"filters": filters}, private=True, status=HTTPStatus.BAD_REQUEST
+            )
+        number, q = parse_page_number(request), filters.form.cleaned_data["q"]
+        offset = (number - 1) * ENTRIES_PER_PAGE
+        bounds = slice(offset, offset + ENTRIES_PER_PAGE)
+        if conf.DATASETS:
+            shown, total = self._read_datasets(using, q.split(), bounds)
+        else:
+            shown, total = self._read_resources(filters.qs, bounds)
+        if offset >= max(total, 1):
+            raise UnknownPage(page=number)
+        self.shared_parameters = [("q", q)] if q else []
+        context = shown | {
+            "filters": filters,
+            "q": q,
+            "pagination": Pagination(
+                request,
+                self.shared_parameters,
+                number,
+                ENTRIES_PER_PAGE,
+                total,
+                is_exact=readable.is_complete,
+            ),
+        }
+        # Of all addresses of the catalogue, and of a table, one is for search engines.
+        if not request.GET:
+            context["structured_data"] = describe_catalogue(request)
+        # The total depends on the user, on every page.
+        response = self.render_page(
+            "catalogue.html", context, private=request.user.is_authenticated
+        )
+        if link := build_catalogue_links(request):
+            response["Link"] = link
+        return response
+
+    def _read_resources(
+        self, found: QuerySet[Resource], bounds: slice
+    ) -> tuple[dict[str, Any], int]:
+        """Read a page of resources, and count those that are found."""
+        return {"entries": [self._build_table(each) for each in found[bounds]]}, found.count()
+
+    def _read_datasets(
+        self, using: str, words: Sequence[str], bounds: slice
+    ) -> tuple[dict[str, Any], int]:
+        """Read a page of the portal's own datasets, and count those that are found."""
+        datasets = open_portal_datasets(using, self.request.user).holding(words)
+        listed = datasets.list_page([SortTerm("title"), SortTerm("id")], bounds)
+        ids = {resource.pk for each in listed for resource in each.resources}
+        tables = {each.pk: each for each in list_tables(using).filter(pk__in=ids)}
+        entries = [self._build_dataset(each, tables) for each in listed]
+        return {"datasets": entries}, datasets.count()
+
+    def _build_dataset(self, listed: ListedDataset, tables: Mapping[Any, Resource]) -> DatasetEntry:
+        dataset = listed.dataset
+        title, notes = dataset.local_title, dataset.local_notes
+        return DatasetEntry(
+            dataset.id,
+            LocalText(show_bidi_controls(title.text), title.language),
+            LocalText(show_bidi_controls(notes.text), notes.language),
+            listed.is_private,
+            [self._build_table(tables[each.pk]) for each in listed.resources],
+        )
+
+    def _build_table(self, resource: Resource) -> Table:
+        version = resource.table_version
+        return Table(
+            resource,
+            show_bidi_controls(str(resource)),
+            show_bidi_controls(resource.local_description.text),
+            reverse_in_locale(self.request, "resource", resource.pk),
+            format_count(version.record_count if version else 0),
+            format_count(cast("Any", resource).field_count),
+        )
+
+
+def find_readable(user: Any) -> Permitted:
+    """Find the loaded resources that a user may read."""
+    return Resource.objects.filter(table_version__isnull=False).readable_by(user)
+
+
+def list_tables(using: str) -> QuerySet[Resource]:
+    """List the loaded resources with their numbers of fields, ordered by title."""
+    title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
+    # A join would count the fields of all resources, not of those on the page alone.
+    fields = Field.objects.filter(resource=OuterRef("pk")).order_by().values("resource")
+    count = fields.annotate(number=Count("pk"))
+    return (
+        Resource.objects.using(using)
+        .filter(table_version__isnull=False)
+        .select_related("table_version")
+        .annotate(field_count=Coalesce(Subquery(count.values("number")), 0))
+        .order_by(Lower(title), "pk")
+    )
