@@ -14,22 +14,31 @@ from ..catalogue import describe_license
 from ..models import Resource
 from .bidi import show_bidi_controls
 
+#: What staff write in words, in the language of the resource.
+_WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
+
 _is_address = URLValidator(schemes=("https", "http"))
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement on a resource, and an address behind it, if any."""
+    """A statement on a resource, its language if known, and an address behind it, if any."""
 
     label: str
     text: str
     link: str = ""
+    language: str = ""
 
 
 def list_facts(resource: Resource) -> list[Fact]:
     """List what is known of a resource, with the labels that the admin has."""
     return [
-        Fact(str(getattr(Resource, name).field.verbose_name), show_bidi_controls(text), link)
+        Fact(
+            str(getattr(Resource, name).field.verbose_name),
+            show_bidi_controls(text),
+            link,
+            resource.content_language if name in _WORDS and not link else "",
+        )
         for name, text, link in _list_texts(resource)
         if text
     ]

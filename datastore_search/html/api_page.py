@@ -54,12 +54,12 @@ class ApiView(PageView):
             filters=query.all_conditions,
             sort=query.sort,
         )
-        labels = {column.name: column.label for column in build_columns(resource)}
+        columns = build_columns(resource)
         with closing(read_page(read, replace(search, limit=1))) as page:
             context = {
                 "resource": resource,
                 "title": show_bidi_controls(str(resource)),
-                "chips": build_chips(query, labels),
+                "chips": build_chips(query, columns),
                 "page_address": page_address,
                 "api": build_api_examples(self.request, path, resource, search, page),
             }

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -31,7 +31,7 @@ from .page_query import (
     parse_page_query,
 )
 from .png import can_draw_png, draw_png
-from .query_string import Pair, QueryString
+from .query_string import QueryString
 from .vega_lite import build_specification
 from .views import PageView
 
@@ -39,13 +39,21 @@ from .views import PageView
 VEGA_LITE = "vl.json"
 
 
+class Option(NamedTuple):
+    """What can be chosen: the value, the label, and the language of the label."""
+
+    value: str
+    label: str
+    language: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A list of options: their values and labels, and the chosen value."""
+    """A list of options, and the chosen value."""
 
     name: str
     label: str
-    options: tuple[Pair, ...]
+    options: tuple[Option, ...]
     value: str
 
 
@@ -87,7 +95,7 @@ class ChartView(PageView):
         context: dict[str, Any] = {
             "resource": resource,
             "title": show_bidi_controls(str(resource)),
-            "chips": build_chips(shown, {column.name: column.label for column in columns}),
+            "chips": build_chips(shown, columns),
             "errors": found.errors,
             "chart": chart,
             **content,
@@ -109,7 +117,7 @@ class ChartView(PageView):
                 "specification": links.get(VEGA_LITE, ""),
             }
             if chart and data:
-                context |= self.describe_embedding(address.pairs, chart.title)
+                context |= self.describe_embedding(address.pairs, chart.title.text)
         response = self.render_page(
             "embedded_chart.html" if self.is_embedded else "chart.html",
             context,
@@ -126,22 +134,24 @@ def _list_choices(parser: ChartParser, chart: ChartQuery | None) -> list[Choice]
     chosen = dict(chart.pairs) if chart else {}
     measurable = list_options(parser.measurable)
     groupable = list_options(parser.groupable)
-    figures = tuple((name, str(label)) for name, label in {**FIGURES, POINTS: POINTS_LABEL}.items())
-    steps = tuple((name, str(label)) for name, label in STEPS.items())
-    none = ("", _("nothing"))
+    figures = tuple(
+        Option(name, str(label)) for name, label in {**FIGURES, POINTS: POINTS_LABEL}.items()
+    )
+    steps = tuple(Option(name, str(label)) for name, label in STEPS.items())
+    none = Option("", _("nothing"))
     choices = [
         ("show", _("Show"), figures if measurable else figures[:1]),
         ("of", _("of"), (none, *measurable)),
         ("by", _("by"), groupable),
-        ("per", _("in steps"), (("", _("chosen by the field")), *steps)),
+        ("per", _("in steps"), (Option("", _("chosen by the field")), *steps)),
         ("split", _("split by"), (none, *groupable)),
     ]
     return [Choice(name, label, options, chosen.get(name, "")) for name, label, options in choices]
 
 
-def list_options(columns: Sequence[Column]) -> tuple[Pair, ...]:
+def list_options(columns: Sequence[Column]) -> tuple[Option, ...]:
     """List fields as the options of a choice."""
-    return tuple((column.name, column.label) for column in columns)
+    return tuple(Option(column.name, column.label, column.label_language) for column in columns)
 
 
 # Files --------------------------------------------------------------------------------------------
@@ -188,7 +198,7 @@ def _write_csv(chart: ChartQuery, data: ChartData) -> str:
     for group in data.groups:
         key = "" if group.key is None else group.key
         for point, series in zip(group.points, data.series, strict=True):
-            names = [series] if chart.split else []
+            names = [series.label] if chart.split else []
             records = [group.record_count] if counts else []
             writer.writerow([key, *names, "" if point is None else point.digits, *records])
     return lines.getvalue()

@@ -8,15 +8,17 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..models import read_profiles
 from ..search import ConsistentRead, Query
-from .chart_data import ChartData, Group, Point, read_chart
+from .chart_data import ChartData, Group, Point, Series, read_chart
 from .chart_drawing import draw_chart
 from .chart_query import EACH, ChartParser, ChartQuery
 from .columns import Column
+from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .page_query import PageQuery
 from .query_string import QueryString
 from .records import format_count
@@ -76,8 +78,8 @@ def describe_chart(
     """Describe a chart for its templates; ``page_path`` leads to the data page, if any."""
     return {
         "drawing": draw_svg(chart, data),
-        "summary": " ".join(_summarise(chart, data)),
-        "series": data.series if chart.split else (chart.figure_label,),
+        "summary": join_phrases(" ", list(_summarise(chart, data))).html,
+        "series": _list_headings(chart, data),
         "shows_records": chart.figure != "count"
         and not any(each.record_key for each in data.groups),
         "rows": [_build_row(chart, group, question, page_path) for group in data.groups],
@@ -89,10 +91,18 @@ def draw_svg(chart: ChartQuery, data: ChartData) -> SafeString:
     if chart.has_points:
         drawing = draw_scatter(data, chart)
     else:
-        drawing = draw_chart(data, chart.title, has_categories=chart.has_categories)
+        drawing = draw_chart(data, chart.title.text, has_categories=chart.has_categories)
     if drawing is None:
         return SafeString()
-    return render_to_string("datastore_search/chart.svg", {"drawing": drawing})
+    context = {"drawing": drawing, "language": get_language()}
+    return render_to_string("datastore_search/chart.svg", context)
+
+
+def _list_headings(chart: ChartQuery, data: ChartData) -> list[SafeString]:
+    """List the headings of the columns with figures."""
+    if not chart.split:
+        return [chart.figure_label.html]
+    return [mark_text(each.label, each.language).html for each in data.series]
 
 
 def _build_row(
@@ -114,45 +124,50 @@ def _build_row(
     return TableRow(group, link, format_count(group.record_count))
 
 
-def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[str]:
+def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
     """Say in words what the chart shows."""
     if chart.has_points:
-        yield _("%(shown)s of %(total)s records have both values.") % {
-            "shown": format_count(data.record_count),
-            "total": format_count(data.match_total),
-        }
+        yield compose_phrase(
+            _("%(shown)s of %(total)s records have both values."),
+            shown=format_count(data.record_count),
+            total=format_count(data.match_total),
+        )
         if any(group.bounds for group in data.groups):
-            yield _(
-                "A circle stands for the records near it: the more there are, the larger it is."
+            yield mark_text(
+                _("A circle stands for the records near it: the more there are, the larger it is.")
             )
             return
     points = [
-        (point, group, name)
+        (point, group, series)
         for group in data.groups
-        for point, name in zip(group.points, data.series, strict=True)
+        for point, series in zip(group.points, data.series, strict=True)
         if point is not None
     ]
     if points:
         highest = max(points, key=lambda each: each[0].size)
         lowest = min(points, key=lambda each: each[0].size)
-        yield _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s).") % {
-            "highest": highest[0].text,
-            "group": _name(*highest),
-            "lowest": lowest[0].text,
-            "other": _name(*lowest),
-        }
+        yield compose_phrase(
+            _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s)."),
+            highest=highest[0].text,
+            group=_name(*highest),
+            lowest=lowest[0].text,
+            other=_name(*lowest),
+        )
     if data.group_total > len(data.groups):
-        yield _("Only the %(shown)s largest of %(total)s groups are shown.") % {
-            "shown": format_count(len(data.groups)),
-            "total": format_count(data.group_total),
-        }
+        yield compose_phrase(
+            _("Only the %(shown)s largest of %(total)s groups are shown."),
+            shown=format_count(len(data.groups)),
+            total=format_count(data.group_total),
+        )
     if chart.split and data.series_total > len(data.series):
-        yield _("Only the %(shown)s most common of %(total)s values of %(field)s are shown.") % {
-            "shown": format_count(len(data.series)),
-            "total": format_count(data.series_total),
-            "field": chart.split.label,
-        }
+        yield compose_phrase(
+            _("Only the %(shown)s most common of %(total)s values of %(field)s are shown."),
+            shown=format_count(len(data.series)),
+            total=format_count(data.series_total),
+            field=chart.split.marked_label,
+        )
 
 
-def _name(_point: Point, group: Group, series: str) -> str:
-    return f"{group.label}, {series}" if series else group.label
+def _name(_point: Point, group: Group, series: Series) -> Phrase:
+    names = [mark_text(each.label, each.language) for each in (group, series) if each.label]
+    return join_phrases(", ", names)

@@ -58,9 +58,9 @@ class Group:
     """
     A group along the axis, with a point of each series, None where there is none.
 
-    A group without a value is not ``is_on_axis`` where the axis has an order.  Where a chart has
-    points, a group is one record with its ``record_key``, or all records within ``bounds``, which
-    are conditions.
+    ``language`` is that of the label, empty if it is unknown or the page's.  A group without a
+    value is not ``is_on_axis`` where the axis has an order.  Where a chart has points, a group is
+    one record with its ``record_key``, or all records within ``bounds``, which are conditions.
     """
 
     key: Key
@@ -70,6 +70,15 @@ class Group:
     is_on_axis: bool
     record_key: str = ""
     bounds: tuple[Pair, ...] = ()
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A value that splits the groups, as people read it, and the language of its text."""
+
+    label: str
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +86,13 @@ class ChartData:
     """
     The figures of a chart.
 
-    ``series`` are the labels of the values that split the groups, or a single empty one.  There
+    ``series`` are the values that split the groups, or a single one without a label.  There
     are ``group_total`` groups and ``series_total`` series, of which the largest are shown.
     ``match_total`` is the number of matches, where a chart has points.
     """
 
     groups: tuple[Group, ...]
-    series: tuple[str, ...]
+    series: tuple[Series, ...]
     group_total: int
     series_total: int
     match_total: int = 0
@@ -121,8 +130,16 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     groups = [
         _build_group(chart, key, label, found.get(key, {}), series) for key, label in steps.items()
     ]
-    labels = tuple(_label(chart.split, key) if chart.split else "" for key in series)
-    return ChartData(tuple(groups), labels, max(total, len(groups)), len(counts))
+    return ChartData(
+        tuple(groups), _name_series(chart, series), max(total, len(groups)), len(counts)
+    )
+
+
+def _name_series(chart: ChartQuery, keys: Sequence[Key]) -> tuple[Series, ...]:
+    split = chart.split
+    if not split:
+        return (Series(""),)
+    return tuple(Series(_label(split, key), _get_language(split, key)) for key in keys)
 
 
 def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[list[_Row], int]:
@@ -174,7 +191,8 @@ def _build_group(
     missing = Point("0", "0", 0.0) if chart.is_additive else None
     points = tuple(_build_point(chart, rows[each]) if each in rows else missing for each in series)
     count = sum(row.record_count for row in rows.values())
-    return Group(key, label, points, count, _is_on_axis(chart, key))
+    language = _get_language(chart.by, key)
+    return Group(key, label, points, count, _is_on_axis(chart, key), language=language)
 
 
 def _is_on_axis(chart: ChartQuery, key: Key) -> bool:
@@ -326,3 +344,8 @@ def _label(column: Column, key: Key) -> str:
     if key is None:
         return _("empty")
     return shorten(show_bidi_controls(format_value(column, key)), _MAX_LABEL_LENGTH)
+
+
+def _get_language(column: Column, key: Key) -> str:
+    """Return the language of the label of a value; that of none is the page's."""
+    return "" if key is None else column.value_language

@@ -12,8 +12,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from django.utils.safestring import SafeString
+
 from ..messages import shorten
-from .chart_data import ChartData, Group
+from .chart_data import ChartData, Group, Series
+from .languages import group_by_language
 from .records import format_number
 
 WIDTH, HEIGHT = 720, 360
@@ -55,6 +58,7 @@ class Label:
     y: str
     text: str
     anchor: str = "start"
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Bar:
     width: str
     height: str
     text: str
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,16 @@ class Drawing:
     curves: list[Curve] = field(default_factory=list)
     dots: list[Dot] = field(default_factory=list)
 
+    @property
+    def labels_by_language(self) -> list[tuple[SafeString, list[Label]]]:
+        """The labels of each language, with its attribute."""
+        return group_by_language(self.labels)
+
+    @property
+    def bars_by_language(self) -> list[tuple[SafeString, list[Bar]]]:
+        """The bars of each language, with its attribute."""
+        return group_by_language(self.bars)
+
 
 def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing | None:
     """Draw a chart; None if there is nothing to draw."""
@@ -120,12 +135,12 @@ def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing 
     return drawing
 
 
-def _draw_legend(drawing: Drawing, series: Sequence[str]) -> int:
+def _draw_legend(drawing: Drawing, series: Sequence[Series]) -> int:
     """Draw the names of the series, and return where the chart begins."""
     if len(series) <= 1:  # one has no name
         return MARGIN
     width = (WIDTH - 2 * MARGIN) // _LEGEND_COLUMNS
-    for position, name in enumerate(series):
+    for position, each in enumerate(series):
         row, column = divmod(position, _LEGEND_COLUMNS)
         x, y = MARGIN + column * width, MARGIN + row * LINE
         square = Bar(
@@ -135,11 +150,18 @@ def _draw_legend(drawing: Drawing, series: Sequence[str]) -> int:
             write_coordinate(y),
             "11",
             "11",
-            name,
+            each.label,
+            each.language,
         )
         drawing.bars.append(square)
-        text = shorten(name, _MAX_LEGEND_LETTERS)
-        drawing.labels.append(Label(write_coordinate(x + 17), write_coordinate(y + 10), text))
+        drawing.labels.append(
+            Label(
+                write_coordinate(x + 17),
+                write_coordinate(y + 10),
+                shorten(each.label, _MAX_LEGEND_LETTERS),
+                language=each.language,
+            )
+        )
     return MARGIN + (len(series) - 1) // _LEGEND_COLUMNS * LINE + 2 * LINE
 
 
@@ -186,7 +208,7 @@ class Scale:
 
 
 def _draw_bars(
-    drawing: Drawing, groups: Sequence[Group], series: Sequence[str], scale: Scale, top: int
+    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: Scale, top: int
 ) -> None:
     thickness = _BAR if len(series) == 1 else _SERIES_BAR
     row = thickness * len(series) + _BAR_GAP
@@ -210,7 +232,9 @@ def _draw_bars(
         y = top + number * row + _BAR_GAP / 2
         middle = y + thickness * len(series) / 2 + 4
         label = shorten(group.label, round((left - MARGIN) / LETTER))
-        drawing.labels.append(Label(write_coordinate(left), write_coordinate(middle), label, "end"))
+        drawing.labels.append(
+            Label(write_coordinate(left), write_coordinate(middle), label, "end", group.language)
+        )
         for position, point in enumerate(group.points):
             if point is None:
                 continue
@@ -223,7 +247,8 @@ def _draw_bars(
                     write_coordinate(y + position * thickness),
                     write_coordinate(ends[1] - ends[0]),
                     write_coordinate(thickness - (1 if len(series) > 1 else 0)),
-                    _describe(group, series[position], point.text),
+                    _describe(group, series[position].label, point.text),
+                    group.language or series[position].language,
                 )
             )
             if len(series) == 1:
@@ -236,7 +261,7 @@ def _draw_bars(
 
 
 def _draw_steps(
-    drawing: Drawing, groups: Sequence[Group], series: Sequence[str], scale: Scale, top: int
+    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: Scale, top: int
 ) -> None:
     lines = list(scale.lines)
     left = max(len(text) for _value, text in lines) * LETTER + MARGIN + 6
@@ -261,7 +286,13 @@ def _draw_steps(
         # The last label may be wider than its column.
         middle = min(left + (number + 0.5) * step, WIDTH - len(text) * LETTER / 2)
         drawing.labels.append(
-            Label(write_coordinate(middle), write_coordinate(bottom + LINE), text, "middle")
+            Label(
+                write_coordinate(middle),
+                write_coordinate(bottom + LINE),
+                text,
+                "middle",
+                groups[number].language,
+            )
         )
     if len(series) == 1:
         _draw_columns(drawing, groups, left, step, place)
@@ -291,6 +322,7 @@ def _draw_columns(
                 write_coordinate(step - gap),
                 write_coordinate(ends[1] - ends[0]),
                 _describe(group, "", point.text),
+                group.language,
             )
         )
 

@@ -20,6 +20,7 @@ from ..analysis import INTERVALS, GroupBy, Metric
 from ..exceptions.parameters import UnknownField
 from .columns import Column
 from .facet_choice import FacetKind, find_kind
+from .languages import Phrase, capitalize_phrase, compose_phrase, mark_text
 from .query_string import Pair, QueryString
 from .typed_values import DATES, INTEGERS, NUMBERS
 
@@ -112,32 +113,32 @@ class ChartQuery:
         return self.figure in {"count", "sum"}
 
     @property
-    def figure_label(self) -> str:
+    def figure_label(self) -> Phrase:
         """What is measured, in words."""
         if self.of is None:
-            return str(FIGURES["count"])
+            return mark_text(str(FIGURES["count"]))
         if self.has_points:
-            return self.of.label
-        return _("%(figure)s of %(field)s") % {
-            "figure": FIGURES[self.figure],
-            "field": self.of.label,
-        }
+            return self.of.marked_label
+        figure = str(FIGURES[self.figure])
+        return compose_phrase(
+            _("%(figure)s of %(field)s"), figure=figure, field=self.of.marked_label
+        )
 
     @property
-    def title(self) -> str:
+    def title(self) -> Phrase:
         """The chart in words."""
-        words = {"figure": self.figure_label, "field": self.by.label}
+        words = {"figure": self.figure_label, "field": self.by.marked_label}
         if self.has_points:
-            return _("%(figure)s and %(field)s of each record") % words
+            return compose_phrase(_("%(figure)s and %(field)s of each record"), **words)
         if self.step in INTERVALS:
-            words["step"] = str(STEPS[self.step])
-            title = _("%(figure)s by %(field)s, %(step)s") % words
+            step = str(STEPS[self.step])
+            title = compose_phrase(_("%(figure)s by %(field)s, %(step)s"), **words, step=step)
         else:
-            title = _("%(figure)s by %(field)s") % words
+            title = compose_phrase(_("%(figure)s by %(field)s"), **words)
         if self.split:
-            words = {"title": title, "field": self.split.label}
-            title = _("%(title)s, split by %(field)s") % words
-        return title[:1].upper() + title[1:]
+            field = self.split.marked_label
+            title = compose_phrase(_("%(title)s, split by %(field)s"), title=title, field=field)
+        return capitalize_phrase(title)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -156,7 +157,7 @@ class ChartQuery:
 class Proposal:
     """A chart that suits the fields, in words, and the link to it."""
 
-    title: str
+    title: Phrase
     link: str
 
 

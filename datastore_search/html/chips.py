@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -14,7 +14,9 @@ from ..messages import shorten
 from ..search import ID
 from .api_parameters import format_filters
 from .bidi import show_bidi_controls
+from .columns import Column
 from .conditions import IS_EMPTY, YES_OR_NO, FieldCondition
+from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .page_query import PageQuery
 from .query_string import QueryString
 
@@ -26,23 +28,27 @@ _MAX_VALUE_LENGTH = 60
 class Chip:
     """The words of one part of a query, and the link to the query without it."""
 
-    text: str
+    text: Phrase
     link: str
 
 
-def build_chips(query: PageQuery, labels: Mapping[str, str]) -> list[Chip]:
-    """Make a chip of each part of a query; ``labels`` maps the fields' names to what is shown."""
-    return list(_ChipBuilder(query, labels).build())
+def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
+    """Make a chip of each part of a query, in the words of the columns of all fields."""
+    return list(_ChipBuilder(query, columns).build())
+
+
+#: In place of the parts beyond the first ones.
+_MORE = mark_text("…")
 
 
 class _ChipBuilder:
-    def __init__(self, query: PageQuery, labels: Mapping[str, str]) -> None:
-        self._query, self._labels = query, labels
+    def __init__(self, query: PageQuery, columns: Iterable[Column]) -> None:
+        self._query, self._columns = query, {column.name: column for column in columns}
 
     def build(self) -> Iterator[Chip]:
         query, address = self._query, self._query.query_string
         if query.q:
-            text = _("Search: %(words)s") % {"words": _shorten(query.q)}
+            text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.q))
             yield Chip(text, address.remove("q").link)
         for condition in query.conditions:
             for value, text in self._describe_own(condition):
@@ -51,31 +57,40 @@ class _ChipBuilder:
             yield Chip(self.describe(each), self._leave_out(address, position))
         if query.sort:
             arrows = {False: "↑", True: "↓"}
-            keys = [f"{self._label(key.field)} {arrows[key.descending]}" for key in query.sort]
-            text = _("Sorted by %(fields)s") % {"fields": ", ".join(keys)}
+            keys = [
+                join_phrases(" ", [self._label(key.field), mark_text(arrows[key.descending])])
+                for key in query.sort
+            ]
+            text = compose_phrase(_("Sorted by %(fields)s"), fields=join_phrases(", ", keys))
             yield Chip(text, address.remove("sort").link)
         for name in query.hidden:
-            text = _("Hidden: %(field)s") % {"field": self._label(name)}
+            text = compose_phrase(_("Hidden: %(field)s"), field=self._label(name))
             yield Chip(text, address.remove_pairs(("hide", name)).link)
         if query.fields:
-            yield Chip(_("Chosen columns"), address.remove("fields").link)
+            yield Chip(mark_text(_("Chosen columns")), address.remove("fields").link)
 
     def _leave_out(self, address: QueryString, position: int) -> str:
         rest = [each for number, each in enumerate(self._query.filters) if number != position]
         values = [dump_json_as_sent(format_filters(rest))] if rest else []
         return address.replace("filters", *values).link
 
-    def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, str]]:
+    def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
         """Describe each value of a condition as it was typed."""
         for value in condition.values:
-            shown = _shorten(value)
-            if condition.field.type == "bool":
-                shown = str(YES_OR_NO.get(value, shown))
-            yield value, self._describe(condition.field.name, condition.operator, shown)
+            name, operator = condition.field.name, condition.operator
+            if operator == "empty":
+                yield value, self._describe_empty(name, is_empty=bool(IS_EMPTY.get(value)))
+            elif condition.field.type == "bool":
+                shown = mark_text(str(YES_OR_NO.get(value, _shorten(value))))
+                yield value, self._describe(name, operator, shown)
+            else:
+                yield value, self._describe(name, operator, self._mark(name, _shorten(value)))
 
-    def _describe(self, name: str, operator: str, value: str) -> str:
-        if operator == "empty":
-            operator = "empty" if IS_EMPTY.get(value) else "filled"
+    def _describe_empty(self, name: str, *, is_empty: bool) -> Phrase:
+        template = _("%(field)s is empty") if is_empty else _("%(field)s is not empty")
+        return compose_phrase(template, field=self._label(name))
+
+    def _describe(self, name: str, operator: str, value: Phrase) -> Phrase:
         templates = {
             "field": _("%(field)s: %(value)s"),
             "not": _("%(field)s is not %(value)s"),
@@ -85,50 +100,66 @@ class _ChipBuilder:
             "to": _("%(field)s ≤ %(value)s"),
             "after": _("%(field)s > %(value)s"),
             "before": _("%(field)s < %(value)s"),
-            "empty": _("%(field)s is empty"),
-            "filled": _("%(field)s is not empty"),
         }
-        return templates[operator] % {"field": self._label(name), "value": value}
+        return compose_phrase(templates[operator], field=self._label(name), value=value)
 
-    def _label(self, name: str) -> str:
-        return _("No.") if name == ID else self._labels.get(name, name)
+    def _label(self, name: str) -> Phrase:
+        if name == ID:
+            return mark_text(_("No."))
+        return self._columns[name].marked_label if name in self._columns else mark_text(name)
 
-    def describe(self, condition: Condition) -> str:
+    def _mark(self, name: str, value: str) -> Phrase:
+        """Mark a value with the language of the values of its field."""
+        return mark_text(value, self._columns[name].value_language if name in self._columns else "")
+
+    def _format_value(self, name: str, value: Json) -> Phrase:
+        if value is None:
+            return mark_text(_("empty"))
+        if isinstance(value, bool):
+            return mark_text(str(YES_OR_NO["true" if value else "false"]))
+        return self._mark(
+            name, _shorten(value if isinstance(value, str) else dump_json_as_sent(value))
+        )
+
+    def describe(self, condition: Condition) -> Phrase:
         """Describe a condition of the API."""
         match condition:
             case And(conditions=(single,)) | Or(conditions=(single,)):
                 return self.describe(single)
             case And() | Or():
                 parts = [self._describe_member(each) for each in condition.conditions[:10]]
-                parts += ["…"] if len(condition.conditions) > len(parts) else []
+                parts += [_MORE] if len(condition.conditions) > len(parts) else []
                 is_and = isinstance(condition, And)
                 word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
-                return word.join(parts)
+                return join_phrases(word, parts)
             case In() if condition.values == (None,):
-                return self._describe(condition.field, "empty", "yes")
+                return self._describe_empty(condition.field, is_empty=True)
             case In():
-                values = [_format_value(value) for value in condition.values[:10]]
-                values += ["…"] if len(condition.values) > len(values) else []
-                shown = pgettext("conditions", " or ").join(values)
-                return self._describe(condition.field, "field", shown)
+                name = condition.field
+                values = [self._format_value(name, value) for value in condition.values[:10]]
+                values += [_MORE] if len(condition.values) > len(values) else []
+                shown = join_phrases(pgettext("conditions", " or "), values)
+                return self._describe(name, "field", shown)
             case Comparison(operator="isnull"):
-                value = "yes" if condition.value else "no"
-                return self._describe(condition.field, "empty", value)
+                return self._describe_empty(condition.field, is_empty=bool(condition.value))
             case Comparison():
-                operator = _OPERATORS[condition.operator]
-                return self._describe(condition.field, operator, _format_value(condition.value))
+                name, operator = condition.field, _OPERATORS[condition.operator]
+                return self._describe(name, operator, self._format_value(name, condition.value))
 
-    def _describe_member(self, condition: Condition) -> str:
+    def _describe_member(self, condition: Condition) -> Phrase:
         """Describe a condition of a group, in brackets if it joins others itself."""
         match condition:
             case And(conditions=(single,)) | Or(conditions=(single,)):
                 return self._describe_member(single)
             case And() | Or():
-                return f"({self.describe(condition)})"
+                return self._bracket(condition)
             case In() if len(condition.values) > 1:
-                return f"({self.describe(condition)})"
+                return self._bracket(condition)
             case _:
                 return self.describe(condition)
+
+    def _bracket(self, condition: Condition) -> Phrase:
+        return compose_phrase("(%(condition)s)", condition=self.describe(condition))
 
 
 #: The page's operators of those of the API.
@@ -145,14 +176,6 @@ _OPERATORS = {
     "gt": "after",
     "lt": "before",
 }
-
-
-def _format_value(value: Json) -> str:
-    if value is None:
-        return _("empty")
-    if isinstance(value, bool):
-        return str(YES_OR_NO["true" if value else "false"])
-    return _shorten(value if isinstance(value, str) else dump_json_as_sent(value))
 
 
 def _shorten(text: str) -> str:

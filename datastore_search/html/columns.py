@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from ..models import Field, Resource
 from .bidi import show_bidi_controls
+from .languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 from .query_string import QueryString
 from .typed_values import DATES, NUMBERS
@@ -72,23 +73,25 @@ class Column:
         return str(_TYPE_LABELS.get(self.type, self.type))
 
     @property
+    def marked_label(self) -> Phrase:
+        """The label, marked with its language."""
+        return mark_text(self.label, self.label_language)
+
+    @property
     def shown_name(self) -> str:
         """The name with its invisible characters shown."""
         return show_bidi_controls(self.name)
 
-    def build_cell_attributes(self, length: int) -> SafeString:
+    def build_cell_attributes(self, length: int, language: str) -> SafeString:
         """
         Write the attributes of its cells: the beginning of the label, by the letter of the kind.
 
-        A value in another language than the page has ``lang``.
+        Values in another language than that of the rows have ``lang``.
         """
         letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
         label = self.label[:length].strip()
         template = " data-{}={}" if _UNQUOTED.fullmatch(label) else ' data-{}="{}"'
-        attributes = format_html(template, letter, label)
-        language = self.value_language
-        is_foreign = language and language != get_language()
-        return attributes + format_html(" lang={}", language) if is_foreign else attributes
+        return format_html(template, letter, label) + write_language(self.value_language, language)
 
 
 @dataclass(frozen=True, slots=True)

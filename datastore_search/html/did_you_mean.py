@@ -21,12 +21,17 @@ MAX_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class QueryLink:
-    """A full-text query, the link to its page, and the number of records there, also as text."""
+    """
+    A full-text query, the link to its page, and the number of records there, also as text.
+
+    Its words are those of values, in their ``language``.
+    """
 
     q: str
     link: str
     total: int
     count: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ def suggest_links(read: ConsistentRead, query: PageQuery) -> DidYouMean:
             query.query_string.replace("q", each.q).link,
             each.total,
             format_count(each.total),
+            read.resource.content_language,
         )
         for each in found.queries
     )

@@ -68,6 +68,7 @@ class InputGroup:
 
     label: str
     label_language: str
+    value_language: str
     inputs: tuple[Input, ...]
 
 
@@ -167,6 +168,7 @@ class FilterForm:
         return InputGroup(
             column.label,
             column.label_language,
+            column.value_language,
             tuple(
                 replace(each, suggestions=suggestions) if operator == "field" else each
                 for operator, each in zip(operators, inputs, strict=True)

@@ -25,6 +25,7 @@ from .chips import build_chips
 from .columns import build_columns, choose_columns
 from .errors import REPORTED_ERRORS, describe_error
 from .headings import build_plain_headings
+from .languages import join_phrases, mark_text
 from .links import reverse_in_locale
 from .map_content import describe_map, name_map, read_question_map
 from .page_query import PAGE_SIZES, PageQuery, parse_page_query
@@ -85,8 +86,10 @@ def describe_table(
         columns = choose_columns(build_columns(read.resource), query).columns
         table = read_record_table(read, replace(query, size=size), columns, page_path=path)
         headings = [replace(each, sort_link="") for each in build_plain_headings(columns, query)]
-        caption = f"{context['title']} · {format_range(0, size, table.total)}"
-        return {**context, "headings": headings, "rows": table.rows, "caption": caption}
+        name = mark_text(context["title"], read.resource.local_title.language)
+        found = mark_text(format_range(0, size, table.total))
+        caption = join_phrases(" · ", [name, found]).html
+        return {**context, "headings": headings, "table": table, "caption": caption}
 
     return _answer(request, resource_id, answer)
 
@@ -137,7 +140,7 @@ def describe_map_of(
         title = name_map(read.resource)
         context |= {"title": title, "errors": found.errors, "shown": found.query}
         if found.data:
-            context |= describe_map(found.data, title, has_links=path is not None)
+            context |= describe_map(found.data, title.text, has_links=path is not None)
         return context
 
     return _answer(request, resource_id, answer)
@@ -174,11 +177,11 @@ def _describe_resource(
     read: ConsistentRead, query: PageQuery, path: str | None, page: str = ""
 ) -> Context:
     """Describe what is asked of a resource, with the address of the whole page if there is one."""
-    labels = {column.name: column.label for column in build_columns(read.resource)}
+    columns = build_columns(read.resource)
     return {
         "resource": read.resource,
         "title": show_bidi_controls(str(read.resource)),
-        "chips": build_chips(query, labels),
+        "chips": build_chips(query, columns),
         "whole_address": "" if path is None else f"{path}{page}{query.query_string.query}",
     }
 

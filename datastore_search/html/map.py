@@ -17,7 +17,7 @@ from ..conf import conf
 from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
 from .bidi import show_bidi_controls
-from .chart import Choice, File, build_file_response, list_drawing_files, list_options
+from .chart import Choice, File, Option, build_file_response, list_drawing_files, list_options
 from .chips import build_chips
 from .columns import build_columns
 from .links import reverse_in_locale
@@ -56,7 +56,7 @@ class MapView(PageView):
         pairs = shown.pairs if shown else ()
         self.shared_parameters = [*list_shared_parameters(query), *pairs]
         title = name_map(resource)
-        files = _list_files(data, title) if data else {}
+        files = _list_files(data, title.text) if data else {}
         if (name := self.request.GET.get("format", "")) in files:
             response = build_file_response("map", name, *files[name]())
             set_cache_headers(response, private=resource.private, vary=("Cookie",))
@@ -67,13 +67,13 @@ class MapView(PageView):
             "resource": resource,
             "title": title,
             "resource_title": show_bidi_controls(str(resource)),
-            "chips": build_chips(asked, {column.name: column.label for column in columns}),
+            "chips": build_chips(asked, columns),
             "errors": errors,
             "shown": shown,
             "whole_address": address.link,
         }
         if shown and data:
-            context |= describe_map(data, title, has_links=True)
+            context |= describe_map(data, title.text, has_links=True)
         if not self.is_embedded:
             context |= {
                 "page_address": reverse_in_locale(self.request, "resource", resource.pk)
@@ -83,7 +83,7 @@ class MapView(PageView):
                 "choices": _list_choices(found.parser, shown),
             }
         if shown and data and not self.is_embedded:
-            context |= self.describe_embedding(address.pairs, title)
+            context |= self.describe_embedding(address.pairs, title.text)
             context |= {
                 "places_link": address.replace("format", PLACES).link,
                 "inner_question": _leave_out_view(address, shown).query,
@@ -106,7 +106,7 @@ class MapView(PageView):
 def _list_choices(parser: MapParser, shown: MapQuery | None) -> list[Choice]:
     """List what can be chosen, with what the map has."""
     chosen = dict(shown.pairs) if shown else {}
-    none = ("", _("nothing"))
+    none = Option("", _("nothing"))
     choices = [
         ("lat", _("Latitude"), (none, *list_options(parser.numbers))),
         ("lon", _("Longitude"), (none, *list_options(parser.numbers))),
@@ -130,7 +130,8 @@ def _list_files(data: MapData, title: str) -> dict[str, Callable[[], File]]:
     """List the files of a map; links of its drawing would lead nowhere."""
     files = list_drawing_files(draw_svg(data, title, has_links=False))
     places = [_describe_place(place) for place in data.places]
-    files[PLACES] = lambda: ("application/json", json.dumps({"places": places}))
+    content = {"language": data.title_language, "places": places}
+    files[PLACES] = lambda: ("application/json", json.dumps(content))
     return files
 
 

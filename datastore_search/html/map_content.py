@@ -8,6 +8,7 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
@@ -15,6 +16,7 @@ from ..models import Resource, read_profiles
 from ..search import ConsistentRead, Query
 from .bidi import show_bidi_controls
 from .columns import Column
+from .languages import Phrase, compose_phrase, mark_text, write_language
 from .map_data import MapData, read_map
 from .map_drawing import draw_map
 from .map_query import MapParser, MapQuery
@@ -67,9 +69,11 @@ def read_question_map(  # noqa: PLR0913 - the question, what is shown of it, and
     return QuestionMap(parser, query, data, errors)
 
 
-def name_map(resource: Resource) -> str:
+def name_map(resource: Resource) -> Phrase:
     """Name the map of a resource."""
-    return _("Map of %(resource)s") % {"resource": show_bidi_controls(str(resource))}
+    title = resource.local_title
+    name = mark_text(show_bidi_controls(title.text), title.language)
+    return compose_phrase(_("Map of %(resource)s"), resource=name)
 
 
 def describe_map(data: MapData, title: str, *, has_links: bool) -> dict[str, Any]:
@@ -86,7 +90,12 @@ def draw_svg(data: MapData, title: str, *, has_links: bool) -> SafeString:
     drawing = draw_map(data, title)
     if drawing is None:
         return SafeString()
-    context = {"drawing": drawing, "has_links": has_links}
+    context = {
+        "drawing": drawing,
+        "has_links": has_links,
+        "language": get_language(),
+        "places_attribute": write_language(data.title_language),
+    }
     return render_to_string("datastore_search/map.svg", context)
 
 

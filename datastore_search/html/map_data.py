@@ -68,12 +68,14 @@ class MapData:
 
     ``total`` is the number of matches; those in ``places`` are on the map, as clusters if it
     ``is_clustered``.  ``missing`` records have no place; others are left out, as they are too many.
+    ``title_language`` is that of the titles; empty if it is unknown, or if they are numbers.
     """
 
     places: tuple[Place, ...]
     total: int
     missing: int
     is_clustered: bool = False
+    title_language: str = ""
 
     @property
     def record_count(self) -> int:
@@ -124,7 +126,12 @@ class _MapReader:
             if found > MAX_PLACES:
                 return MapData(clusters, total, total - found, is_clustered=True)
         places = self._read_records(located, latitude, longitude)
-        return MapData(places, total, total - len(places))
+        return MapData(places, total, total - len(places), title_language=self.title_language)
+
+    @property
+    def title_language(self) -> str:
+        """The language of the titles of records."""
+        return self.shown.title.value_language if self.shown.title else ""
 
     def _add_conditions(self, *conditions: Condition) -> Query:
         return Query(limit=None, q=self.query.q, filters=(*self.query.filters, *conditions))
@@ -176,7 +183,8 @@ class _MapReader:
                 places.append(self._build_place(record, paths, _describe_paths(paths)))
             else:
                 unread += 1
-        return MapData(tuple(places), total, total - found + unread)
+        missing = total - found + unread
+        return MapData(tuple(places), total, missing, title_language=self.title_language)
 
     def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> Place:
         column = self.shown.title

@@ -100,13 +100,14 @@ def build_rows(
     columns: Sequence[Column],
     *,
     words: tuple[str, ...],
+    language: str,
     build_link: Callable[[Mapping[str, object], int], str] | None,
 ) -> list[Row]:
     """
     Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
-    ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0;
-    without it, rows have no links.
+    ``words`` are marked; ``language`` is that of the element around the rows.  ``build_link`` takes
+    a record and its position on the page, from 0; without it, rows have no links.
     """
     records = []
     for position, text in enumerate(page.texts):
@@ -121,7 +122,7 @@ def build_rows(
         len(records),
     )
     label_length = choose_label_length([column.label for column in columns], len(records))
-    attributes = [column.build_cell_attributes(label_length) for column in columns]
+    attributes = [column.build_cell_attributes(label_length, language) for column in columns]
     rows = []
     for id_, link, texts in records:
         cells = [

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from ..analysis import AggregateQuery, GroupBy, Metric, read_aggregate
 from ..filters import Comparison
 from ..search import ID, ConsistentRead, Query, read_page
-from .chart_data import MAX_SIZE, ChartData, Group, Point, round_digits
+from .chart_data import MAX_SIZE, ChartData, Group, Point, Series, round_digits
 from .chart_query import ChartQuery
 from .columns import Column
 from .record_keys import encode_key, list_key_fields
@@ -75,7 +75,7 @@ class _ScatterReader:
             groups = sorted(self._read_cells(), key=lambda cell: -cell.record_count)
         if sum(group.record_count for group in groups) <= MAX_POINTS:
             groups = list(self._read_points())
-        return ChartData(tuple(groups), ("",), len(groups), 1, total)
+        return ChartData(tuple(groups), (Series(""),), len(groups), 1, total)
 
     def _count(self) -> int:
         query = Query(limit=0, q=self.query.q, filters=self.query.filters)

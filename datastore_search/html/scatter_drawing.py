@@ -41,7 +41,7 @@ def draw_scatter(data: ChartData, chart: ChartQuery) -> Drawing | None:
     ]
     if not places:
         return None
-    drawing = Drawing(chart.title)
+    drawing = Drawing(chart.title.text)
     across = Scale.over(min(each[0] for each in places), max(each[0] for each in places))
     up = Scale.over(min(each[1] for each in places), max(each[1] for each in places))
     labels = list(up.lines)

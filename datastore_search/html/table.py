@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from django.utils.safestring import SafeString
+
 from ..models import Resource
 from ..search import ID, ConsistentRead, Query, read_page
 from .columns import Column
 from .highlighting import split_words
+from .languages import choose_common_language, write_language
 from .page_query import EMBED, PageQuery
 from .record_keys import RecordLink, list_key_fields
 from .records import Row, build_rows
@@ -17,10 +20,25 @@ from .records import Row, build_rows
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """The rows of one page, and the number of records on all pages."""
+    """
+    The rows of one page, and the number of records on all pages.
+
+    ``language`` is that of most columns, which the element around the rows states.
+    """
 
     rows: list[Row]
     total: int
+    language: str
+
+    @property
+    def language_attribute(self) -> SafeString:
+        """The attribute of the element around the rows."""
+        return write_language(self.language)
+
+    @property
+    def id_attribute(self) -> SafeString:
+        """The attribute of what each row has in the language of the page."""
+        return write_language("", self.language)
 
 
 def read_record_table(
@@ -48,9 +66,13 @@ def read_record_table(
     address = query.query_string.remove(EMBED)
     link = RecordLink(read.resource, address, offset, path=f"{page_path}r/")
     build_link = None if page_path is None else link.build
+    # The first column, of numbers, is in the page's language.
+    language = choose_common_language(["", *(column.value_language for column in columns)])
     with closing(read_page(read, search)) as page:
-        rows = build_rows(page, columns, words=split_words(query.q), build_link=build_link)
-        return RecordTable(rows, page.total or 0)
+        rows = build_rows(
+            page, columns, words=split_words(query.q), language=language, build_link=build_link
+        )
+        return RecordTable(rows, page.total or 0, language)
 
 
 def list_read_fields(resource: Resource, columns: Iterable[Column]) -> tuple[str, ...]:

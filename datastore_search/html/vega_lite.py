@@ -32,7 +32,7 @@ def build_specification(chart: ChartQuery, data: ChartData) -> Json:
     build = _build_points if chart.has_points else _build_groups
     return {
         "$schema": _SCHEMA,
-        "title": chart.title,
+        "title": chart.title.text,
         "background": "white",
         "config": {"locale": {"number": _describe_numbers()}},
         **build(chart, data),
@@ -50,14 +50,14 @@ def _describe_numbers() -> Mapping[str, object]:
 
 def _build_groups(chart: ChartQuery, data: ChartData) -> Json:
     values = [
-        {"group": group.label, "series": series, "value": point.size}
+        {"group": group.label, "series": series.label, "value": point.size}
         for group in data.groups
         if group.is_on_axis
         for point, series in zip(group.points, data.series, strict=True)
         if point is not None
     ]
     groups: Json = {"field": "group", "type": "nominal", "sort": None, "title": chart.by.label}
-    figures: Json = {"field": "value", "type": "quantitative", "title": chart.figure_label}
+    figures: Json = {"field": "value", "type": "quantitative", "title": chart.figure_label.text}
     if chart.has_categories:
         encoding, mark, size = {"y": groups, "x": figures}, "bar", {"width": _WIDTH}
     else:
@@ -90,7 +90,7 @@ def _build_points(chart: ChartQuery, data: ChartData) -> Json:
     across["type"] = "quantitative"
     if not is_number:
         across |= {"type": "temporal", "scale": {"type": "utc"}}
-    up = {"field": "y", "type": "quantitative", "title": chart.figure_label}
+    up = {"field": "y", "type": "quantitative", "title": chart.figure_label.text}
     encoding: Json = {"x": across, "y": {**up, "scale": {"zero": False}}}
     shown = [across, up]
     if is_counted:

@@ -62,9 +62,8 @@ from .page_query import (
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
 from .published import describe_resource
-from .records import Row
 from .shell import build_shell
-from .table import read_record_table
+from .table import RecordTable, read_record_table
 
 #: The parameters that reports name; others name fields.
 _REPORTED = ("q", "sort", "limit", "page", "show", "by", "format", "embed")
@@ -230,14 +229,13 @@ class ResourceView(PageView):
         self.shared_parameters = list_shared_parameters(query)
         columns = build_columns(resource)
         choice = choose_columns(columns, query)
-        labels = {column.name: column.label for column in columns}
         context: dict[str, Any] = {
             "resource": resource,
             "title": show_bidi_controls(str(resource)),
             "table_version": resource.table_version,
             "column_choice": choice,
             "query": query,
-            "chips": build_chips(query, labels),
+            "chips": build_chips(query, columns),
         }
         if self.is_embedded:
             return self._answer_embedded(read, query, choice, validators, context)
@@ -256,7 +254,7 @@ class ResourceView(PageView):
             return self.render_page(
                 "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
             )
-        pagination, context["rows"] = self._read_rows(read, query, choice)
+        pagination, context["table"] = self._read_table(read, query, choice)
         context["pagination"] = pagination
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
@@ -279,11 +277,11 @@ class ResourceView(PageView):
             validators.set_headers(response, self.request)
         return response
 
-    def _read_rows(
+    def _read_table(
         self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
-    ) -> tuple[Pagination, list[Row]]:
+    ) -> tuple[Pagination, RecordTable]:
         """
-        Read the rows of a page.
+        Read the records of a page.
 
         Raises: ``UnknownPage``.
         """
@@ -293,7 +291,7 @@ class ResourceView(PageView):
         if offset and offset >= table.total:
             raise UnknownPage(page=number)
         parameters = query.query_string.pairs
-        return Pagination(self.request, parameters, number, query.size, table.total), table.rows
+        return Pagination(self.request, parameters, number, query.size, table.total), table
 
     def _answer_embedded(
         self,
@@ -306,7 +304,7 @@ class ResourceView(PageView):
         """Show the table alone, for a frame of another page."""
         status = HTTPStatus.OK if query.is_valid else HTTPStatus.BAD_REQUEST
         if query.is_valid:
-            context["pagination"], context["rows"] = self._read_rows(read, query, choice)
+            context["pagination"], context["table"] = self._read_table(read, query, choice)
             context["headings"] = build_plain_headings(choice.columns, query)
         context["whole_address"] = query.query_string.remove(EMBED).link
         response = self.render_page(

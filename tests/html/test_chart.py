@@ -16,7 +16,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.html import chart_data, chart_drawing, png, scatter_data
-from datastore_search.html.chart_data import ChartData, Group, Point
+from datastore_search.html.chart_data import ChartData, Group, Point, Series
 from datastore_search.html.chart_drawing import draw_chart
 from datastore_search.html.png import can_draw_png, draw_png
 from datastore_search.models import Resource
@@ -625,7 +625,7 @@ def make_data(*sizes: float) -> ChartData:
         Group(f"g{n}", f"g{n}", (Point(str(size), str(size), size),), 1, is_on_axis=True)
         for n, size in enumerate(sizes)
     )
-    return ChartData(groups, ("",), len(groups), 1)
+    return ChartData(groups, (Series(""),), len(groups), 1)
 
 
 @pytest.mark.parametrize(

@@ -356,28 +356,3 @@ def test_the_size_of_a_page_is_chosen(client: Client, db: None) -> None:
     form = page[page.index(f'<form method="get" action="{path}">') :]
     assert '<input type="hidden" name="limit" value="50">' in form
     assert 'name="page" type="number" min="1" max="6" value="2"' in form
-
-
-# Languages ----------------------------------------------------------------------------------------
-
-
-def test_values_in_another_language_say_so(client: Client, db: None) -> None:
-    rows = "".join(f"{'sông' if n % 2 else 'biển'},{n}.5\n" for n in range(8))
-    resource = make_resource(f"nơi,số\n{rows}")
-    Resource.objects.filter(pk=resource.pk).update(content_language="vi")
-
-    def find(locale: str, path: str, pattern: str) -> bool:
-        response = client.get(f"/{locale}/datastore/{resource.pk}/{path}")
-        assert response.status_code == 200
-        return bool(re.search(pattern, response.content.decode()))
-
-    for path, pattern in (
-        ("", "<td data-l=nơi lang=vi>biển"),
-        ("", '<input type=checkbox name="field.nơi" value="sông"><bdi lang="vi" dir="ltr">sông'),
-        ("", '<a href="[?]field[^"]*"><bdi lang="vi" dir="ltr">sông'),
-        ("r/1/", '<dd><bdi lang="vi" dir="ltr">biển'),
-        ("chart/?by=nơi", '<th scope="row"><a [^>]*><bdi lang="vi" dir="ltr">biển'),
-    ):
-        assert find("en", path, pattern), (path, pattern)
-        assert not find("vi", path, "<td[^>]* lang=|<bdi lang="), path
-    assert find("en", "", "<td data-n=số>0.5")

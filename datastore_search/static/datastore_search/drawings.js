@@ -39,7 +39,7 @@
         await view.runAsync();
     }
 
-    function drawPlace(place, largest) {
+    function drawPlace(place, largest, language) {
         const { L } = window;
         const share = largest > 1 ? Math.sqrt(place.count / largest) : 0;
         const radius = POINT_RADIUS + (MAX_CLUSTER_RADIUS - POINT_RADIUS) * share;
@@ -50,6 +50,9 @@
         }
         const title = document.createElement("bdi");
         title.textContent = place.title;
+        if (language) {
+            title.lang = language;
+        }
         return L.featureGroup(layers)
             .bindTooltip(title)
             .on("click", () => window.location.assign(place.link));
@@ -73,7 +76,7 @@
         link.hidden = false;
     }
 
-    async function drawMap(container, { places }, button) {
+    async function drawMap(container, { language, places }, button) {
         const { L } = window;
         container.className = "datastore-leaflet";
         const map = L.map(container, { maxZoom: MAX_ZOOM });
@@ -83,7 +86,8 @@
             L.tileLayer(tiles, { attribution, maxZoom: MAX_ZOOM }).addTo(map);
         }
         const largest = Math.max(...places.map((place) => place.count));
-        const group = L.featureGroup(places.map((place) => drawPlace(place, largest))).addTo(map);
+        const layers = places.map((place) => drawPlace(place, largest, language));
+        const group = L.featureGroup(layers).addTo(map);
         map.fitBounds(group.getBounds(), { maxZoom: MAX_FIRST_ZOOM });
         for (const link of document.querySelectorAll("[data-question]")) {
             followView(map, link);

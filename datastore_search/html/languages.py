@@ -1,0 +1,126 @@
+"""
+The languages of texts on a page: what is in another language than the page says so.
+
+A text of the portal is in the language of its resource, in that of a translation, or in an unknown
+one, which is empty.  Every text whose language is not the page's has ``lang``, on its own element
+or on one around it.  In a sentence of the page only the text is marked: the sentence is a
+``Phrase``.  An attribute and the title of a drawing cannot mark a part: they have the language of
+the first text in them, and are in the page's if words of the page are around it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeVar
+
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import get_language, get_language_info
+
+#: Languages whose attributes are kept.
+_MAX_KEPT_ATTRIBUTES = 1_000
+
+
+class HasLanguage(Protocol):
+    """A text with its language."""
+
+    @property
+    def language(self) -> str:
+        """The language; empty if it is unknown or the page's."""
+
+
+Text = TypeVar("Text", bound=HasLanguage)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text as a whole, and as HTML whose parts in other languages say so."""
+
+    text: str
+    html: SafeString
+
+    def __str__(self) -> str:
+        """Return the text, for attributes and titles."""
+        return self.text
+
+
+def mark_text(text: str, language: str = "") -> Phrase:
+    """Mark a text that is in another language than the page."""
+    attributes = write_attributes(language)
+    html = format_html("<bdi{}>{}</bdi>", attributes, text) if attributes else text
+    return Phrase(text, conditional_escape(html))
+
+
+def compose_phrase(template: str, **parts: Phrase | str) -> Phrase:
+    """Put parts into a translated text with placeholders (``%(name)s``)."""
+    texts = {name: str(part) for name, part in parts.items()}
+    html = {
+        name: part.html if isinstance(part, Phrase) else conditional_escape(part)
+        for name, part in parts.items()
+    }
+    return Phrase(template % texts, SafeString(conditional_escape(template) % html))
+
+
+def join_phrases(separator: str, phrases: Sequence[Phrase]) -> Phrase:
+    """Join phrases to one."""
+    html = format_html_join(separator, "{}", ((each.html,) for each in phrases))
+    return Phrase(separator.join(each.text for each in phrases), html)
+
+
+def capitalize_phrase(phrase: Phrase) -> Phrase:
+    """Begin a phrase with a capital letter, unless it begins with a marked text."""
+    if phrase.html.startswith("<"):
+        return phrase
+    return Phrase(capfirst(phrase.text), SafeString(capfirst(phrase.html)))
+
+
+def write_attributes(language: str) -> SafeString:
+    """Write ``lang`` and ``dir``; nothing in the page's language, or an unknown one."""
+    return _write_attributes(language) if is_foreign(language) else SafeString("")
+
+
+def write_language(language: str, around: str = "") -> SafeString:
+    """
+    Write ``lang`` alone, for elements of tables and drawings, which have a direction.
+
+    ``around`` is the language that an element around them states; empty is the page's.
+    """
+    own = language if is_foreign(language) else ""
+    if own == around:
+        return SafeString("")
+    return format_html(' lang="{}"', own or get_language())
+
+
+def choose_common_language(languages: Iterable[str]) -> str:
+    """Choose the language that an element around texts states: that of most, or the page's."""
+    counts = Counter(language if is_foreign(language) else "" for language in languages)
+    return max(counts, key=lambda language: (counts[language], not language), default="")
+
+
+def group_by_language(texts: Iterable[Text]) -> list[tuple[SafeString, list[Text]]]:
+    """Group parts of a drawing by the languages of their texts, with the attribute of each."""
+    groups: dict[str, list[Text]] = {}
+    for text in texts:
+        groups.setdefault(text.language, []).append(text)
+    return [(write_language(language), group) for language, group in groups.items()]
+
+
+def is_foreign(language: str) -> bool:
+    """Return whether a language is another than the page's, which may be a variant of it."""
+    if not language:
+        return False
+    page = get_language() or ""
+    return language != page and not page.startswith(f"{language}-")
+
+
+@lru_cache(_MAX_KEPT_ATTRIBUTES)
+def _write_attributes(language: str) -> SafeString:
+    try:
+        is_rtl = get_language_info(language)["bidi"]
+    except KeyError:  # a language of the portal that Django does not know
+        return format_html(' lang="{}"', language)
+    return format_html(' lang="{}" dir="{}"', language, "rtl" if is_rtl else "ltr")
