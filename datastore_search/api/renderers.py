@@ -99,13 +99,17 @@ class SpooledEnvelope:
         return block
 
     def build_response(self, request: HttpRequest) -> HttpResponseBase:
-        """Build the response: whole if it needs little memory, otherwise streamed."""
+        """Build the response: empty for HEAD, whole if it needs little memory, else streamed."""
         kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
+        length = str(len(self._start) + self._spool.size_bytes + len(_END))
+        if request.method == "HEAD":
+            self.close()
+            return HttpResponse(content_type=kind, headers={"Content-Length": length})
         if self._spool.size_bytes <= MAX_MEMORY_BYTES:
             with closing(self):
                 return HttpResponse(b"".join(self), content_type=kind)
         response = stream_response(request, self, kind)
-        response["Content-Length"] = str(len(self._start) + self._spool.size_bytes + len(_END))
+        response["Content-Length"] = length
         return response
 
     def close(self) -> None:

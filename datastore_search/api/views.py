@@ -204,13 +204,9 @@ def _get_max_body_bytes(request: Request, action: Action) -> int:
 
 
 def _remove_body(response: HttpResponseBase) -> HttpResponseBase:
-    """Remove the body of an answer, and keep its headers and ``Content-Length``."""
-    if isinstance(response, HttpResponse):
+    """Remove the body of an answer, and keep its length; a stream is empty already."""
+    if isinstance(response, HttpResponse) and "Content-Length" not in response:
         length = len(response.content)
         response.content = b""
         response["Content-Length"] = str(length)
-        return response
-    if "Content-Length" not in response:  # a stream without one ends its body itself
-        return response
-    response.close()
-    return HttpResponse(status=response.status_code, headers=dict(response.items()))
+    return response
