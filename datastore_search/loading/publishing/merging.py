@@ -172,12 +172,12 @@ def _merge(
 
 def _build_new_fields(resource: Resource, plan: LoadPlan) -> list[Field]:
     """Build the fields that only the file has."""
-    known = set(resource.fields.values_list("name", flat=True))
+    known, types = set(resource.fields.values_list("name", flat=True)), plan.types
     fields = []
     for name, label in zip(plan.table.names, plan.table.labels, strict=True):
         if name not in known:
             field = build_field(resource, name, label)
-            field.type = plan.types[name]
+            field.type = types[name]
             fields.append(field)
     return fields
 

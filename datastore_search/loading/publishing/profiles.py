@@ -16,7 +16,8 @@ A profile is what JSON can hold; values in it are as the API shows them, texts c
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import inf, isfinite, nextafter
@@ -26,11 +27,15 @@ from django.utils import timezone
 
 from ...field_types import FieldType, Ordered
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import STAGED_ROWS, StagedTable
+from ..readers.staging import StagedTable, select_cells
 from ..typing.field_formats import Decision
 from .histogram import compute_date_bounds, compute_number_bounds
 
-_COLUMNS_PER_STATEMENT = 100
+#: A statement about one field takes DuckDB some milliseconds, however few rows there are: fields of
+#: one format share a statement, as far as its groups stay small.
+_MAX_FIELDS_PER_STATEMENT = 200
+_MAX_CELLS_PER_STATEMENT = 200_000
+
 _MAX_VALUE_LENGTH = 100
 _MAX_TOP_VALUES = 10
 
@@ -42,56 +47,80 @@ _MAX_VALUES_COUNTED = 1_000
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+#: Parts of profiles, by column.
+_Parts = dict[str, dict[str, Any]]
+
 
 class _Counts(NamedTuple):
     """What is counted of every column, in the texts of the file; lengths are in characters."""
 
-    cells: int
-    empty: int
-    distinct: int
-    shortest: int
-    longest: int
+    cells: int = 0
+    empty: int = 0
+    distinct: int = 0
+    shortest: int = 0
+    longest: int = 0
 
 
 def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[str, Any]:
     """
     Profile the rows of a table: ``records``, ``made`` and the profiles in ``fields``, by name.
 
-    Only DuckDB holds more than one field in memory.
+    Only DuckDB holds the values of a field in memory.
     """
     rows = table.count_rows()
-    counts = _count_cells(table)
+    counts = _count_cells(table, rows)
+    decided = dict(zip(table.columns, decisions, strict=True))
+    profiles = {
+        column: _build_counts(decision, rows, counts[column])
+        for column, decision in decided.items()
+    }
+    for columns in _group_columns(decided, rows):
+        some = [column for column in columns if profiles[column]["count"]]
+        for column, part in _build_parts(table, some, decided, profiles, counts).items():
+            profiles[column] |= part
     return {
         "records": rows,
         "created_at": timezone.now().isoformat(),
-        "fields": {
-            name: _build_profile(table, column, decision, rows, counts[column])
-            for column, name, decision in zip(table.columns, table.names, decisions, strict=True)
-        },
+        "fields": dict(zip(table.names, profiles.values(), strict=True)),
     }
 
 
-def _count_cells(table: StagedTable) -> dict[str, _Counts]:
-    """Count what is counted of every column, of many columns in one pass."""
-    counts: dict[str, _Counts] = {}
-    for start in range(0, len(table.columns), _COLUMNS_PER_STATEMENT):
-        columns = table.columns[start : start + _COLUMNS_PER_STATEMENT]
-        expressions = (
-            SQL(
-                "[count({0}), count(*) FILTER ({0} = ''), approx_count_distinct({0}),"
-                " coalesce(min(length({0})), 0), coalesce(max(length({0})), 0)]"
-            ).format(quote_identifier(column))
-            for column in columns
-        )
-        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(expressions), STAGED_ROWS)
-        row = table.execute(query).fetchone() or ()
-        counts |= {column: _Counts(*found) for column, found in zip(columns, row, strict=True)}
+def _group_columns(decided: Mapping[str, Decision], rows: int) -> Iterator[list[str]]:
+    """Group the columns whose values are read in the same way, as many as a statement has."""
+    groups: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
+    for column, decision in decided.items():
+        groups[decision.field_format.name, decision.is_chosen].append(column)
+    for columns in groups.values():
+        yield from _split_columns(columns, rows)
+
+
+def _split_columns(columns: Sequence[str], rows: int) -> Iterator[list[str]]:
+    most = max(1, min(_MAX_FIELDS_PER_STATEMENT, _MAX_CELLS_PER_STATEMENT // max(1, rows)))
+    for start in range(0, len(columns), most):
+        yield list(columns[start : start + most])
+
+
+def _group_by_name(columns: Sequence[str]) -> dict[str, Composed]:
+    """Build what groups ``select_cells``: a single column is one group, which is faster."""
+    if len(columns) == 1:
+        return {"name": quote_literal(columns[0]), "group": SQL("HAVING count(*) > 0")}
+    return {"name": quote_identifier("name"), "group": SQL("GROUP BY name")}
+
+
+def _count_cells(table: StagedTable, rows: int) -> dict[str, _Counts]:
+    """Count what is counted of every column; one that is null everywhere has nothing."""
+    counts = dict.fromkeys(table.columns, _Counts())
+    for columns in _split_columns(table.columns, rows):
+        query = SQL(
+            "SELECT {name}, count(*), count(*) FILTER (value = ''), approx_count_distinct(value),"
+            " min(length(value)), max(length(value)) FROM {cells} {group}"
+        ).format(cells=select_cells(columns), **_group_by_name(columns))
+        counts |= {name: _Counts(*found) for name, *found in table.execute(query).fetchall()}
     return counts
 
 
-def _build_profile(
-    table: StagedTable, column: str, decision: Decision, rows: int, counts: _Counts
-) -> dict[str, Any]:
+def _build_counts(decision: Decision, rows: int, counts: _Counts) -> dict[str, Any]:
+    """Build the part of a profile that needs no values."""
     is_text = decision.field_type.is_text
     count = counts.cells if is_text else counts.cells - counts.empty
     profile: dict[str, Any] = {"count": count, "nulls": rows - count}
@@ -101,12 +130,34 @@ def _build_profile(
             "shortest": counts.shortest,
             "longest": counts.longest,
         }
-    if not count:
-        return profile | {"distinct": 0}
-    profile |= _find_top_values(table, column, decision, count, counts.distinct)
+    return profile if count else profile | {"distinct": 0}
+
+
+def _build_parts(
+    table: StagedTable,
+    columns: Sequence[str],
+    decided: Mapping[str, Decision],
+    profiles: Mapping[str, Mapping[str, Any]],
+    counts: Mapping[str, _Counts],
+) -> _Parts:
+    """Build the parts of the profiles of columns with values, which are read in the same way."""
+    if not columns:
+        return {}
+    decision = decided[columns[0]]
+    parts: _Parts = {}
+    repeated = []
+    for column in columns:
+        count, distinct = profiles[column]["count"], counts[column].distinct
+        if count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE:
+            parts[column] = {"distinct": min(distinct, count), "distinct_is_estimated": True}
+        else:
+            repeated.append(column)
+    if repeated:
+        parts |= _find_top_values(table, repeated, decision)
     if decision.field_type.ordered in {Ordered.NUMBERS, Ordered.DATES}:
-        profile |= _build_range(table, column, decision)
-    return profile
+        for column, part in _build_ranges(table, columns, decision).items():
+            parts[column] |= part
+    return parts
 
 
 def _is_number(field_type: FieldType) -> bool:
@@ -116,39 +167,39 @@ def _is_number(field_type: FieldType) -> bool:
 # Values and their counts --------------------------------------------------------------------------
 
 
-def _find_top_values(
-    table: StagedTable, column: str, decision: Decision, count: int, distinct: int
-) -> dict[str, Any]:
-    """Count the values one by one, unless nearly all of them are different."""
-    if count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE:
-        return {"distinct": min(distinct, count), "distinct_is_estimated": True}
-    cell = quote_identifier(column)
+def _find_top_values(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
+    """Count the different values of columns, and find the most common ones."""
+    cell, text = quote_identifier("value"), quote_identifier("top", "value")
     # An inferred type has one text for each value, and so has text; in a chosen one +5 may be 5.
     value, shown = (
-        (decision.field_format.build_json_value(cell), quote_identifier("value"))
+        (decision.field_format.build_json_value(cell), text)
         if decision.is_chosen and not decision.field_type.is_text
-        else (cell, decision.field_format.build_json_value(quote_identifier("value")))
+        else (cell, decision.field_format.build_json_value(text))
     )
-    has_value = SQL("{} IS NOT NULL" if decision.field_type.is_text else "{} <> ''").format(cell)
     found = table.execute(
         SQL(
-            "SELECT {shown}, number, total FROM (SELECT {value} AS value, count(*) AS number,"
-            " count(*) OVER () AS total FROM {rows} WHERE {has_value}"
-            " GROUP BY value ORDER BY number DESC, value LIMIT {limit})"
+            "SELECT name, total, {shown}, -top.number FROM (SELECT {name} AS name,"
+            " count(*) AS total, unnest(min({{number: -number, value: value}}, {limit})) AS top"
+            " FROM (SELECT {names} {value} AS value, count(*) AS number FROM {cells}"
+            " WHERE {has_value} GROUP BY ALL) {group})"
         ).format(
             shown=shown,
             value=value,
-            rows=STAGED_ROWS,
-            has_value=has_value,
+            cells=select_cells(columns),
+            has_value=SQL("true" if decision.field_type.is_text else "value <> ''"),
             limit=quote_literal(_MAX_TOP_VALUES + 1),
+            names=SQL("name," if len(columns) > 1 else ""),
+            **_group_by_name(columns),
         )
     ).fetchall()
-    top = [
-        {"value": _parse_value(text), "count": number}
-        for text, number, _total in found
-        if number > 1 and text != '""'
-    ]
-    return {"distinct": found[0][2]} | ({"top": top[:_MAX_TOP_VALUES]} if top else {})
+    parts: _Parts = {}
+    for name, total, shown_value, number in found:
+        part = parts.setdefault(name, {"distinct": total})
+        if number > 1 and shown_value != '""':
+            top = part.setdefault("top", [])
+            if len(top) < _MAX_TOP_VALUES:
+                top.append({"value": _parse_value(shown_value), "count": number})
+    return parts
 
 
 def _parse_value(text: str) -> Any:
@@ -168,57 +219,69 @@ def _parse_number(text: str) -> float | str:
 # Ranges and histograms ----------------------------------------------------------------------------
 
 
-def _build_range(table: StagedTable, column: str, decision: Decision) -> dict[str, Any]:
-    """Find the least and the greatest value, the mean of numbers, and a histogram."""
+def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
+    """Find the least and the greatest values, the means of numbers, and histograms."""
     is_number = _is_number(decision.field_type)
-    positions = _select_positions(column, decision)
+    positions = _select_positions(columns, decision)
     # Moments are compared as texts, to the last decimal; numbers by their size.
     ends = SQL(
-        "arg_min(text, position), arg_max(text, position)" if is_number else "min(text), max(text)"
+        "arg_min(text, position) AS least, arg_max(text, position) AS greatest"
+        if is_number
+        else "min(text) AS least, max(text) AS greatest"
     )
-    ((least, greatest, low, high, mean),) = table.execute(
+    found = table.execute(
         SQL(
-            "SELECT {}, min(position), max(position), avg(position) FROM {}"
-            " WHERE position IS NOT NULL"
-        ).format(ends, positions)
+            "SELECT name, {least}, {greatest}, low, high, mean FROM (SELECT {name} AS name, {ends},"
+            " min(position) AS low, max(position) AS high, avg(position) AS mean FROM {positions}"
+            " WHERE position IS NOT NULL {group})"
+        ).format(
+            least=_render_end(decision, "least"),
+            greatest=_render_end(decision, "greatest"),
+            ends=ends,
+            positions=positions,
+            **_group_by_name(columns),
+        )
     ).fetchall()
-    if least is None:
-        return {}
-    found = {
-        "min": _render_value(table, least, decision),
-        "max": _render_value(table, greatest, decision),
-    }
-    if is_number and isfinite(mean):  # the sum of large doubles is infinite, which JSON cannot hold
-        found["mean"] = float(f"{mean:.10g}")
-    shown, bounds = _compute_bounds(decision.field_type, low, high)
-    if shown:
-        found["histogram"] = {"bounds": shown, "counts": _count_bins(table, positions, bounds)}
-    return found
+    parts: _Parts = {}
+    bounds: dict[str, list[float]] = {}
+    for name, least, greatest, low, high, mean in found:
+        read = _parse_value if is_number else str
+        part = parts[name] = {"min": read(least), "max": read(greatest)}
+        # The sum of large doubles is infinite, which JSON cannot hold.
+        if is_number and isfinite(mean):
+            part["mean"] = float(f"{mean:.10g}")
+        shown, some_bounds = _compute_bounds(decision.field_type, low, high)
+        if shown:
+            part["histogram"] = {"bounds": shown}
+            bounds[name] = some_bounds
+    for name, bins in _count_bins(table, columns, decision, bounds).items():
+        parts[name]["histogram"]["counts"] = bins
+    return parts
 
 
-def _select_positions(column: str, decision: Decision) -> Composed:
+def _select_positions(columns: Sequence[str], decision: Decision) -> Composed:
     """
-    Build a relation of the values of a column: each ``text`` with its ``position``.
+    Build a relation of the values of columns: ``name``, and each ``text`` with its ``position``.
 
     That is a number that has the order of the values; null for what is not a number.
     """
-    name = decision.field_type.name
-    cell = quote_identifier(column)
+    type_name = decision.field_type.name
+    cell = quote_identifier("value")
     text = (
         cell if _is_canonical(decision) else _unquote(decision.field_format.build_json_value(cell))
     )
-    if name in _INTEGERS:
+    if type_name in _INTEGERS:
         position = "try_cast(text AS BIGINT)"
     elif _is_number(decision.field_type):
         position = "CASE WHEN isfinite(try_cast(text AS DOUBLE)) THEN try_cast(text AS DOUBLE) END"
-    elif name == "time":
+    elif type_name == "time":
         position = "0"
     else:
         position = "epoch(try_cast(left(text, 19) AS TIMESTAMP))"
     return SQL(
-        "(SELECT text, {position} AS position FROM (SELECT {text} AS text FROM {rows}"
-        " WHERE {cell} <> ''))"
-    ).format(position=SQL(position), text=text, rows=STAGED_ROWS, cell=cell)
+        "(SELECT name, text, {position} AS position FROM (SELECT name, {text} AS text FROM {cells}"
+        " WHERE value <> ''))"
+    ).format(position=SQL(position), text=text, cells=select_cells(columns))
 
 
 def _is_canonical(decision: Decision) -> bool:
@@ -230,13 +293,12 @@ def _unquote(text: Composed) -> Composed:
     return SQL("trim({}, '\"')").format(text)
 
 
-def _render_value(table: StagedTable, text: str, decision: Decision) -> Any:
-    """Turn a text of ``_select_positions`` into what is stored."""
-    if _is_canonical(decision):
-        value = _unquote(decision.field_format.build_json_value(quote_identifier("value")))
-        query = SQL("SELECT {} FROM (SELECT ? AS value)").format(value)
-        ((text,),) = table.execute(query, [text]).fetchall()
-    return _parse_value(text) if _is_number(decision.field_type) else text
+def _render_end(decision: Decision, name: str) -> Composed:
+    """Build what is stored of a text of ``_select_positions``."""
+    text = quote_identifier(name)
+    if not _is_canonical(decision):
+        return text
+    return _unquote(decision.field_format.build_json_value(text))
 
 
 def _compute_bounds(
@@ -255,17 +317,26 @@ def _compute_bounds(
     return [_render_moment(moment, name) for moment in moments], positions
 
 
-def _count_bins(table: StagedTable, positions: Composed, bounds: Sequence[float]) -> list[int]:
+def _count_bins(
+    table: StagedTable,
+    columns: Sequence[str],
+    decision: Decision,
+    bounds: Mapping[str, Sequence[float]],
+) -> dict[str, list[int]]:
     """Count the values from each bound up to the next one, which is excluded."""
+    if not bounds:
+        return {}
     # DuckDB's bins include their upper bound.
-    ends = SQL(", ").join(quote_literal(nextafter(bound, -inf)) for bound in bounds[1:])
-    ((bins,),) = table.execute(
+    ends = [[nextafter(bound, -inf) for bound in some[1:]] for some in bounds.values()]
+    found = table.execute(
         SQL(
-            "SELECT histogram(CAST(position AS DOUBLE), CAST([{}] AS DOUBLE[])) FROM {}"
-            " WHERE position IS NOT NULL"
-        ).format(ends, positions)
+            "SELECT {name}, histogram(CAST(position AS DOUBLE), ends) FROM {positions} JOIN"
+            " (SELECT unnest(?) AS name, unnest(CAST(? AS DOUBLE[][])) AS ends) USING (name)"
+            " WHERE position IS NOT NULL {group}"
+        ).format(positions=_select_positions(columns, decision), **_group_by_name(columns)),
+        [list(bounds), ends],
     ).fetchall()
-    return [bins[end] for end in sorted(bins)]
+    return {name: [bins[end] for end in sorted(bins)] for name, bins in found}
 
 
 def _render_moment(moment: datetime, name: str) -> str:

@@ -149,7 +149,8 @@ def _count_values(
     indexes: storage.Indexes,
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count in each search."""
-    texts = [name for name in indexes.orders if plan.types[name] == "text"]
+    types = plan.types
+    texts = [name for name in indexes.orders if types[name] == "text"]
     table = storage.NewTable(version.pk, plan.load.pk)
     value_counts = storage.count_common_values(
         connection, table, texts, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
@@ -190,12 +191,12 @@ def _publish_version(
 
 def _save_fields(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> None:
     """Save the fields of the new records; what people wrote about a field stays."""
-    known = {field.name: field for field in resource.fields.all()}
+    known, types = {field.name: field for field in resource.fields.all()}, plan.types
     resource.fields.exclude(name__in=plan.table.names).delete()
     fields = []
     for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
         field = known.get(name) or build_field(resource, name, label)
-        field.position, field.type, field.is_sparse = position, plan.types[name], False
+        field.position, field.type, field.is_sparse = position, types[name], False
         field.has_order_index = name in indexes.orders
         fields.append(field)
     Field.objects.bulk_create(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import STAGED_ROWS, StagedTable
+from ..readers.staging import STAGED_ROWS, StagedTable, select_cells
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
 #: Rows that are tested before all others: they refute most formats.
@@ -18,6 +18,8 @@ _FIRST_ROWS = 20_000
 
 #: Columns that are unpivoted together: DuckDB keeps 2,048 values of each in memory.
 _COLUMNS_PER_STATEMENT = 200
+
+_DATE_GROUPS = tuple(group for group in format_groups if group.has_dates)
 
 #: The conditions that all values of a column meet, by column.
 ConditionsMet = dict[str, frozenset[str]]
@@ -30,7 +32,8 @@ def match_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, tuple
     The first rows are tested before the others.  All rows are read only where a format is left,
     and the narrowest first.  A column without values is left out.
     """
-    groups = {column: _select_groups(table, column) for column in columns}
+    declared_types = dict(zip(table.columns, table.declared_types, strict=True))
+    groups = {column: _select_groups(declared_types[column]) for column in columns}
     first = _test_formats(table, _select_first_rows(), groups)
     if table.count_rows() <= _FIRST_ROWS:
         return {column: candidates.matches for column, candidates in first.items()}
@@ -41,11 +44,9 @@ def match_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, tuple
     )
 
 
-def _select_groups(table: StagedTable, column: str) -> tuple[FormatGroup, ...]:
+def _select_groups(declared_type: str | None) -> tuple[FormatGroup, ...]:
     """Select the formats that a field may have: digits in a field declared as text are text."""
-    if table.declared_types[table.columns.index(column)] != TEXT.name:
-        return format_groups
-    return tuple(group for group in format_groups if group.has_dates)
+    return _DATE_GROUPS if declared_type == TEXT.name else format_groups
 
 
 def _select_first_rows() -> Composed:
@@ -139,9 +140,8 @@ def find_conditions_met(
     """
     Find the conditions that all values of each column meet, among those given for it.
 
-    A column without values is left out, as is one without conditions.  The columns are unpivoted
-    first, so that a table of 500 columns needs as many expressions as one of a single column:
-    DuckDB prepares each in 2 ms.  Columns with the same conditions are tested together.
+    A column without values is left out, as is one without conditions.  Columns with the same
+    conditions are tested together.
     """
     columns_of: dict[tuple[str, ...], list[str]] = {}
     for column, tested in conditions.items():
@@ -164,13 +164,8 @@ def _test_conditions(
         for condition in conditions
     )
     answers = table.execute(
-        SQL(
-            "SELECT name, {tests} FROM (UNPIVOT (SELECT {columns} FROM {relation})"
-            " ON {columns} INTO NAME name VALUE value) WHERE value <> '' GROUP BY name"
-        ).format(
-            tests=SQL(", ").join(tests),
-            columns=SQL(", ").join(map(quote_identifier, columns)),
-            relation=relation,
+        SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(tests), select_cells(columns, relation)
         )
     ).fetchall()
     return {

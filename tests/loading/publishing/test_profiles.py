@@ -344,3 +344,23 @@ def test_three_hundred_fields_are_profiled(db: None) -> None:
     assert [entry["top"] for entry in version.profiles["fields"].values()] == [
         [{"value": 1, "count": 2}]
     ] * 300
+
+
+def test_fields_profiled_together_are_profiled_as_alone(db: None) -> None:
+    columns = {
+        "few": ["1", "2", "2", "", "9"],
+        "large": ["-4000", "70000", "0", "5", "5"],
+        "none": ["", "", "", "", ""],
+        "cents": ["0.5", "2.25", "", "-1.75", "0.5"],
+        "dates": ["2024-02-29", "1999-12-31", "", "2024-02-29", "2024-01-01"],
+        "days": ["2021-01-01", "2021-01-02", "2021-01-03", "2021-01-03", ""],
+        "german": ["31.12.2024", "13.01.2024", "", "13.01.2024", "14.01.2024"],
+        "texts": ["x", "đường", "x", "", "yy"],
+        "words": ["", "", "b", "b", "a"],
+    }
+    rows = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
+    together = load_new_resource("\n".join(rows) + "\n")
+
+    for name, values in columns.items():
+        alone = [f"{name},line", *(f"{value},{line}" for line, value in enumerate(values))]
+        assert read_profile(together, name) == profile_text("\n".join(alone) + "\n", name)
