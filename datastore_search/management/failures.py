@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from .. import storage
+from ..exceptions import DatastoreError
 from ..exceptions.loads import LoadFailed
 
 _INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has ended
@@ -18,13 +19,13 @@ _INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has end
 @contextmanager
 def report_failures() -> Iterator[None]:
     """
-    Report why a load has failed, or why the database has refused it.
+    Report why an export or a load has failed, or why the database has refused it.
 
     Raises: ``CommandError``; other errors as they are.
     """
     try:
         yield
-    except LoadFailed as error:
+    except (DatastoreError, LoadFailed) as error:
         raise CommandError(str(error)) from error
     except DatabaseError as error:
         refusal = storage.explain_refusal(error)

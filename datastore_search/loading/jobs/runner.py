@@ -7,6 +7,7 @@ records.  See decision 0017.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from ...models import Load, LoadState, Resource, TableVersion
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
 from ..readers.process import open_table
+from ..readers.staging import StagedTable
 from ..sources.fetching import NotModified
 from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
@@ -31,13 +33,23 @@ from .completion import complete_load, mark_failed, record_failure
 from .failures import translate_error
 from .monitor import JobMonitor, Progress
 
+#: Raises ``LoadFailed`` for a table that must not be published.
+TableCheck = Callable[[StagedTable], None]
 
-def run_load(load: Load, path: Path | None = None, *, progress: Progress | None = None) -> None:
+
+def run_load(
+    load: Load,
+    path: Path | None = None,
+    *,
+    progress: Progress | None = None,
+    check_table: TableCheck | None = None,
+) -> None:
     """
     Run a load; ``path`` is its file, unless that is an upload or at a URL.
 
-    Loads of one resource run one after the other.  A load that another process has begun, or that
-    is over, is not changed.
+    ``check_table`` may refuse what was read, before anything is published.  Loads of one resource
+    run one after the other.  A load that another process has begun, or that is over, is not
+    changed.
 
     Raises: ``LoadFailed``, as ``load_file`` does.
     """
@@ -46,7 +58,8 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
         mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
         with storage.hold_job_lock(connection, load.pk) as lock:
             if lock:
-                _run_locked(connection, load, path, JobMonitor(load, progress), lock)
+                monitor = JobMonitor(load, progress)
+                _run_locked(connection, path, monitor, lock, check_table)
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
@@ -62,11 +75,12 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
 
 def _run_locked(
     connection: BaseDatabaseWrapper,
-    load: Load,
     path: Path | None,
     monitor: JobMonitor,
     lock: storage.JobLock,
+    check_table: TableCheck | None,
 ) -> None:
+    load = monitor.load
     try:
         if not _mark_started(load):
             return
@@ -75,7 +89,7 @@ def _run_locked(
             lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
             monitor.raise_if_cancelled()
             clean_up_loads(load.resource)
-            _read_and_publish(connection, load, path, monitor)
+            _read_and_publish(connection, path, monitor, check_table)
     except BaseException as error:
         failure = monitor.failure or translate_error(error, load)
         record_failure(connection, load, failure)
@@ -98,9 +112,13 @@ def _mark_started(load: Load) -> bool:
 
 
 def _read_and_publish(
-    connection: BaseDatabaseWrapper, load: Load, path: Path | None, monitor: JobMonitor
+    connection: BaseDatabaseWrapper,
+    path: Path | None,
+    monitor: JobMonitor,
+    check_table: TableCheck | None,
 ) -> None:
     """Copy the file of a load to this machine, read it, and publish it unless it is unchanged."""
+    load = monitor.load
     resource = Resource.objects.filter(pk=load.resource_id).first()
     options = resolve_options(resource, LoadOptions.from_json(load.options))
     monitor.enter_state(LoadState.READING)
@@ -119,6 +137,8 @@ def _read_and_publish(
                 return
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name, interrupter=monitor) as table:
+                if check_table:
+                    check_table(table)
                 publish_table(connection, load, table, options, monitor)
     except NotModified:
         _mark_unchanged(monitor)

@@ -6,10 +6,10 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NoReturn, TextIO
+from typing import Any, BinaryIO, TextIO
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ValidationError
@@ -17,10 +17,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.text import slugify
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, Progress
+from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.preview import build_preview
@@ -28,8 +27,10 @@ from datastore_search.loading.publishing.row_errors import write_row_error_repor
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.management.failures import report_failures
+from datastore_search.management.files import open_file, report_unwritable
 from datastore_search.management.load_arguments import add_load_arguments, build_load_options
 from datastore_search.management.preview_text import format_preview
+from datastore_search.management.progress_bar import show_progress_bar
 from datastore_search.models import IndexKind, Load, LoadState, Resource, validate_indexes
 
 
@@ -123,7 +124,7 @@ class Command(BaseCommand):
         load = create_load(resource, load_options, source=source.name, url=url)
         silent = options["verbosity"] == 0 or options["if_changed"]
         try:
-            with _show_progress_bar(self.stderr, source.name, silent=silent) as progress:
+            with show_progress_bar(self.stderr, source.name, silent=silent) as progress:
                 run_load(load, path, progress=progress)
         finally:
             if report:
@@ -138,24 +139,6 @@ class Command(BaseCommand):
         self.stdout.write(_("Resource %(id)s (%(name)s): %(rows)s records.") % named)
         for notice in load.rendered_notices:
             self.stdout.write(f"- {notice}")
-
-
-@contextmanager
-def _show_progress_bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progress]:
-    """Yield a function that draws a progress bar from the first progress on."""
-    with ExitStack() as stack:
-        bars: list[tqdm[NoReturn]] = []
-
-        def update_bar(done: int, total: int) -> None:
-            if not bars:
-                bar = tqdm(
-                    total=total, unit=_(" records"), unit_scale=True, file=stream,
-                    disable=silent, desc=name[-60:],
-                )  # fmt: skip
-                bars.append(stack.enter_context(bar))
-            bars[0].update(done - bars[0].n)
-
-        yield update_bar
 
 
 def _add_run_arguments(parser: CommandParser) -> None:
@@ -198,21 +181,10 @@ def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
             yield _Source(copy, _("standard input"))
     else:
         with (
-            _open_file(path) as file,
+            open_file(path) as file,
             nullcontext(path) if path.is_file() else _copy_to_file(file) as copy,
         ):
             yield _Source(copy, path.name)
-
-
-def _open_file(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except FileNotFoundError as error:
-        raise CommandError(_("There is no file “%(path)s”.") % {"path": path}) from error
-    except OSError as error:
-        raise CommandError(
-            _("“%(path)s” cannot be read: %(reason)s") % {"path": path, "reason": error.strerror}
-        ) from error
 
 
 @contextmanager
@@ -277,11 +249,7 @@ def _open_report(path: Path | None) -> Iterator[TextIO | None]:
     if path is None:
         yield None
         return
-    try:
+    with report_unwritable(path):
         file = path.open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise CommandError(
-            _("“%(path)s” cannot be written: %(reason)s") % {"path": path, "reason": error.strerror}
-        ) from error
     with file:
         yield file

@@ -1,0 +1,42 @@
+"""The files of a command: why one cannot be read or written, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+
+
+def open_file(path: Path) -> BinaryIO:
+    """
+    Open a file to read it.
+
+    Raises: ``CommandError``.
+    """
+    try:
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise CommandError(_("There is no file “%(path)s”.") % {"path": path}) from error
+    except OSError as error:
+        raise CommandError(
+            _("“%(path)s” cannot be read: %(reason)s") % {"path": path, "reason": error.strerror}
+        ) from error
+
+
+@contextmanager
+def report_unwritable(path: Path) -> Iterator[None]:
+    """
+    Report why a file cannot be written.
+
+    Raises: ``CommandError``.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(
+            _("“%(path)s” cannot be written: %(reason)s") % {"path": path, "reason": error.strerror}
+        ) from error
