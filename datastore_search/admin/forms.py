@@ -24,7 +24,7 @@ from ..exceptions.loads import LoadFailed
 from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
-from ..loading.readers.options import SKIP_FOOTER
+from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.readers.sheet_tables import CellRange
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
@@ -361,8 +361,10 @@ class LoadForm(forms.Form):
         return cell_range
 
     def clean_encoding(self) -> str:
-        """Refuse an encoding that Python does not know."""
+        """Refuse an encoding that neither Python nor a load knows."""
         encoding: str = self.cleaned_data["encoding"]
+        if encoding == UTF8_WITH_WINDOWS_1252:
+            return encoding
         try:
             "".encode(encoding or "utf-8")
         except LookupError as error:

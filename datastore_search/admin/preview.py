@@ -13,7 +13,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from ..exceptions.loads import LoadFailed
-from ..loading.readers.options import SKIP_FOOTER
+from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message, Notice
 from ..models import Load, Mode
@@ -80,9 +80,10 @@ class DraftPreview:
     @property
     def offers(self) -> list[Offer]:
         """What was recognised in the file, and can be chosen by one click."""
+        found = [self.stored.get("failure") or {}, *self.stored.get("notices", ())]
         return [
             offer
-            for notice in self.stored.get("notices", ())
+            for notice in found
             for offer in _make_offers(notice.get("code"), notice.get("parameters", {}))
         ]
 
@@ -173,8 +174,11 @@ def get_preview(load: Load) -> DraftPreview | None:
 
 
 def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
-    """Make the offers that belong to a notice."""
+    """Make the offers that belong to a notice, or to the reason why the file cannot be loaded."""
     match code:
+        case "file.damaged_utf8":
+            label = gettext("Read the damaged letters as Windows-1252")
+            yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
         case "notice.footer_found":
             label = gettext("Leave out the notes below the table")
             yield Offer("footer", SKIP_FOOTER, label)

@@ -17,7 +17,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "file.unknown_encoding": _("The file's character encoding was not recognised."),
     "file.damaged_utf8": _(
         "The file is in UTF-8, but line %(line)s has characters that are not: they were damaged"
-        " before. Correct them, or choose the encoding."
+        " before, or are in Windows-1252. Correct them, or choose the encoding"
+        " “utf-8+windows-1252”, which reads them as Windows-1252."
     ),
     "file.wrong_encoding": _(
         "The file is not in “%(encoding)s”, the character encoding that was chosen."
@@ -243,6 +244,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     # Notices: how a file was read, and what has changed -------------------------------------------
     "notice.encoding_guessed": _(
         "The file does not declare its character encoding: it was read as %(encoding)s."
+    ),
+    "notice.lines_mended": _(
+        "Characters that are not UTF-8 were read as Windows-1252, as chosen. Lines with such"
+        " characters: %(count)s (%(lines)s)"
     ),
     "notice.lines_above_header": _(
         "The header was found on line %(line)s; what stands above it was left out."

@@ -990,6 +990,28 @@ def test_one_of_several_tables_is_chosen_with_one_click(staff: Client, empty: Re
     assert [field.name for field in empty.fields.all()] == ["year", "rate"]
 
 
+def test_damaged_letters_are_read_as_windows_1252_with_one_click(
+    staff: Client, empty: Resource
+) -> None:
+    text = "name,n\n" + "Đà Nẵng,1\n" * 20
+    load = upload(staff, empty, text.encode() + b"caf\xe9,2\n")
+    button = 'name="encoding" value="utf-8+windows-1252" class="button"'
+
+    page = get_page(staff, load)
+    assert "line 22 has characters that are not" in page
+    assert button in page
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"encoding": "utf-8+windows-1252"})
+    page = get_page(staff, load)
+    assert button not in page
+    assert "Lines with such characters: 1 (22)" in page
+    load = submit(staff, load)
+    empty.refresh_from_db()
+    assert (load.record_count, empty.options) == (21, {"encoding": "utf-8+windows-1252"})
+    (notice,) = load.rendered_notices
+    assert notice.endswith("Lines with such characters: 1 (22)")
+
+
 def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:
     load = upload(staff, empty, "year,n,m\n2024,1,2\n2025,3,4\n\nSource: the ministry\n")
 

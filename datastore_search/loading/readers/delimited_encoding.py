@@ -3,7 +3,8 @@ Detect the encoding of a text file, and convert it to UTF-8.
 
 Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  Otherwise
 chardet guesses among the encodings that such files are written in.  A few words in Vietnamese are
-not enough for it; they are recognised by rules.
+not enough for it; they are recognised by rules.  A file that is UTF-8 but for some lines is
+refused, unless the user chooses to read the other bytes in them as Windows-1252.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
-from .options import ReadOptions
+from .options import UTF8_WITH_WINDOWS_1252, ReadOptions
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -42,6 +43,17 @@ _LEGACY = (
 )
 
 _LINE_END = re.compile(rb"[\r\n]")
+
+#: What “surrogateescape” makes of bytes that are not UTF-8, and the characters of Windows-1252 for
+#: them.  It lacks five bytes: a file that has one of these is not in this encoding.
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_WINDOWS_1252 = {
+    chr(0xDC00 + byte): character
+    for byte in range(0x80, 0x100)
+    if (character := bytes([byte]).decode("cp1252", errors="ignore"))
+}
+#: The lines that the notice of mended lines names.
+_MAX_LISTED_LINES = 10
 
 #: Control characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
@@ -69,6 +81,8 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
         start = file.read(_BLOCK_BYTES)
     if not start.strip():
         raise LoadFailed("file.empty")
+    if options.encoding == UTF8_WITH_WINDOWS_1252:
+        return _mend_file(path, folder)
     if options.encoding:
         chosen = _find_codec(options.encoding)
         return Text(
@@ -85,6 +99,54 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
     copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
     name = f"Windows-{guess[2:]}" if re.fullmatch(r"cp12\d\d", guess) else guess
     return Text(copy, (Notice("notice.encoding_guessed", encoding=name),))
+
+
+def _mend_file(path: Path, folder: Path) -> Text:
+    """
+    Write a copy in which the bytes that are not UTF-8 are read as Windows-1252.
+
+    Raises: as ``_write_copy``.
+    """
+    mender = _Mender()
+    texts = map(mender.mend_text, _decode_blocks(path, _UTF8, errors="surrogateescape"))
+    failure = LoadFailed("file.wrong_encoding", encoding=UTF8_WITH_WINDOWS_1252)
+    copy = _write_copy(texts, folder, failure)
+    return Text(copy, mender.describe_lines())
+
+
+@dataclass(slots=True)
+class _Mender:
+    """Replaces the bytes that are not UTF-8, and counts the lines that have them."""
+
+    count: int = 0
+    first_lines: list[int] = field(default_factory=list)
+    _line: int = 1
+    _mended_line: int = 0
+
+    def mend_text(self, text: str) -> str:
+        """Replace what is not UTF-8 in the next piece of a file."""
+        start = 0
+        for match in _NOT_UTF8.finditer(text):
+            self._line += text.count("\n", start, match.start())
+            start = match.start()
+            self._count_line()
+        self._line += text.count("\n", start)
+        return _NOT_UTF8.sub(lambda match: _WINDOWS_1252.get(match[0], match[0]), text)
+
+    def _count_line(self) -> None:
+        if self._line != self._mended_line:
+            self._mended_line = self._line
+            self.count += 1
+            if len(self.first_lines) < _MAX_LISTED_LINES:
+                self.first_lines.append(self._line)
+
+    def describe_lines(self) -> tuple[Notice, ...]:
+        """Describe the lines that were mended, if any."""
+        if not self.count:
+            return ()
+        lines = ", ".join(map(str, self.first_lines))
+        more = ", …" if self.count > len(self.first_lines) else ""
+        return (Notice("notice.lines_mended", count=self.count, lines=lines + more),)
 
 
 def _find_codec(name: str) -> str:
@@ -226,13 +288,22 @@ def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) ->
     """
     Write a copy in UTF-8, without marks at its start.
 
-    Raises: ``LoadFailed`` with ``file.binary``, and the failure given where the file is not in the
-    encoding.
+    Raises: as ``_write_copy``.
+    """
+    return _write_copy(_decode_blocks(path, encoding), folder, failure)
+
+
+def _write_copy(texts: Iterable[str], folder: Path, failure: Exception) -> Path:
+    """
+    Write a copy in UTF-8 of the pieces of a file.
+
+    Raises: ``LoadFailed`` with ``file.binary`` and ``file.empty``, and the failure given where a
+    piece is not in the file's encoding.
     """
     copy = folder / "text"
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:
-            for text in _decode_blocks(path, encoding):
+            for text in texts:
                 if "\0" in text:
                     raise LoadFailed("file.binary")
                 target.write(text)
@@ -243,10 +314,10 @@ def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) ->
     return copy
 
 
-def _decode_blocks(path: Path, encoding: str) -> Iterator[str]:
+def _decode_blocks(path: Path, encoding: str, errors: str = "strict") -> Iterator[str]:
     """Decode a file block by block; Vietnamese letters and their tones become one character."""
     composes, rest, begun = encoding == _VIETNAMESE, "", False
-    with path.open(encoding=encoding, newline="") as file:
+    with path.open(encoding=encoding, errors=errors, newline="") as file:
         while block := file.read(_BLOCK_BYTES):
             text = rest + block
             if not begun:

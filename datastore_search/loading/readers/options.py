@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: The encoding of a file that is UTF-8, but for some bytes, which are Windows-1252.
+UTF8_WITH_WINDOWS_1252 = "utf-8+windows-1252"
+
 #: The choice to leave out the footer of a table.
 SKIP_FOOTER = "skip"
 

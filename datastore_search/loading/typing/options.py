@@ -11,7 +11,7 @@ from typing import Any, Self
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
 from ..readers.header_rows import MAX_HEADER_ROWS
-from ..readers.options import SKIP_FOOTER, ReadOptions
+from ..readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
 from ..readers.sheet_tables import CellRange
 from .data_package import apply_package_metadata
 from .field_formats import parse_field_format
@@ -188,7 +188,7 @@ def _check_options(options: LoadOptions) -> None:
         if value not in known:
             listed = ", ".join(str(choice) for choice in known if choice)
             raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
-    if options.encoding:
+    if options.encoding not in {"", UTF8_WITH_WINDOWS_1252}:
         try:
             codecs.lookup(options.encoding)
         except LookupError as error:
