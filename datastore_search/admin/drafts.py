@@ -17,10 +17,14 @@ from ..exceptions.loads import LoadFailed
 from ..loading.jobs import LoadOptions, drafts, resolve_options
 from ..models import Load, Resource
 from .display import get_queue_notice
+from .field_parts import get_shown_rows, split_fields
 from .forms import LoadForm, PreviewForm
 from .preview import DraftPreview, get_preview
 
 _PREVIEW = "admin:datastore_search_load_preview"
+
+#: Of the form of a preview: the type.
+_INPUTS_OF_FIELD = 1
 
 
 def handle_upload(request: HttpRequest, owner: ModelAdmin, resource: Resource) -> HttpResponse:
@@ -56,11 +60,14 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     """Show the preview of a draft, or load, change or discard the draft."""
     preview = get_preview(load)
     options = LoadOptions.from_json(load.options)
+    names = preview.field_names if preview else []
+    parts = split_fields(request, len(names), _INPUTS_OF_FIELD)
     form = PreviewForm(
         options,
-        preview.field_names if preview else (),
+        names,
         request.POST or None,
         has_bad_rows=bool(preview and preview.bad_row_count),
+        rows=get_shown_rows(parts),
     )
     if "cancel" in request.POST:
         drafts.delete_draft(load)
@@ -78,6 +85,7 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     context = _build_context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"preview": preview, "form": form}
     context["fields"] = preview.build_fields(form) if preview else ()
+    context["field_parts"] = parts
     context["queue_notice"] = get_queue_notice(load)
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
@@ -96,7 +104,7 @@ def _apply_click(request: HttpRequest, preview: DraftPreview, options: LoadOptio
 def _apply_choices(request: HttpRequest, load: Load, options: LoadOptions) -> HttpResponseRedirect:
     if "load" not in request.POST:
         drafts.update_draft(load, options)
-        return redirect(_PREVIEW, load.pk)
+        return redirect(request.get_full_path())
     try:
         drafts.submit_draft(load, options)
     except LoadFailed as error:

@@ -165,10 +165,11 @@ class PreviewForm(forms.Form):
         names: Iterable[str],
         *args: Any,
         has_bad_rows: bool = False,
+        rows: slice = slice(None),
         **kwargs: Any,
     ) -> None:
         """
-        Add a choice of type for each field of the file.
+        Add a choice of type for each field of the file, or for those in ``rows``.
 
         With bad rows, no choice is made beforehand that refuses the file; it is needed to load.
         """
@@ -180,7 +181,8 @@ class PreviewForm(forms.Form):
         }
         self.fields["bad_rows"].required = "load" in self.data
         self.options, self.names = options, tuple(names)
-        for position, name in enumerate(self.names):
+        self.shown = [*enumerate(self.names)][rows]
+        for position, name in self.shown:
             selected = options.types.get(name) or options.saved_types.get(name, "")
             self.fields[f"type_{position}"] = forms.ChoiceField(
                 label=name,
@@ -191,15 +193,15 @@ class PreviewForm(forms.Form):
             )
 
     def build_options(self) -> LoadOptions:
-        """Build the options of the load from a valid form."""
-        types = {
-            name: self.cleaned_data[f"type_{position}"] for position, name in enumerate(self.names)
-        }
+        """Build the options of the load from a valid form; fields without an input keep theirs."""
+        kept = {name: self.options.types.get(name, "") for name in self.names}
+        chosen = {name: self.cleaned_data[f"type_{position}"] for position, name in self.shown}
+        types = {**kept, **chosen}
         return replace(
             self.options,
             types={name: form for name, form in types.items() if form},
             saved_types={
-                name: form for name, form in self.options.saved_types.items() if name not in types
+                name: form for name, form in self.options.saved_types.items() if name not in chosen
             },
             bad_rows=self.cleaned_data["bad_rows"] or self.options.bad_rows,
             drop_missing_fields=self.cleaned_data["drop_missing_fields"],

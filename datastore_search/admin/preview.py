@@ -18,6 +18,7 @@ from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message, Notice
 from ..models import Load, Mode
 from .display import format_count
+from .forms import PreviewForm
 
 #: A name in a list of names.
 _QUOTED = re.compile("“(.*?)”")
@@ -151,8 +152,9 @@ class DraftPreview:
             "These are the first; the report of the load lists more of the %(count)s bad rows."
         ) % {"count": format_count(self.bad_row_count)}
 
-    def build_fields(self, form: forms.Form) -> list[PreviewField]:
-        """List the fields with the form's input of each."""
+    def build_fields(self, form: PreviewForm) -> list[PreviewField]:
+        """List the fields that the form has an input of, with that input."""
+        fields = self.stored.get("fields", ())
         return [
             PreviewField(
                 name=field["name"],
@@ -164,7 +166,7 @@ class DraftPreview:
                 is_new=field["is_new"],
                 input=form[f"type_{position}"],
             )
-            for position, field in enumerate(self.stored.get("fields", ()))
+            for position, field in ((position, fields[position]) for position, _name in form.shown)
         ]
 
 

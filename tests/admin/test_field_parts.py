@@ -11,8 +11,10 @@ from django.test import Client, RequestFactory
 
 from datastore_search.admin.field_parts import split_fields
 from datastore_search.models import Resource
+from datastore_search.table_limits import MAX_FIELDS
 
 from ..builders import make_resource, make_user
+from .test_loading import FORM, make_file
 from .test_resources import LIST, build_form
 
 COUNT = 600
@@ -97,6 +99,33 @@ def test_a_wide_resource_is_translated_in_parts_and_nothing_is_lost(
         "f0": {"fr": {"label": "Vieux"}},
         "f599": {"fr": {"label": "Vieux", "notes": "Notes"}},
     }
+
+
+def test_a_wide_draft_is_previewed_in_parts_and_keeps_every_type(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", MAX_INPUTS)
+    names = [f"f{number}" for number in range(MAX_FIELDS)]
+    resource = make_resource("f0\n1\n", name="wide")
+    text = f"{','.join(names)}\n{','.join('7' * MAX_FIELDS)}\n"
+    given = staff.post(f"{LIST}{resource.pk}/load/", {**FORM, "file": make_file(text)})
+    address = given["Location"]
+    first, last = (staff.get(address, {"part": part}).content.decode() for part in ("1", "2"))
+    assert "Fields 801 to 1600" in first
+    assert f"<dd>{MAX_FIELDS}</dd>" in first
+    assert re.findall(r'name="type_(\d+)"', first) == [str(number) for number in range(800)]
+    assert re.findall(r'name="type_(\d+)"', last) == [str(number) for number in range(800, 1600)]
+
+    again = {**read_inputs(first), "bad_rows": "refuse", "type_0": "text", "again": "1"}
+    answer = staff.post(f"{address}?part=1", again)
+    assert answer["Location"] == f"{address}?part=1"
+    chosen = staff.get(address).content.decode()
+    sent = {**read_inputs(chosen), "bad_rows": "refuse", "type_1599": "text", "load": "1"}
+    assert staff.post(f"{address}?part=2", sent).status_code == 302
+
+    types = dict(resource.fields.values_list("name", "type"))
+    assert len(types) == MAX_FIELDS
+    assert (types["f0"], types["f1"], types["f1599"]) == ("text", "int4", "text")
 
 
 @pytest.mark.parametrize(
