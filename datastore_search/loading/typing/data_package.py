@@ -1,5 +1,5 @@
 """
-Read what a Data Package says of its resource: licence, sources, contributors, coverage.
+Read what a Data Package says of its resource: texts, licence, sources, contributors, coverage.
 
 A property of the resource wins over the same of the package.
 
@@ -16,7 +16,19 @@ from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 
-from ...models import Resource, clean_metadata
+from ...field_types import is_storable
+from ...models import (
+    MAX_TITLE_LENGTH,
+    Resource,
+    Translations,
+    add_translations,
+    clean_metadata,
+    split_translations,
+)
+
+#: A translation is ``title@fr``, as in the schema.
+_TEXTS: Final = {"title": "title", "description": "description"}
+_SEPARATOR: Final = "@"
 
 _PUBLISHERS: Final = frozenset({"publisher", "distributor"})
 _CONTACTS: Final = frozenset({"contact", "contactperson", "maintainer"})
@@ -30,12 +42,14 @@ _OF_VERSION: Final = frozenset({"temporal_start", "temporal_end", "version_date"
 @dataclass(frozen=True, slots=True)
 class PackageMetadata:
     """
-    The values of a package by the names of ``METADATA``.
+    The values of a package by the names of ``METADATA``, and its texts with their translations.
 
     ``ignored`` names the properties with values that cannot be stored.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    translations: Translations = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
 
 
@@ -56,7 +70,15 @@ def parse_package_metadata(*levels: object) -> PackageMetadata:
             ignored.append(name)
         else:
             values = {each: value for each, value in found.items() if value} | values
-    return PackageMetadata(values, tuple(ignored))
+    translations, _others = split_translations(given, _TEXTS, _SEPARATOR)
+    texts = {name: given[name] for name in _TEXTS if _is_text(given.get(name))}
+    ignored += [name for name in _TEXTS if name in given and name not in texts]
+    # A package of a resource without a title has its name there.
+    if "title" in texts and texts["title"] == given.get("name"):
+        del texts["title"]
+    if "title" in texts:
+        texts["title"] = texts["title"][:MAX_TITLE_LENGTH]
+    return PackageMetadata(values, texts, translations, tuple(ignored))
 
 
 def apply_package_metadata(
@@ -73,7 +95,19 @@ def apply_package_metadata(
         if before != value and (not before or (is_new and name in _OF_VERSION)):
             setattr(resource, name, value)
             changed.append(name)
+    for name, text in metadata.texts.items():
+        if not getattr(resource, name):
+            setattr(resource, name, text)
+            changed.append(name)
+    translations = add_translations(resource.translations, metadata.translations)
+    if translations != resource.translations:
+        resource.translations = translations
+        changed.append("translations")
     return changed
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str) and is_storable(given)
 
 
 # Reading ------------------------------------------------------------------------------------------

@@ -142,3 +142,58 @@ def test_the_data_package_of_a_resource_describes_another_one(db: None, tmp_path
     load_text(second, tmp_path, schema=package)
 
     assert read_metadata(second) == {**FULL, "tags": ["levels", "rivers"]}
+
+
+TEXTS: dict[str, Any] = {
+    "title": "Levels",
+    "description": "All levels",
+    "title@fr": "Niveaux",
+    "description@pt-BR": "Todos",
+    "title@xx": "of no language",
+}
+
+
+def read_texts(resource: Resource) -> tuple[str, str, Any]:
+    resource.refresh_from_db()
+    return resource.title, resource.description, resource.translations
+
+
+def test_a_load_fills_empty_texts_and_translations(db: None, tmp_path: Path, settings: Any) -> None:
+    settings.LANGUAGES = [("en", "English"), ("fr", "French"), ("pt-br", "Portuguese")]
+    empty = Resource.objects.create(name="empty")
+    own = Resource.objects.create(
+        name="own", title="Own", translations={"fr": {"title": "Propre", "description": "Tout"}}
+    )
+    for resource in (empty, own):
+        load_text(resource, tmp_path, schema={**PACKAGE, **TEXTS})
+
+    translations = {"fr": {"title": "Niveaux"}, "pt-br": {"description": "Todos"}}
+    assert read_texts(empty) == ("Levels", "All levels", translations)
+    assert read_texts(own) == (
+        "Own",
+        "All levels",
+        {"fr": {"title": "Propre", "description": "Tout"}, "pt-br": {"description": "Todos"}},
+    )
+
+
+def test_texts_that_were_written_are_read_as_the_same(db: None, tmp_path: Path) -> None:
+    texts: dict[str, Any] = {
+        "title": "Levels", "description": "All", "translations": {"vi": {"title": "Mực nước"}}
+    }  # fmt: skip
+    first = Resource.objects.create(name="first", **texts)
+    untitled = Resource.objects.create(name="untitled")
+    load_text(first, tmp_path)
+    load_text(untitled, tmp_path)
+
+    for written, expected in ((first, tuple(texts.values())), (untitled, ("", "", {}))):
+        package = Client().get(f"/en/datastore/{written.pk}/datapackage.json").json()
+        copy = Resource.objects.create(name=f"copy-of-{written.name}")
+        load_text(copy, tmp_path, schema=package)
+        assert read_texts(copy) == expected
+
+
+def test_texts_that_are_none_have_a_notice_and_long_titles_are_cut() -> None:
+    metadata = parse_package_metadata({"title": "t" * 400, "description": ["no text"]})
+
+    assert metadata.texts == {"title": "t" * 300}
+    assert metadata.ignored == ("description",)
