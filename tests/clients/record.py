@@ -22,6 +22,7 @@ FOLDER = Path(os.environ.get("CLIENTS", "clients"))
 
 #: How each program is started: the command, and the variables that name its packages.
 ENVIRONMENTS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "ckan-mcp-server.py": ([str(FOLDER / "mcp" / "bin" / "python")], {}),
     "ckan.cjs": (["node"], {"NODE_PATH": str(FOLDER / "npm" / "node_modules")}),
     "ckanapi.cjs": (["node"], {"NODE_PATH": str(FOLDER / "npm" / "node_modules")}),
     "frictionless-4.py": ([str(FOLDER / "old" / "bin" / "python")], {}),
