@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,6 +11,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from lxml import etree
 
 from datastore_search.html.feed import FeedView
 from datastore_search.html.sitemap import SitemapView
@@ -40,6 +42,82 @@ def list_texts(root: ET.Element, path: str) -> list[str]:
 
 def build_address(resource: Resource, language: str = "en") -> str:
     return f"http://testserver/{language}/datastore/{resource.pk}/"
+
+
+# Schemas ------------------------------------------------------------------------------------------
+
+SCHEMAS = Path(__file__).with_name("schemas")
+SITEMAP_SCHEMA = etree.XMLSchema(etree.parse(SCHEMAS / "sitemap.xsd"))
+SITE_INDEX_SCHEMA = etree.XMLSchema(etree.parse(SCHEMAS / "siteindex.xsd"))
+ATOM_SCHEMA = etree.RelaxNG(etree.parse(SCHEMAS / "atom.rng"))
+
+
+def list_problems(schema: Any, content: bytes) -> list[str]:
+    schema.validate(etree.fromstring(content))
+    return [str(problem.message) for problem in schema.error_log]
+
+
+@pytest.mark.parametrize("languages", ["one", "three"])
+def test_each_page_of_the_sitemap_is_valid(
+    client: Client,
+    no_resource: None,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    languages: str,
+) -> None:
+    if languages == "three":
+        settings.LANGUAGES = [("en", "English"), ("vi", "Vietnamese"), ("pt-br", "Portuguese")]
+    assert list_problems(SITEMAP_SCHEMA, client.get(SITEMAP).content) == []
+    monkeypatch.setattr(SitemapView, "page_size", 2)
+    for number in range(3):
+        make_listed_resource(f"r{number}")
+
+    index = client.get(SITEMAP).content
+
+    assert list_problems(SITE_INDEX_SCHEMA, index) == []
+    for page_number in ("1", "2"):
+        page = client.get(SITEMAP, {"page": page_number}).content
+        assert list_problems(SITEMAP_SCHEMA, page) == []
+
+
+@pytest.mark.parametrize("values", [{}, {"publisher": "A & B", "tags": ["a", "b"], "title": "<i>"}])
+def test_each_page_of_the_feed_is_valid(
+    client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]
+) -> None:
+    assert list_problems(ATOM_SCHEMA, client.get(FEED).content) == []
+    monkeypatch.setattr(FeedView, "page_size", 2)
+    for number in range(3):
+        make_listed_resource(f"r{number}", description="\u0001All", **values)
+
+    for page_number in ("1", "2"):
+        page = client.get(FEED, {"page": page_number}).content
+        assert list_problems(ATOM_SCHEMA, page) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "right", "wrong"),
+    [
+        (SITEMAP, b"<loc>http://", b"<loc>/"),
+        (SITEMAP, b"+00:00</lastmod>", b"</lastmod>"),
+        (SITEMAP, b"<lastmod>", b"<lastmod>on "),
+        (SITEMAP, b'rel="alternate"', b'rel="other"'),
+        (FEED, b"<id>", b"<id>no iri "),
+        (FEED, b"<updated>", b"<updated>on "),
+        (FEED, b"<title>", b"<title/><title>"),
+        (FEED, b"<entry>", b"<entry><other/>"),
+        (FEED, b'href="', b'address="'),
+    ],
+)
+def test_the_schemas_find_what_is_wrong(
+    client: Client, no_resource: None, path: str, right: bytes, wrong: bytes
+) -> None:
+    schema = ATOM_SCHEMA if path == FEED else SITEMAP_SCHEMA
+    make_listed_resource("waters")
+    content = client.get(path).content
+
+    assert right in content
+    assert list_problems(schema, content) == []
+    assert list_problems(schema, content.replace(right, wrong)) != []
 
 
 # The sitemap --------------------------------------------------------------------------------------
