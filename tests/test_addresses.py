@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 from django.test import Client, override_settings
+from django.test.utils import override_script_prefix
 from django.urls import include, path
 
 from datastore_search.models import Resource
@@ -135,3 +137,65 @@ def test_the_failure_of_a_dump_names_the_help_of_its_base(
     assert get_help(client, f"{prefix}/datastore/dump/missing") == (
         f"http://testserver{prefix}/api/3/action/help_show?name=datastore_search"
     )
+
+
+# Every kind of address ----------------------------------------------------------------------------
+
+#: What each answer says, and where; ``{id}`` is that of the resource.
+ANSWERS = {
+    "help": "api/3/action/status_show",
+    "page of records": "api/3/action/datastore_search?resource_id={id}&limit=1",
+    "dataset": "api/3/action/package_show?id={id}",
+    "resource": "api/3/action/resource_show?id={id}",
+    "catalogue page": "datastore/",
+    "data page": "datastore/{id}/",
+    "programs": "datastore/{id}/api/",
+    "data package": "datastore/{id}/datapackage.json",
+    "CSV on the Web": "datastore/{id}/csv-metadata.json",
+    "DCAT in Turtle": "datastore/catalog.ttl",
+    "DCAT in JSON-LD": "datastore/catalog.jsonld",
+    "sitemap": "datastore/sitemap.xml",
+    "feed": "datastore/changes.atom",
+    "headers of a dump": "datastore/dump/{id}",
+}
+
+#: Addresses of vocabularies, profiles and licences, which are no part of the portal.
+FOREIGN = re.compile(
+    r"https?://(www\.w3\.org|purl\.org|xmlns\.com|publications\.europa\.eu|www\.iana\.org"
+    r"|schema\.org|datapackage\.org|www\.sitemaps\.org|spdx\.org|creativecommons\.org)[/\"]"
+)
+
+
+def list_own_addresses(response: Any) -> list[str]:
+    """List the absolute addresses of an answer, in its headers too."""
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    text = f"{[*response.items()]}\n{body.decode()}"
+    found = re.findall(r"https?://[^\s\"'<>\\)\],;&]+", text)
+    return [each for each in found if not FOREIGN.match(f"{each}/")]
+
+
+@override_settings(
+    USE_X_FORWARDED_HOST=True,
+    SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
+    ALLOWED_HOSTS=["data.example.org", "opendata.example.net"],
+)
+@pytest.mark.parametrize("host", ["data.example.org", "opendata.example.net"])
+@pytest.mark.parametrize("locale", ["en", "vi", "en_GB"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_address_is_below_the_host_and_the_script_of_the_proxy(
+    client: Client, resource: Resource, name: str, locale: str, host: str
+) -> None:
+    path = ANSWERS[name].format(id=resource.pk)
+    with override_script_prefix("/api/portal/"):  # which the test client does not set
+        response = client.get(
+            f"/{locale}/{path}",
+            HTTP_X_FORWARDED_HOST=host,
+            HTTP_X_FORWARDED_PROTO="https",
+            SCRIPT_NAME="/api/portal",
+        )
+
+    assert response.status_code == 200
+    addresses, own = list_own_addresses(response), f"https://{host}/api/portal/"
+    assert [each for each in addresses if not f"{each}/".startswith(own)] == []
+    # The links of a page of records are relative to the base that was called.
+    assert addresses or name == "page of records"
