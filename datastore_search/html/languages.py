@@ -15,14 +15,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeVar
+from unicodedata import bidirectional
 
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import get_language, get_language_info
+from django.utils.translation import get_language, get_language_bidi, get_language_info
 
 #: Languages whose attributes are kept.
 _MAX_KEPT_ATTRIBUTES = 1_000
+
+
+#: The classes of letters that run from the right to the left.
+_RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
 class HasLanguage(Protocol):
@@ -49,10 +54,15 @@ class Phrase:
 
 
 def mark_text(text: str, language: str = "") -> Phrase:
-    """Mark a text that is in another language than the page."""
+    """
+    Mark a text that is in another language than the page.
+
+    A text that may run in another direction than the page is isolated from what is beside it.
+    """
     attributes = write_attributes(language)
-    html = format_html("<bdi{}>{}</bdi>", attributes, text) if attributes else text
-    return Phrase(text, conditional_escape(html))
+    if attributes or get_language_bidi() or not _RIGHT_TO_LEFT.isdisjoint(map(bidirectional, text)):
+        return Phrase(text, format_html("<bdi{}>{}</bdi>", attributes, text))
+    return Phrase(text, conditional_escape(text))
 
 
 def compose_phrase(template: str, **parts: Phrase | str) -> Phrase:

@@ -84,7 +84,9 @@ def is_in_sight(browser: Chrome, selector: str) -> bool:
 
 
 def list_chips(browser: Chrome) -> list[str]:
-    return [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".datastore-chips bdi")]
+    return [
+        each.text for each in browser.find_elements(By.CSS_SELECTOR, ".datastore-chips li > bdi")
+    ]
 
 
 def wait_until(browser: Chrome, is_true: Callable[[], object]) -> None:
@@ -339,7 +341,7 @@ def test_a_narrow_window_shows_cards(browser: Chrome, base: str, survey: Resourc
         label = browser.execute_script(
             "return getComputedStyle(document.querySelector('tbody td'), '::before').content"
         )
-        assert label == '"no:"'
+        assert label == '"\u2068no\u2069:"'
         assert measure_overflow(browser) <= 0
 
 

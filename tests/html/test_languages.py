@@ -280,6 +280,16 @@ def test_an_unknown_language_has_no_direction() -> None:
         assert choose_common_language([]) == ""
 
 
+def test_a_phrase_isolates_what_may_run_in_another_direction() -> None:
+    def compose(language: str, text: str) -> str:
+        with translation.override(language):
+            return compose_phrase("%(a)s, %(b)s", a=mark_text(text), b="31").html
+
+    assert compose("en", "Start") == "Start, 31"
+    assert compose("en", "بداية") == "<bdi>بداية</bdi>, 31"
+    assert compose("ar", "Start") == "<bdi>Start</bdi>, 31"
+
+
 def test_a_phrase_escapes_its_parts() -> None:
     with translation.override("en"):
         value = mark_text("<b>%s", "vi")

@@ -1,0 +1,140 @@
+"""Texts of both directions on one page: each begins where the lines of the page begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+from selenium.webdriver import Chrome
+
+from datastore_search.models import Resource
+
+from ..browsers import start_browser
+from ..builders import make_resource, make_user
+from .test_browser import measure_overflow, set_size
+
+#: Measure the text in each element: what is free where its line begins, and its right end.
+MEASURE = """
+const [selector, textSelector] = arguments;
+return [...document.querySelectorAll(selector)].filter(each => each.offsetWidth).map(element => {
+    const range = document.createRange(), box = element.getBoundingClientRect();
+    range.selectNodeContents(textSelector ? element.querySelector(textSelector) : element);
+    const line = range.getBoundingClientRect();
+    const before = document.dir === "rtl" ? box.right - line.right : line.left - box.left;
+    return [Math.round(before), Math.round(line.right)];
+});
+"""
+
+#: The widest label, and the space after it.
+MAX_LABEL_WIDTH = 80
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    with start_browser() as browser:
+        browser.implicitly_wait(0)
+        yield browser
+
+
+@pytest.fixture
+def mixed(transactional_db: None) -> Iterator[Resource]:
+    """Words of both directions, numbers and dates, below labels of both directions."""
+    kinds = ("air (dry)", "نهر 2020 (abc)", "sông")
+    rows = "".join(
+        f"{kinds[n % 3]},{10 ** (n % 4)},2020-12-{n % 28 + 1:02},{n % 2 == 0},{kinds[n % 3]}\n"
+        for n in range(60)
+    )
+    resource = make_resource(f"kind,n,day,open,نوع\n{rows}", title="Khảo sát")
+    yield resource
+    Resource.objects.all().delete()
+
+
+def measure(browser: Chrome, selector: str, text_selector: str = "") -> list[list[int]]:
+    found: list[list[int]] = browser.execute_script(MEASURE, selector, text_selector)
+    assert found, selector
+    return found
+
+
+@pytest.mark.parametrize("locale", ["en", "ar"])
+def test_texts_begin_where_the_lines_of_the_page_begin(
+    browser: Chrome, live_server: Any, mixed: Resource, locale: str
+) -> None:
+    page = f"{live_server.url}/{locale}/datastore/{mixed.pk}"
+
+    set_size(browser, 360, 740)
+    browser.get(f"{page}/")
+    for before, _right in measure(browser, "tbody td"):  # cards
+        assert 0 < before <= MAX_LABEL_WIDTH
+    assert measure_overflow(browser) <= 0
+
+    set_size(browser, 1440, 900)
+    browser.get(f"{page}/")
+    values = measure(browser, ".datastore-facets label:has(i)", "bdi, em")
+    assert len({before for before, _right in values}) == 1
+    counts = measure(browser, ".datastore-facets fieldset:first-of-type label b")
+    assert len({right for _before, right in counts}) == 1
+    browser.get(f"{page}/r/2/")
+    assert {before for before, _right in measure(browser, ".datastore-record dd")} == {0}
+
+
+@pytest.mark.parametrize("locale", ["en", "ar"])
+def test_figures_end_at_the_right(
+    browser: Chrome, live_server: Any, mixed: Resource, locale: str
+) -> None:
+    set_size(browser, 1440, 900)
+    browser.get(f"{live_server.url}/{locale}/datastore/{mixed.pk}/chart/?show=sum&of=n&by=day")
+
+    for column in ("td:nth-child(2)", "td:nth-child(3)"):
+        ends = measure(browser, f".datastore-figures {column}")
+        assert len({right for _before, right in ends}) == 1
+
+
+def test_a_condition_without_a_link_has_room_at_its_ends(
+    browser: Chrome, live_server: Any, mixed: Resource
+) -> None:
+    set_size(browser, 360, 740)
+    for locale in ("en", "ar"):
+        browser.get(f"{live_server.url}/{locale}/datastore/{mixed.pk}/api/?q=air")
+        room = browser.execute_script(
+            "const chip = document.querySelector('.datastore-chips li');"
+            "const style = getComputedStyle(chip.querySelector(':scope > bdi'));"
+            "return [style.paddingInlineEnd, getComputedStyle(chip).paddingInlineStart]"
+        )
+        assert room[0] == room[1] == "12px"
+
+
+def test_names_of_the_api_are_not_turned_around(
+    browser: Chrome, live_server: Any, mixed: Resource
+) -> None:
+    browser.get(f"{live_server.url}/ar/datastore/api/datastore_search/")
+
+    order = browser.execute_script(
+        "const code = [...document.querySelectorAll('dd code')].find(each => each.textContent"
+        " === '_id').firstChild;"
+        "return [0, 1].map(place => { const range = document.createRange();"
+        "range.setStart(code, place); range.setEnd(code, place + 1);"
+        "return range.getBoundingClientRect().left })"
+    )
+    assert order[0] < order[1]
+
+
+def test_texts_in_the_admin_run_in_their_own_direction(
+    browser: Chrome, live_server: Any, mixed: Resource
+) -> None:
+    client = Client()
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    browser.get(live_server.url)
+    name = django_settings.SESSION_COOKIE_NAME
+    browser.add_cookie({"name": name, "value": client.cookies[name].value})
+
+    for page, selector in ((f"{mixed.pk}/change/", "textarea"), ("", "#result_list tbody th")):
+        browser.get(f"{live_server.url}/ar/admin/datastore_search/resource/{page}")
+        style = browser.execute_script(
+            "const style = getComputedStyle(document.querySelector(arguments[0]));"
+            "return [style.unicodeBidi, style.textAlign]",
+            selector,
+        )
+        assert style == ["plaintext", "right"]
