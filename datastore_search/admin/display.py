@@ -7,7 +7,6 @@ from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
@@ -15,6 +14,7 @@ from django.utils.translation import gettext, ngettext
 
 from ..conf import conf
 from ..loading.jobs.workers import find_worker_command
+from ..messages.numbers import format_count
 from ..models import RUNNING, Load, LoadState, Resource
 
 #: An idle worker takes a load within seconds.
@@ -155,11 +155,6 @@ def format_rough_time(time: timedelta) -> str:
         return timesince(now - time, now, depth=1)
     seconds = max(1, round(time.total_seconds()))
     return ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds}
-
-
-def format_count(number: int) -> str:
-    """Write a count with the separators of the user's language."""
-    return str(number_format(number, force_grouping=True))
 
 
 def _get_tone(load: Load) -> str:

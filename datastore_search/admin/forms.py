@@ -28,6 +28,7 @@ from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.readers.sheet_tables import CellRange
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
+from ..messages.bidi import show_bidi_controls
 from ..models import Field, IndexKind, Mode, Resource
 from .translations import list_language_choices
 from .uploads import MAX_SCHEMA_BYTES
@@ -184,12 +185,13 @@ class PreviewForm(forms.Form):
         self.shown = [*enumerate(self.names)][rows]
         for position, name in self.shown:
             selected = options.types.get(name) or options.saved_types.get(name, "")
+            label = show_bidi_controls(name)
             self.fields[f"type_{position}"] = forms.ChoiceField(
-                label=name,
+                label=label,
                 choices=list_type_choices(selected),
                 required=False,
                 initial=selected,
-                widget=PlainSelect(attrs={"aria-label": name}),
+                widget=PlainSelect(attrs={"aria-label": label}),
             )
 
     def build_options(self) -> LoadOptions:

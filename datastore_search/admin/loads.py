@@ -32,13 +32,14 @@ from ..loading.jobs import (
     retry_load,
 )
 from ..loading.publishing.row_errors import write_row_error_report
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..models import Load, LoadState, Resource
 from .database_errors import DatabaseErrorAdmin
 from .display import (
     UNLISTED_FIELDS,
     describe_progress,
     format_bad_row_count,
-    format_count,
     format_duration,
     format_progress,
     format_record_count,
@@ -83,7 +84,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
     """Loads: read-only, but they can be cancelled and retried."""
 
     list_display = (
-        "source",
+        "source_display",
         "resource",
         "state_display",
         "records",
@@ -164,6 +165,11 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
 
     # Columns ------------------------------------------------------------------------------------
 
+    @admin.display(description=_("source"), ordering="source")
+    def source_display(self, load: Load) -> str:
+        """Show the name of the file, or its address."""
+        return show_bidi_controls(load.source)
+
     @admin.display(description=_("state"), ordering="state")
     def state_display(self, load: Load) -> str:
         """Show the state and the progress."""
@@ -210,7 +216,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
             {
                 **(extra_context or {}),
                 "title": capfirst(self.opts.verbose_name),
-                "subtitle": load.source,
+                "subtitle": show_bidi_controls(load.source),
                 "load": load,
                 "resource": load.resource,
                 "steps": _list_steps(load),

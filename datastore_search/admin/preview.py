@@ -16,8 +16,8 @@ from ..exceptions.loads import LoadFailed
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message, Notice
+from ..messages.numbers import format_count
 from ..models import Load, Mode
-from .display import format_count
 from .forms import PreviewForm
 
 #: A name in a list of names.

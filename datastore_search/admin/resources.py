@@ -21,12 +21,13 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..loading.jobs import mark_interrupted_loads
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..models import Alias, Field, Load, Resource
 from .database_errors import DatabaseErrorAdmin
 from .display import (
     UNLISTED_FIELDS,
     format_bad_row_count,
-    format_count,
     format_duration,
     format_record_count,
     get_page_address,
@@ -77,10 +78,15 @@ class FieldInline(ResourceInline):
     model = Field
     form = FieldForm
     formset = FieldFormSet
-    fields = ("name", "type", "chosen_type", "label", "notes")
-    readonly_fields = ("name", "type")
+    fields = ("name_display", "type", "chosen_type", "label", "notes")
+    readonly_fields = ("name_display", "type")
     can_delete = False
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2})}}
+
+    @admin.display(description=_("name"))
+    def name_display(self, field: Field) -> str:
+        """Show the name with its invisible characters."""
+        return str(field)
 
     def get_formset(self, request: HttpRequest, obj: Resource | None = None, **kwargs: Any) -> Any:
         """Show some of the fields, where all would be too many for a form."""
@@ -299,7 +305,7 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     @admin.display(description=_("primary key"))
     def primary_key_display(self, resource: Resource) -> str:
         """Show the fields of the primary key."""
-        return ", ".join(resource.primary_key) or "–"
+        return show_bidi_controls(", ".join(resource.primary_key)) or "–"
 
     @admin.display(description=_("translations"))
     def translations_display(self, resource: Resource) -> str:
@@ -363,7 +369,7 @@ def _describe_load(load: Load) -> dict[str, Any]:
     return {
         "pk": load.pk,
         "created_at": load.created_at,
-        "source": load.url or load.source,
+        "source": show_bidi_controls(load.url or load.source),
         "mode": load.get_mode_display(),
         "state": render_progress(load),
         "records": format_record_count(load),

@@ -43,8 +43,8 @@ class TranslationForm(forms.Form):
         self.rows = []
         for field in fields:
             texts = field.translations.get(language, {})
-            label = gettext("Label of %(field)s") % {"field": field.name}
-            notes = gettext("Notes of %(field)s") % {"field": field.name}
+            label = gettext("Label of %(field)s") % {"field": field}
+            notes = gettext("Notes of %(field)s") % {"field": field}
             self.rows.append(
                 (
                     field,

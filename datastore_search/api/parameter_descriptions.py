@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from ..messages.numbers import format_count
 from .analysis_parameters import OptionsListField
 from .parameter_types import FiltersField
 from .parameters import ActionParameters
@@ -67,7 +67,7 @@ def _describe_parameter(
         field.required or parameters.needed == (name,),
         str(field.help_text),
         ", ".join(f"`{choice}`" for choice in getattr(field, "choices", ())),
-        number_format(default(), force_grouping=True) if callable(default) else str(default or ""),
+        format_count(default()) if callable(default) else str(default or ""),
         field.describe_limit(),
         isinstance(field, FiltersField),
         field.options if isinstance(field, OptionsListField) else None,

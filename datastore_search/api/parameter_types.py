@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -21,6 +20,7 @@ from ..exceptions.requests import MalformedJson
 from ..exceptions.search import InvalidSort
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import NotOfType, dump_json
+from ..messages.numbers import format_count
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
 
@@ -69,7 +69,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
 def describe_number(sentence: str | Promise, most: int) -> str:
     """Write a sentence with a limit, as its language writes numbers."""
-    return str(sentence).format(most=number_format(most, force_grouping=True))
+    return str(sentence).format(most=format_count(most))
 
 
 class NonNegativeIntegerField(ParameterField):

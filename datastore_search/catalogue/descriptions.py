@@ -90,7 +90,7 @@ def describe_resource(
         "metadata_modified": _write_time(resource.modified_at),
         "mimetype": MEDIA_TYPE,
         "mimetype_inner": None,
-        "name": str(resource),
+        "name": resource.local_title.text,
         "package_id": place.dataset_id if place else None,
         "position": place.position if place else 0,
         "resource_type": None,

@@ -11,8 +11,8 @@ from django.core.validators import URLValidator
 from django.utils.formats import date_format
 
 from ..catalogue import describe_license
+from ..messages.bidi import show_bidi_controls
 from ..models import Resource
-from .bidi import show_bidi_controls
 
 #: What staff write in words, in the language of the resource.
 _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})

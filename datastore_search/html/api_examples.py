@@ -12,10 +12,10 @@ from django.http import HttpRequest
 
 from ..field_names import format_sort_key
 from ..field_types import Json, dump_json_as_sent
+from ..messages.bidi import BIDI_CONTROLS, show_bidi_controls
 from ..models import Resource
 from ..search import Page, Query
 from .api_parameters import build_query_parameters, format_filters
-from .bidi import BIDI_CONTROLS, show_bidi_controls
 from .links import add_query_string
 
 #: Letters of a record in the answer that is shown.

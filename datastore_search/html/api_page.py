@@ -12,7 +12,6 @@ from django.shortcuts import redirect
 from ..clients import Client
 from ..search import ConsistentRead, Query, read_page, with_consistent_read
 from .api_examples import build_api_examples
-from .bidi import show_bidi_controls
 from .chips import build_chips
 from .columns import build_columns
 from .links import add_query_string, find_search_path, reverse_in_locale
@@ -58,7 +57,7 @@ class ApiView(PageView):
         with closing(read_page(read, replace(search, limit=1))) as page:
             context = {
                 "resource": resource,
-                "title": show_bidi_controls(str(resource)),
+                "title": str(resource),
                 "chips": build_chips(query, columns),
                 "page_address": page_address,
                 "api": build_api_examples(self.request, path, resource, search, page),

@@ -15,15 +15,15 @@ from ..catalogue import ListedDataset, SortTerm, open_portal_datasets
 from ..clients import Client
 from ..conf import conf
 from ..exceptions.requests import UnknownPage
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..models import Field, LocalText, Resource
 from ..object_permissions import Permitted
 from ..search import open_snapshot
-from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .links import reverse_in_locale
 from .pagination import Pagination, parse_page_number
 from .published import build_catalogue_links, describe_catalogue
-from .records import format_count
 from .views import PageView
 
 ENTRIES_PER_PAGE = 20
@@ -141,7 +141,7 @@ class CatalogueView(PageView):
         version = resource.table_version
         return Table(
             resource,
-            show_bidi_controls(str(resource)),
+            str(resource),
             show_bidi_controls(resource.local_description.text),
             reverse_in_locale(self.request, "resource", resource.pk),
             format_count(version.record_count if version else 0),

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from ..clients import Client
 from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
-from .bidi import show_bidi_controls
 from .chart_content import describe_chart, read_question_chart
 from .chart_data import ChartData
 from .chart_query import FIGURES, POINTS, POINTS_LABEL, STEPS, ChartParser, ChartQuery
@@ -94,7 +93,7 @@ class ChartView(PageView):
         shown = replace(query, query_string=address, sort=(), fields=(), hidden=())
         context: dict[str, Any] = {
             "resource": resource,
-            "title": show_bidi_controls(str(resource)),
+            "title": str(resource),
             "chips": build_chips(shown, columns),
             "errors": found.errors,
             "chart": chart,

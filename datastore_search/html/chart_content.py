@@ -12,6 +12,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..messages.numbers import format_count
 from ..models import read_profiles
 from ..search import ConsistentRead, Query
 from .chart_data import ChartData, Group, Point, Series, read_chart
@@ -20,8 +21,8 @@ from .chart_query import EACH, ChartParser, ChartQuery
 from .columns import Column
 from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .page_query import PageQuery
+from .parameter_errors import describe_parameter_errors
 from .query_string import QueryString
-from .records import format_count
 from .scatter_data import read_scatter
 from .scatter_drawing import draw_scatter
 
@@ -56,10 +57,8 @@ def read_question_chart(
         if query and not errors:
             search = Query(limit=None, q=question.q, filters=question.all_conditions)
             data = (read_scatter if query.has_points else read_chart)(read, search, query)
-    except InvalidParameter as error:
-        errors.append(str(error))
-    except InvalidParameters as error:
-        errors += map(str, error.errors)
+    except (InvalidParameter, InvalidParameters) as error:
+        errors += describe_parameter_errors(error)
     return Chart(parser, query, data, errors)
 
 

@@ -14,12 +14,12 @@ from ..analysis import INTERVALS, AggregateQuery, GroupBy, Metric, read_aggregat
 from ..exceptions.analysis import TooManyChartGroups
 from ..field_names import SortKey
 from ..messages import shorten
+from ..messages.bidi import show_bidi_controls
 from ..search import ConsistentRead, Query
-from .bidi import show_bidi_controls
 from .chart_query import RANGES, ChartQuery
 from .columns import Column
 from .query_string import Pair
-from .records import Digits, format_number, format_value, parse_record
+from .records import Digits, format_number, format_value, parse_record, shorten_number
 
 #: Groups along the axis: values of a text, and periods, ranges or other values.
 MAX_CATEGORIES = 50
@@ -212,7 +212,7 @@ def _build_point(chart: ChartQuery, row: _Row) -> Point | None:
     if abs(size) > MAX_SIZE:
         return None
     shown = round_digits(digits) if chart.figure in {"avg", "median"} else digits
-    return Point(digits, format_number(shown), size)
+    return Point(digits, format_number(shorten_number(shown)), size)
 
 
 def round_digits(digits: str) -> str:
@@ -337,7 +337,8 @@ def _label_range(low: Decimal, high: Decimal | None) -> str:
 
 def _format_bound(bound: Decimal) -> str:
     text = f"{bound:f}"
-    return format_number(text.rstrip("0").rstrip(".") if "." in text else text)
+    digits = text.rstrip("0").rstrip(".") if "." in text else text
+    return format_number(shorten_number(digits))
 
 
 def _label(column: Column, key: Key) -> str:

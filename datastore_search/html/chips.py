@@ -11,9 +11,9 @@ from django.utils.translation import pgettext
 from ..field_types import Json, dump_json_as_sent
 from ..filters import And, Comparison, Condition, In, Or
 from ..messages import shorten
+from ..messages.bidi import show_bidi_controls
 from ..search import ID
 from .api_parameters import format_filters
-from .bidi import show_bidi_controls
 from .columns import Column
 from .conditions import IS_EMPTY, YES_OR_NO, FieldCondition
 from .languages import Phrase, compose_phrase, join_phrases, mark_text

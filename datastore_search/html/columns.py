@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
 
+from ..messages.bidi import show_bidi_controls
 from ..models import Field, Resource
-from .bidi import show_bidi_controls
 from .languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 from .query_string import QueryString
+from .type_labels import label_type
 from .typed_values import DATES, NUMBERS
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
@@ -26,27 +26,6 @@ MAX_COLUMNS_OF_LONG_PAGE = 13
 _UNQUOTED = re.compile(r"[\w-]+")
 
 _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
-
-_LIST_OF_INTEGERS = gettext_lazy("list of whole numbers")
-_TYPE_LABELS = {
-    "text": gettext_lazy("text"),
-    "int2": gettext_lazy("whole number"),
-    "int4": gettext_lazy("whole number"),
-    "int8": gettext_lazy("whole number"),
-    "numeric": gettext_lazy("number"),
-    "float8": gettext_lazy("number"),
-    "bool": gettext_lazy("yes or no"),
-    "date": gettext_lazy("date"),
-    "timestamp": gettext_lazy("date and time"),
-    "timestamptz": gettext_lazy("date and time in UTC"),
-    "time": gettext_lazy("time of day"),
-    "json": gettext_lazy("nested data"),
-    "_text": gettext_lazy("list of texts"),
-    "_int4": _LIST_OF_INTEGERS,
-    "_int8": _LIST_OF_INTEGERS,
-    "_float8": gettext_lazy("list of numbers"),
-    "_bool": gettext_lazy("list of yes or no"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +49,7 @@ class Column:
     @property
     def type_label(self) -> str:
         """The type in words."""
-        return str(_TYPE_LABELS.get(self.type, self.type))
+        return label_type(self.type)
 
     @property
     def marked_label(self) -> Phrase:

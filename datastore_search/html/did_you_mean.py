@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from ..analysis import NO_SUGGESTIONS, Suggestions, suggest_queries
 from ..exceptions.availability import TemporarilyUnavailable
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query
-from .bidi import show_bidi_controls
 from .page_query import PageQuery
-from .records import format_count
 
 logger = logging.getLogger(__name__)
 

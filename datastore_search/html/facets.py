@@ -21,9 +21,10 @@ from ..analysis import Facet, FacetsQuery, GroupBy, list_stored_counts, read_fac
 from ..exceptions.availability import TemporarilyUnavailable
 from ..exceptions.parameters import InvalidParameters
 from ..filters import Comparison, Condition, In
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..models import Field, Profiles
 from ..search import ConsistentRead, Query
-from .bidi import show_bidi_controls
 from .columns import Column
 from .conditions import YES_OR_NO
 from .facet_choice import (
@@ -38,7 +39,7 @@ from .filter_form import Input, build_input
 from .page_query import PageQuery
 from .profiles import Histogram, draw_bins, draw_histogram, measure_bar
 from .query_string import Pair
-from .records import Digits, format_count, format_value
+from .records import Digits, format_value
 from .typed_values import parse_typed_value
 
 logger = logging.getLogger(__name__)

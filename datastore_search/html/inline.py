@@ -19,7 +19,6 @@ from ..exceptions.requests import QueryStringTooLong
 from ..field_types import dump_json_as_sent, is_storable
 from ..request_limits import MAX_QUERY_STRING_BYTES
 from ..search import ConsistentRead, with_consistent_read
-from .bidi import show_bidi_controls
 from .chart_content import describe_chart, read_question_chart
 from .chips import build_chips
 from .columns import build_columns, choose_columns
@@ -180,7 +179,7 @@ def _describe_resource(
     columns = build_columns(read.resource)
     return {
         "resource": read.resource,
-        "title": show_bidi_controls(str(read.resource)),
+        "title": str(read.resource),
         "chips": build_chips(query, columns),
         "whole_address": "" if path is None else f"{path}{page}{query.query_string.query}",
     }

@@ -16,7 +16,6 @@ from ..clients import Client
 from ..conf import conf
 from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
-from .bidi import show_bidi_controls
 from .chart import Choice, File, Option, build_file_response, list_drawing_files, list_options
 from .chips import build_chips
 from .columns import build_columns
@@ -66,7 +65,7 @@ class MapView(PageView):
         context: dict[str, Any] = {
             "resource": resource,
             "title": title,
-            "resource_title": show_bidi_controls(str(resource)),
+            "resource_title": str(resource),
             "chips": build_chips(asked, columns),
             "errors": errors,
             "shown": shown,

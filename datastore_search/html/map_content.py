@@ -12,17 +12,18 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..models import Resource, read_profiles
 from ..search import ConsistentRead, Query
-from .bidi import show_bidi_controls
 from .columns import Column
 from .languages import Phrase, compose_phrase, mark_text, write_language
 from .map_data import MapData, read_map
 from .map_drawing import draw_map
 from .map_query import MapParser, MapQuery
 from .page_query import PageQuery
+from .parameter_errors import describe_parameter_errors
 from .query_string import QueryString
-from .records import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,8 @@ def read_question_map(  # noqa: PLR0913 - the question, what is shown of it, and
         if query and not errors:
             search = Query(limit=None, q=question.q, filters=question.all_conditions)
             data = read_map(read, search, query, address, page_path)
-    except InvalidParameter as error:
-        errors.append(str(error))
-    except InvalidParameters as error:
-        errors += map(str, error.errors)
+    except (InvalidParameter, InvalidParameters) as error:
+        errors += describe_parameter_errors(error)
     return QuestionMap(parser, query, data, errors)
 
 

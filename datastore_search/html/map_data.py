@@ -17,13 +17,14 @@ from ..analysis import AggregateQuery, GroupBy, Metric, read_aggregate
 from ..filters import Comparison, Condition
 from ..geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, list_paths
 from ..messages import shorten
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..search import ID, ConsistentRead, Query, read_page
-from .bidi import show_bidi_controls
 from .columns import Column
 from .map_query import MapQuery
 from .query_string import QueryString
 from .record_keys import encode_key, list_key_fields
-from .records import format_count, format_number, format_value, parse_record
+from .records import format_number, format_value, parse_record
 
 #: Records that are drawn one by one.
 MAX_PLACES = 500

@@ -37,6 +37,7 @@ from ..models import Load, Resource
 from ..search import ID
 from .api_parameters import format_filters
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
+from .parameter_errors import describe_parameter_errors
 from .query_string import Pair, QueryString
 
 MAX_Q_LENGTH = 1_000
@@ -247,7 +248,7 @@ class _Parser:
             conditions = parse_filters(filters)
             compile_conditions(conditions, self._typed_fields)
         except InvalidParameters as error:
-            self._errors += map(str, error.errors)
+            self._errors += describe_parameter_errors(error)
             return ()
         return conditions
 
@@ -258,7 +259,7 @@ class _Parser:
                 try:
                     key = parse_sort_key(part)
                 except InvalidSort as error:
-                    self._errors.append(str(error))
+                    self._errors += describe_parameter_errors(error)
                     continue
                 if self._can_sort(key.field):
                     keys.setdefault(key.field, key)
@@ -271,7 +272,8 @@ class _Parser:
         if field is None:
             self._add_unknown(name)
         elif not is_sortable(field.type):
-            self._errors.append(str(UnsortableField(field=name, type=field.type)))
+            error = UnsortableField(field=name, type=field.type)
+            self._errors += describe_parameter_errors(error)
         else:
             return True
         return False
@@ -295,16 +297,15 @@ class _Parser:
         return tuple(known)
 
     def _add_unknown(self, name: str) -> None:
-        error = str(UnknownField(field=name[:100]))
-        if error not in self._errors:
-            self._errors.append(error)
+        errors = describe_parameter_errors(UnknownField(field=name[:100]))
+        self._errors += [error for error in errors if error not in self._errors]
 
     def _check_limits(self, conditions: Sequence[Condition]) -> None:
         """Check the number of conditions as the API does."""
         try:
             parse_filters(format_filters(conditions))
         except InvalidParameters as error:
-            self._errors += map(str, error.errors)
+            self._errors += describe_parameter_errors(error)
 
 
 def _join_conditions(conditions: Iterable[FieldCondition]) -> Iterator[Condition]:

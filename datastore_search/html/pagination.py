@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from ..exceptions.requests import UnknownPage
+from ..messages.numbers import format_count
 from .links import Parameters, add_query_string
-from .records import format_count
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}")
 

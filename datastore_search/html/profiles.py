@@ -11,18 +11,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Context
 from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
 from ..models import Profiles
-from .bidi import show_bidi_controls
 from .columns import Column
 from .query_string import QueryString
-from .records import format_count, format_number, format_value
+from .records import format_number, format_value, shorten_number
 
 #: The most common values of a field that get a bar, and the fields that get bars or a histogram.
 MAX_BARS = 5
@@ -40,9 +40,6 @@ MAX_PROFILED_LENGTH = 100
 
 #: A share of at least this has no decimals: two figures are enough.
 _WHOLE_PERCENT = 10
-
-#: A number with more digits is written with an exponent.
-_MAX_DIGITS = 25
 
 #: Means below this are written without an exponent.
 _MIN_EXPONENT_MEAN = 1e15
@@ -236,17 +233,7 @@ def _format_value(column: Column, value: object) -> str:
     if isinstance(value, bool) or (isinstance(value, str) and column.kind != "number"):
         return show_bidi_controls(format_value(column, value))
     text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
-    return format_number(_shorten_number(text))
-
-
-def _shorten_number(text: str) -> str:
-    """Write a number of many digits with an exponent."""
-    if len(text) <= _MAX_DIGITS:
-        return text
-    try:
-        return str(Context(prec=6).create_decimal(text).normalize()).lower()
-    except ArithmeticError:
-        return text
+    return format_number(shorten_number(text))
 
 
 def _format_mean(mean: float) -> str:

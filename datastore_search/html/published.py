@@ -24,8 +24,8 @@ from ..catalogue.schema_org import (
 )
 from ..conf import conf
 from ..dumping.formats import formats
+from ..messages.bidi import BIDI_CONTROLS
 from ..models import Resource
-from .bidi import BIDI_CONTROLS
 from .links import find_path
 
 #: The forms of the catalogue for machines, and their media types.

@@ -18,7 +18,6 @@ from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import UnknownRecord
 from ..models import Resource
 from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
-from .bidi import show_bidi_controls
 from .columns import Column, build_columns
 from .links import add_query_string, find_search_path, reverse_in_locale
 from .page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
@@ -72,7 +71,7 @@ class RecordView(PageView):
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
         context: dict[str, Any] = {
             "resource": resource,
-            "title": show_bidi_controls(str(resource)),
+            "title": str(resource),
             "found": found,
             "id": found.record[ID],
             "members": [

@@ -12,20 +12,22 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Context
 from functools import lru_cache, reduce
 from operator import add
 from typing import NamedTuple
 
 from django.utils import dateformat
-from django.utils.formats import get_format, number_format
+from django.utils.formats import get_format
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..field_types import dump_json
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import group_digits
 from ..search import Page
-from .bidi import show_bidi_controls
 from .cell_lengths import MAX_CELL_LENGTH, choose_label_length, choose_text_length
 from .columns import Column
 from .highlighting import highlight
@@ -38,6 +40,9 @@ MAX_VALUE_LENGTH = 100_000
 
 #: Whole numbers of fewer digits are not grouped: most of four digits are years.
 _MIN_GROUPED_DIGITS = 5
+
+#: Digits of a number in a figure, as at the end of a range; the table shows all.
+_MAX_DIGITS = 25
 
 _PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
 _DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -199,11 +204,6 @@ def render_value(column: Column, value: object) -> SafeString:
 # Values in the page's language --------------------------------------------------------------------
 
 
-def format_count(number: int) -> str:
-    """Write a count with the separators of the reader's language."""
-    return number_format(number, force_grouping=True)
-
-
 def format_value(column: Column, value: object) -> str:
     """Write a value of a column as people read it."""
     return _FORMATTERS.get(column.type, _format_plain)(value)
@@ -216,11 +216,18 @@ def format_number(digits: str) -> str:
         return digits
     sign, whole, fraction = found.groups()
     if len(whole) >= _MIN_GROUPED_DIGITS:
-        separator = get_format("THOUSAND_SEPARATOR")
-        start = len(whole) % 3
-        groups = [whole[:start], *(whole[i : i + 3] for i in range(start, len(whole), 3))]
-        whole = separator.join(filter(None, groups))
+        whole = group_digits(whole)
     return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
+
+
+def shorten_number(digits: str) -> str:
+    """Write a number of many digits with six figures and an exponent."""
+    if len(digits) <= _MAX_DIGITS:
+        return digits
+    try:
+        return str(Context(prec=6).create_decimal(digits).normalize()).lower()
+    except ArithmeticError:
+        return digits
 
 
 @lru_cache(maxsize=4096)

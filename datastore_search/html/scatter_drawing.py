@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from ..messages.numbers import format_count
 from .chart_data import ChartData, Group
 from .chart_drawing import (
     HEIGHT,
@@ -20,7 +21,6 @@ from .chart_drawing import (
     write_coordinate,
 )
 from .chart_query import ChartQuery
-from .records import format_count
 from .scatter_data import compute_place
 from .typed_values import NUMBERS
 

@@ -14,7 +14,7 @@ from django.utils.formats import get_format
 from django.utils.translation import gettext_lazy
 
 from ..filters import MAX_SHOWN_LENGTH
-from ..messages import shorten
+from ..messages import render_message, shorten
 
 INTEGERS = frozenset({"int2", "int4", "int8"})
 NUMBERS = INTEGERS | {"numeric", "float8"}
@@ -120,7 +120,7 @@ def format_date_example() -> str:
 def describe_type_error(kind: str, value: str) -> str:
     """Describe in plain words that a value is not of a type, and what one looks like."""
     values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": format_date_example()}
-    return str(_TYPE_ERRORS.get(kind, _OTHER_TYPE_ERROR)) % values
+    return render_message(_TYPE_ERRORS.get(kind, _OTHER_TYPE_ERROR), values)
 
 
 _NOT_A_NUMBER = gettext_lazy("“%(value)s” is not a number.")

@@ -26,6 +26,7 @@ from ..conf import conf
 from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
 from ..http_caching import NotModified, Validators, set_cache_headers
+from ..messages.bidi import show_bidi_controls
 from ..middleware import find_path_language
 from ..models import Resource, read_profiles
 from ..request_limits import check_query_string
@@ -34,7 +35,6 @@ from ..search import ConsistentRead, with_consistent_read
 from ..throttling import check_rates, set_rate_headers
 from ..unreadable_users import forget_unreadable_user
 from .about import list_facts
-from .bidi import show_bidi_controls
 from .chips import build_chips
 from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
 from .did_you_mean import DidYouMean, suggest_links
@@ -231,7 +231,7 @@ class ResourceView(PageView):
         choice = choose_columns(columns, query)
         context: dict[str, Any] = {
             "resource": resource,
-            "title": show_bidi_controls(str(resource)),
+            "title": str(resource),
             "table_version": resource.table_version,
             "column_choice": choice,
             "query": query,

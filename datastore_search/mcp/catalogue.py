@@ -96,7 +96,7 @@ def _build_row(resource: Resource, names: list[str]) -> list[object]:
     is_shortened = vars(resource)["field_count"] > _MAX_NAMED_FIELDS
     return [
         str(resource.pk),
-        str(resource),
+        resource.local_title.text,
         resource.local_description.text,
         version.record_count if version else 0,
         f"{shown}, …" if is_shortened else shown,

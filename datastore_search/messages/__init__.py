@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from django.utils.functional import Promise
 
+from .bidi import show_bidi_controls
 from .catalogue import TEMPLATES
 
 #: Characters of a parameter that a message repeats.
@@ -18,8 +19,15 @@ _MAX_SHOWN_LENGTH = 300
 
 
 def render_message(template: str | Promise, parameters: Mapping[str, object]) -> str:
-    """Render a template in the active language; what cannot be written becomes “�”."""
-    shown = {name: shorten(str(value), _MAX_SHOWN_LENGTH) for name, value in parameters.items()}
+    """
+    Render a template in the active language, with the invisible controls of its values shown.
+
+    What cannot be written becomes “�”.
+    """
+    shown = {
+        name: show_bidi_controls(shorten(str(value), _MAX_SHOWN_LENGTH))
+        for name, value in parameters.items()
+    }
     text = str(template) % shown
     return text.encode(errors="replace").decode().replace("\0", "�")
 

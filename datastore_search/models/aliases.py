@@ -9,6 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from ..exceptions.writing import InvalidAlias
+from ..messages.bidi import show_bidi_controls
 from ..routing import PrimaryManager
 from .identifiers import parse_resource_id
 
@@ -69,4 +70,4 @@ class Alias(models.Model):
         ordering = ("name",)
 
     def __str__(self) -> str:
-        return self.name
+        return show_bidi_controls(self.name)

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from ..messages.bidi import show_bidi_controls
 from ..routing import PrimaryManager
 from .base import GuardedModel
 from .translations import (
@@ -62,7 +63,7 @@ class Field(GuardedModel):
         )
 
     def __str__(self) -> str:
-        return self.name
+        return show_bidi_controls(self.name)
 
     def clean(self) -> None:
         """Check the translations, which no form shows as they are kept."""

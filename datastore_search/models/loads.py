@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..messages import BadRow, Notice
+from ..messages.bidi import show_bidi_controls
 from ..routing import PrimaryManager
 from .base import GuardedModel
 
@@ -137,7 +138,7 @@ class Load(GuardedModel):
         ordering = ("-created_at", "-pk")
 
     def __str__(self) -> str:
-        return f"{self.source} ({self.get_state_display()})"
+        return f"{show_bidi_controls(self.source)} ({self.get_state_display()})"
 
     @property
     def error(self) -> str:

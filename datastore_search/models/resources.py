@@ -23,6 +23,7 @@ from ..conf import conf
 from ..exceptions.access import UnknownResource
 from ..exceptions.search import SubstringsNotSupported, UnknownSearchLanguage
 from ..field_types import field_types
+from ..messages.bidi import show_bidi_controls
 from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager
 from .aliases import MAX_ALIAS_LENGTH
@@ -345,7 +346,7 @@ class Resource(GuardedModel):
         ordering = ("name",)
 
     def __str__(self) -> str:
-        return self.local_title.text
+        return show_bidi_controls(self.local_title.text)
 
     @property
     def local_title(self) -> LocalText:

@@ -26,7 +26,7 @@ from datastore_search.admin.display import get_queue_notice
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, draft_previews, drafts, queue
 from datastore_search.loading.sources.files import copy_source
-from datastore_search.models import Load, LoadState, Resource, RowError
+from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_unpublished_version, make_user
 from ..loading.torture.cases import FILES
@@ -1027,3 +1027,46 @@ def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: R
     empty.refresh_from_db()
     assert (load.record_count, empty.options) == (2, {"footer": "skip"})
     assert load.options["types"] == {"year": "text"}
+
+
+# Controls of the direction of text ----------------------------------------------------------------
+
+
+def test_controls_of_direction_are_visible_in_the_admin(staff: Client, db: None) -> None:
+    override = "\u202e"
+    resource = make_resource(
+        f"na{override}me,n\nva{override}lue,1\n", title=f"tit{override}le", name="hostile"
+    )
+    Field.objects.filter(resource=resource).update(
+        label=f"lab{override}el", notes=f"no{override}tes"
+    )
+    Load.objects.filter(resource=resource).update(source=f"fi{override}le.csv")
+    text = f"other{override}name,n\nva{override}lue,x{override}y\n"
+    options = LoadOptions(types={"n": "int4"})
+    draft = drafts.create_draft(resource, options, file=make_file(text, f"fi{override}le.csv"))
+    load = Load.objects.filter(resource=resource).exclude(pk=draft.pk).get()
+    page = f"/en/admin/datastore_search/resource/{resource.pk}"
+
+    for address in (
+        "/en/admin/datastore_search/resource/",
+        f"{page}/change/",
+        f"{page}/load/",
+        f"{page}/texts/vi/",
+        f"{page}/history/",
+        f"{page}/delete/",
+        LOADS,
+        f"{LOADS}{load.pk}/change/",
+        f"{LOADS}{draft.pk}/preview/",
+        f"{LOADS}{draft.pk}/options/",
+    ):
+        response = staff.get(address)
+        assert response.status_code == 200, address
+        # What an input holds is sent back as it is.
+        shown = re.sub(
+            r"<textarea.*?</textarea>| (?:value|href)=\"[^\"]*\"",
+            "",
+            response.content.decode(),
+            flags=re.DOTALL,
+        )
+        assert "‹U+202E›" in shown, address
+        assert override not in shown, (address, shown[max(0, shown.find(override) - 200) :][:300])

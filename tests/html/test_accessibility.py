@@ -22,6 +22,7 @@ from datastore_search.models import Load, Resource
 from ..admin.test_loading import CSV_WITH_BAD_ROW, make_file
 from ..builders import make_resource, make_user
 
+#: Besides these, no two landmarks of a page have one name.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 #: The language of the page, the width and height of its window, and its colours.
@@ -34,7 +35,9 @@ VIEWS = [
 
 CHECK = """
 const done = arguments[arguments.length - 1];
-axe.run(document, {runOnly: arguments[0], resultTypes: ["violations"]}).then(
+axe.run(document, {
+    runOnly: arguments[0], rules: {"landmark-unique": {enabled: true}}, resultTypes: ["violations"],
+}).then(
     (found) => done(found.violations.map((each) => [
         each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)),
     ])),

@@ -365,6 +365,57 @@ def test_too_many_conditions_are_refused_with_the_words_of_the_api(
     assert "Filters have more than 10 conditions" in extract_text(response)
 
 
+@pytest.mark.parametrize(
+    ("path", "query", "words"),
+    [
+        ("", {"filters": '{"amount": "much"}'}, "has type number and cannot equal"),
+        ("", {"filters": '{"flag": {"contains": "1"}}'}, "has type yes or no, which operator"),
+        ("", {"filters": '{"seen": "never"}'}, "has type date and cannot equal"),
+        ("", {"sort": "doc"}, "has type nested data and cannot be sorted by"),
+        ("", {"field.amount": "much"}, "“much” is not a number."),
+        ("", {"from.at": "never"}, "“never” is not a date and time."),
+        ("", {"contains.flag": "x"}, "This condition does not suit this field."),
+        ("chart/", {"filters": '{"whole": "x"}'}, "has type whole number and cannot equal"),
+        ("map/", {"filters": '{"flag": "x"}'}, "has type yes or no and cannot equal"),
+    ],
+)
+def test_a_message_has_no_words_of_the_database(
+    client: Client, db: None, path: str, query: Any, words: str
+) -> None:
+    types = {
+        "amount": "numeric", "whole": "int8", "seen": "date", "at": "timestamptz", "flag": "bool",
+        "doc": "json",
+    }  # fmt: skip
+    resource = make_resource(
+        "amount,whole,seen,at,flag,doc\n1.5,2,2024-01-31,2024-01-31T01:02:03Z,true,{}\n",
+        types=types,
+    )
+
+    response = client.get(f"/en/datastore/{resource.pk}/{path}", query)
+
+    assert response.status_code == 400
+    text = extract_text(response)
+    assert words in text
+    assert not re.search(r"numeric|int[248]|float8|timestamp|\bbool\b|json", text)
+
+
+def test_controls_of_direction_in_messages_are_visible(client: Client, db: None) -> None:
+    resource = make_resource("a\u202eb,n\nx,1\n")
+
+    for query in (
+        {"filters": '{"n": "x\u202ey"}'},
+        {"field.n": "x\u202ey"},
+        {"sort": "x\u202ey"},
+        {"hide": "x\u202ey"},
+        {"sort": "a\u202eb sideways"},
+    ):
+        response = open_page(client, resource, query)
+        assert response.status_code == 400
+        text = extract_text(response)
+        assert "‹U+202E›" in text
+        assert "\u202e" not in text
+
+
 def test_a_question_that_is_too_long_gets_a_clear_message(
     client: Client, resource: Resource
 ) -> None:

@@ -170,6 +170,23 @@ def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) ->
     assert rows[-1] == ["150–160", "300.0", "2"]
 
 
+@pytest.mark.parametrize("kind", ["numeric", "float8"])
+def test_the_ends_of_ranges_have_few_digits(client: Client, db: None, kind: str) -> None:
+    large = 10**299  # a sum of larger ones is no float8
+    rows = "".join(f"{n * large}.5,{n}\n" for n in range(40))
+    resource = make_resource(f"x,y\n{rows}", types={"x": kind})
+
+    for query in ({"by": "x"}, {"by": "y", "show": "sum", "of": "x"}):
+        response = open_chart(client, resource, query)
+        figures = parse_figures(response)
+        assert len(figures) > 5
+        assert max(len(cell) for row in figures[1:] for cell in row) <= 40
+        assert max(map(len, list_bars(response))) <= 80
+    table = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    for part in ("datastore-fields", "datastore-ends"):
+        assert not re.search("[0-9,]{40}", table.partition(part)[2].partition("</fieldset>")[0])
+
+
 def test_a_whole_number_with_few_values_has_each_of_them(client: Client, db: None) -> None:
     resource = make_resource("year\n" + "2021\n" * 3 + "2019\n" * 5)
 

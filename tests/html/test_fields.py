@@ -10,8 +10,10 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
+from datastore_search.field_types import field_types
 from datastore_search.html import profiles
 from datastore_search.html.columns import Column
+from datastore_search.html.type_labels import label_type
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token
@@ -90,6 +92,16 @@ def test_a_number_of_many_digits_is_written_with_an_exponent() -> None:
         assert profiles._format_value(column, "9" * 309) == "1e+309"
         assert profiles._format_value(column, 123456.5) == "123,456.5"
         assert profiles._format_value(column, "NaN") == "NaN"
+
+
+def test_every_type_has_words() -> None:
+    with translation.override("vi"):
+        labels = {name: label_type(name) for name in field_types}
+
+    assert len(labels) > 15
+    assert [name for name, label in labels.items() if label == name] == []
+    assert label_type("int2") == label_type("int4") == "whole number"
+    assert label_type("timestamptz") == "date and time in UTC"
 
 
 def test_controls_of_direction_in_common_values_are_visible(db: None) -> None:

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search.exceptions.availability import TooManySlowSearches
 from datastore_search.html import did_you_mean
-from datastore_search.html.bidi import show_bidi_controls
+from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_user

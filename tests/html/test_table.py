@@ -11,10 +11,11 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.html.bidi import show_bidi_controls
 from datastore_search.html.cell_lengths import choose_label_length, choose_text_length
 from datastore_search.html.highlighting import highlight, split_words
 from datastore_search.html.records import find_link_target, format_number
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import format_count
 from datastore_search.models import Field, Resource
 
 from ..builders import act, make_resource, make_writer_token
@@ -259,6 +260,32 @@ def test_a_condition_on_a_field_of_many_is_offered_for_the_columns_shown(
 def test_numbers_are_written_as_the_language_does(language: str, digits: str, text: str) -> None:
     with translation.override(language):
         assert format_number(digits) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "1,234,567"),
+        ("vi", "1.234.567"),
+        ("ar", "1.234.567"),
+        ("de", "1.234.567"),
+        ("fr", "1\u00a0234\u00a0567"),
+    ],
+)
+def test_counts_are_grouped_as_the_language_does(language: str, text: str) -> None:
+    with translation.override(language):
+        assert format_count(1234567) == text == format_number("1234567")
+        assert format_count(-1234567) == f"-{text}"
+        assert [format_count(number) for number in (0, 7, 999)] == ["0", "7", "999"]
+
+
+def test_the_counts_of_a_page_are_grouped(client: Client, db: None) -> None:
+    resource = make_resource("n\n" + "".join(f"{n % 2}\n" for n in range(1234)))
+
+    for locale, text in (("en", "1,234"), ("vi", "1.234"), ("ar", "1.234")):
+        caption = open_page(client, resource, locale=locale).partition("<caption>")[2]
+        assert text in caption.partition("</caption>")[0]
+        assert text in client.get(f"/{locale}/datastore/").content.decode()
 
 
 def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:

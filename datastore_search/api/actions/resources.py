@@ -152,7 +152,7 @@ def _select_changes(
     for language, texts in read_translations(sent).items():
         values["translations"][language] = {**resource.translations.get(language, {}), **texts}
     # What was shown may be a translation, or the name in place of a title.
-    shown = {"title": str(resource), "description": resource.local_description.text}
+    shown = {"title": resource.local_title.text, "description": resource.local_description.text}
     return {
         column: value
         for column, value in values.items()

@@ -27,7 +27,7 @@ _MAX_NAME_BYTES = 200
 
 def build_content_disposition(resource: Resource, extension: str) -> str:
     """Build the header; the file is named after the resource's title, or its name."""
-    title = _remove_unsafe_characters(str(resource)) or resource.name
+    title = _remove_unsafe_characters(resource.local_title.text) or resource.name
     if title.isascii():
         return str(content_disposition_header(True, f"{title}.{extension}"))
     # In ASCII; ``slugify`` alone would drop the letter đ.

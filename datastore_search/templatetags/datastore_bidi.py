@@ -1,0 +1,12 @@
+"""``{{ text|show_bidi_controls }}``: a text with the controls of its direction made visible."""
+
+from __future__ import annotations
+
+from django import template
+from django.template.defaultfilters import stringfilter
+
+from ..messages.bidi import show_bidi_controls
+
+register = template.Library()
+
+register.filter("show_bidi_controls", stringfilter(show_bidi_controls), is_safe=True)
