@@ -7,7 +7,9 @@ datasets, which requires ``name`` and a ``description`` of 50 to 5,000 character
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -27,8 +29,8 @@ CONTEXT: Final = "https://schema.org/"
 #: A shorter description is refused.
 MIN_DESCRIPTION_LENGTH: Final = 50
 
-#: The page of a wider table describes the first ones.
-MAX_DESCRIBED_FIELDS: Final = 100
+#: Bytes of the descriptions of fields: the page of a wide table describes the first ones.
+MAX_FIELDS_BYTES: Final = 2_000
 
 
 def build_dataset(
@@ -43,7 +45,8 @@ def build_dataset(
     ``catalogue`` is that of ``build_data_catalog``, ``parent`` that of ``build_parent`` or empty.
     """
     resource, version = published.resource, published.resource.table_version
-    described = fields[:MAX_DESCRIBED_FIELDS]
+    described = [_describe_field(field, resource) for field in fields]
+    described = described[: count_fitting(described, MAX_FIELDS_BYTES)]
     publisher = _describe_publisher(resource) or parent.get("creator")
     published_at = version.published_at if version else None
     return drop_empty(
@@ -52,7 +55,7 @@ def build_dataset(
             "@type": "Dataset",
             "@id": published.identifier,
             "name": published.title,
-            "description": _describe_at_length(published, described),
+            "description": _describe_at_length(published, fields[: len(described)]),
             "url": published.page,
             "identifier": str(resource.pk),
             "license": published.license_address or parent.get("license"),
@@ -71,7 +74,7 @@ def build_dataset(
             "isPartOf": parent,
             "includedInDataCatalog": _drop_context(catalogue),
             "distribution": [_describe_file(file) for file in published.files],
-            "variableMeasured": [_describe_field(field, resource) for field in described],
+            "variableMeasured": described,
         }
     )
 
@@ -94,6 +97,12 @@ def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
             "keywords": sorted(dataset.tags),
         }
     )
+
+
+def count_fitting(descriptions: Iterable[object], max_bytes: int) -> int:
+    """Count the first descriptions that together have no more bytes as JSON."""
+    sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in descriptions)
+    return sum(total <= max_bytes for total in accumulate(sizes))
 
 
 def build_data_catalog(name: str, description: str, address: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -24,6 +25,17 @@ MAX_COLUMNS_OF_LONG_PAGE = 13
 
 #: HTML needs no quotes around these.
 _UNQUOTED = re.compile(r"[\w-]+")
+
+#: A wider table shows as many columns as keep its HTML small: the bytes that all of them may have,
+#: those of a column without its links and labels, and those of a link without question and name.
+_MAX_COLUMNS_BYTES = 34_000
+_COLUMN_BYTES = 1_710
+_LINKS_PER_COLUMN = 9
+_LABELS_PER_COLUMN = 4
+_LINK_BYTES = 15
+#: Links of the rest of the page, which hold the question, too.
+_OTHER_LINKS = 46
+_MIN_COLUMNS = 3
 
 _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
 
@@ -112,11 +124,27 @@ def _build_column(field: Field, plain_language: str) -> Column:
     )
 
 
+def _count_columns(chosen: Sequence[Column], query: PageQuery) -> int:
+    """Count the columns that a page shows: fewer where the question or the names are long."""
+    most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
+    if len(chosen) <= most:
+        return most
+    # The next columns are as many.
+    question_length = len(query.query_string.remove("columns").query)
+    name_length = len(quote("".join(column.name for column in chosen))) // len(chosen)
+    label_length = len("".join(column.label for column in chosen).encode()) // len(chosen)
+    room = _MAX_COLUMNS_BYTES - _OTHER_LINKS * question_length
+    link_bytes = question_length + name_length + _LINK_BYTES
+    label_bytes = _LABELS_PER_COLUMN * label_length
+    count = room // (_COLUMN_BYTES + _LINKS_PER_COLUMN * link_bytes + label_bytes)
+    return max(_MIN_COLUMNS, min(count, most))
+
+
 def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
     """Choose and order the columns that a page shows."""
     by_name = {column.name: column for column in columns}
     chosen = [by_name[name] for name in choose_names(by_name, query)]
-    most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
+    most = _count_columns(chosen, query)
     start = (query.first_column - 1) // most * most
     if start >= len(chosen):
         start = 0

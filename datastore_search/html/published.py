@@ -17,10 +17,11 @@ from ..catalogue import Dataset, ListedDataset
 from ..catalogue.csvw import build_csv_metadata
 from ..catalogue.published import File, PublishedDataset, PublishedResource
 from ..catalogue.schema_org import (
-    MAX_DESCRIBED_FIELDS,
+    MAX_FIELDS_BYTES,
     build_data_catalog,
     build_dataset,
     build_parent,
+    count_fitting,
 )
 from ..conf import conf
 from ..dumping.formats import formats
@@ -123,8 +124,12 @@ def describe_resource(
     published = add_addresses(resource, ResourceAddresses(request))
     parent = build_parent(dataset, build_dataset_identifier(request, dataset)) if dataset else {}
     described = [build_dataset(published, resource.schema, _build_catalogue(request), parent)]
-    if published.csv_address and len(resource.schema) <= MAX_DESCRIBED_FIELDS:
-        described.append(build_csv_metadata(published, resource.schema))
+    if published.csv_address:
+        metadata = build_csv_metadata(published, resource.schema)
+        columns = metadata["tableSchema"]["columns"]
+        # Without some of its columns, it would say that the file does not have them.
+        if count_fitting(columns, MAX_FIELDS_BYTES) == len(columns):
+            described.append(metadata)
     return [_dump_for_script(each) for each in described]
 
 

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.test.utils import override_script_prefix
 
+from datastore_search.catalogue.schema_org import MAX_FIELDS_BYTES
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource, make_user
@@ -178,7 +179,20 @@ def test_a_wide_table_is_described_by_its_first_fields(client: Client, db: None)
 
     [data] = list_data(client, build_path(resource))
 
-    assert [each["name"] for each in data["variableMeasured"]] == names[:100]
+    described = data["variableMeasured"]
+    assert [each["name"] for each in described] == names[: len(described)]
+    size = sum(len(json.dumps(each)) for each in described)
+    assert MAX_FIELDS_BYTES - len(json.dumps(described[-1])) < size <= MAX_FIELDS_BYTES
+
+
+def test_the_bytes_of_described_fields_are_counted(client: Client, db: None) -> None:
+    """A letter may have several bytes, and notes may be long."""
+    resource = make_resource(f"{'ă' * 30},b,c\n1,2,3\n", description="Of all the rivers. " * 5)
+    Field.objects.filter(resource=resource, name="b").update(notes="ă" * MAX_FIELDS_BYTES)
+
+    [data] = list_data(client, build_path(resource))
+
+    assert [each["name"] for each in data["variableMeasured"]] == ["ă" * 30]
 
 
 def test_a_page_has_the_metadata_of_its_csv(client: Client, db: None) -> None:
