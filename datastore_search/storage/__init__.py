@@ -8,8 +8,10 @@ from ..table_limits import MAX_FIELDS
 from .admission import admit_search
 from .batches import BatchReader, TextBatch
 from .diagnosis import (
+    FoundIndex,
     TableDiagnosis,
     diagnose_record_table,
+    drop_index,
     list_damaged_functions,
     list_damaged_triggers,
     rebuild_index,
@@ -19,12 +21,15 @@ from .diagnosis import (
 from .filling import create_records
 from .indexes import (
     Indexes,
+    add_indexes,
     analyze_records,
     build_key_expression,
     count_common_values,
     create_indexes,
     create_order_indexes,
     drop_order_indexes,
+    name_key_index,
+    name_order_index,
     set_key,
 )
 from .locks import (
@@ -78,6 +83,7 @@ __all__ = [
     "MAX_FIELDS",
     "SUBSTRINGS_TEXT",
     "BatchReader",
+    "FoundIndex",
     "Indexes",
     "JobLock",
     "NewTable",
@@ -87,6 +93,7 @@ __all__ = [
     "TableSizes",
     "TextBatch",
     "Watched",
+    "add_indexes",
     "add_rows",
     "admit_search",
     "analyze_records",
@@ -105,6 +112,7 @@ __all__ = [
     "create_table",
     "delete_taken_rows",
     "diagnose_record_table",
+    "drop_index",
     "drop_order_indexes",
     "drop_record_table",
     "drop_staging_table",
@@ -127,6 +135,8 @@ __all__ = [
     "mark_unserved",
     "measure_record_table",
     "measure_record_tables",
+    "name_key_index",
+    "name_order_index",
     "name_substring_index",
     "open_session",
     "open_snapshot",

@@ -91,13 +91,38 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundIndex:
+    """
+    An index of a record table.
+
+    ``role`` is what it is for: ``filters``, ``words``, or its name, where the name tells that.
+    """
+
+    name: str
+    role: str
+    is_primary: bool
+    is_valid: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TableDiagnosis:
-    """What is damaged in a record table."""
+    """What a record table has; the valid indexes come first, and of these the older ones."""
 
     has_columns: bool
-    has_primary_key: bool
-    invalid_indexes: list[str]
     has_statistics: bool
+    indexes: list[FoundIndex]
+
+    @property
+    def has_primary_key(self) -> bool:
+        """Return whether the table has its primary key."""
+        return any(index.is_primary for index in self.indexes)
+
+
+#: The roles of the indexes that PostgreSQL names, by method, operators and column.
+_ROLES: Final = {
+    ("gin", "jsonb_path_ops", "data"): "filters",
+    ("gin", "tsvector_ops", "search"): "words",
+}
 
 
 def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> TableDiagnosis:
@@ -111,21 +136,28 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         )
         columns = dict(cursor.fetchall())
         cursor.execute(
-            "SELECT indexrelid::regclass::text, indisprimary, indisvalid AND indisready"
-            " FROM pg_index WHERE indrelid = %s::regclass",
-            [name],
-        )
-        indexes = cursor.fetchall()
-        cursor.execute(
             "SELECT EXISTS (SELECT FROM pg_statistic WHERE starelid = %s::regclass)", [name]
         )
         (has_statistics,) = cursor.fetchone()
-    return TableDiagnosis(
-        has_columns=columns == _COLUMNS,
-        has_primary_key=any(is_primary for _name, is_primary, _is_valid in indexes),
-        invalid_indexes=sorted(name for name, _is_primary, is_valid in indexes if not is_valid),
-        has_statistics=has_statistics,
-    )
+    indexes = _list_indexes(connection, name)
+    return TableDiagnosis(columns == _COLUMNS, has_statistics, indexes)
+
+
+def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, indisprimary, indisvalid AND indisready,"
+            " CASE WHEN indnatts = 1 AND indpred IS NULL THEN amname END, opcname, attname"
+            " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+            " JOIN pg_am ON pg_am.oid = relam JOIN pg_opclass ON pg_opclass.oid = indclass[0]"
+            " LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"
+            " WHERE indrelid = %s::regclass ORDER BY 3 DESC, indexrelid",
+            [table],
+        )
+        return [
+            FoundIndex(name, _ROLES.get((method, operators, column), name), is_primary, is_valid)
+            for name, is_primary, is_valid, method, operators, column in cursor.fetchall()
+        ]
 
 
 def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:
@@ -136,3 +168,16 @@ def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+
+
+def drop_index(connection: BaseDatabaseWrapper, name: str) -> None:
+    """
+    Drop an index of a record table.
+
+    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
+    """
+    with (
+        connection.cursor() as cursor,
+        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
+    ):
+        cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))

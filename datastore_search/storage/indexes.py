@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
@@ -93,7 +93,7 @@ def _build_index_statements(
 def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:
     field_name = sql.Literal(name.replace("%", "%%"))
     return sql.SQL("CREATE INDEX IF NOT EXISTS {index} ON {table} (({key}), _id)").format(
-        index=sql.Identifier(_name_order_index(table_id, name)),
+        index=sql.Identifier(name_order_index(table_id, name)),
         table=quote_record_table(table_id),
         key=sql.SQL(key).format(
             v=sql.SQL("(data -> {})").format(field_name),
@@ -102,7 +102,7 @@ def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:
     )
 
 
-def _name_order_index(table_id: int, name: str) -> str:
+def name_order_index(table_id: int, name: str) -> str:
     """Name the index of a field after a digest of its name, which may be of any length."""
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
     return f"{name_record_table(table_id)}_by_{digest}"
@@ -163,7 +163,7 @@ def count_common_values(
             cursor.execute(
                 "SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
                 " AND tablename = %s AND attname = 'expr' AND n_distinct BETWEEN 1 AND 1000",
-                [_name_order_index(table.id, name)],
+                [name_order_index(table.id, name)],
             )
             if cursor.fetchone() is None:
                 continue
@@ -196,6 +196,31 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
 # Changing them ------------------------------------------------------------------------------------
 
 
+def add_indexes(
+    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
+) -> None:
+    """
+    Add indexes to a table that is served, and take its statistics; its writers wait meanwhile.
+
+    Raises: Django's ``OperationalError`` while the table is written to for longer than
+    ``LOCK_TIMEOUT``.
+    """
+    with (
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+        override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
+        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
+    ):
+        for statement in _build_index_statements(connection, table_id, indexes):
+            cursor.execute(statement, [])
+        analyze_records(connection, table_id)
+
+
+def name_key_index(table_id: int) -> str:
+    """Name the index of a table's primary key, whether it is there or not."""
+    return f"{name_record_table(table_id)}_key"
+
+
 def create_order_indexes(
     connection: BaseDatabaseWrapper, table_id: int, orders: Mapping[str, str]
 ) -> None:
@@ -218,7 +243,7 @@ def drop_order_indexes(
         override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
     ):
         for name in names:
-            index = sql.Identifier(_name_order_index(table_id, name))
+            index = sql.Identifier(name_order_index(table_id, name))
             cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
 
 
@@ -229,7 +254,7 @@ def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]
     Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long,
     or when a key cannot be replaced because the table is read.
     """
-    key = sql.Identifier(f"{name_record_table(table_id)}_key")
+    key = sql.Identifier(name_key_index(table_id))
     with connection.cursor() as cursor:
         with override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)):
             cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import IntegrityError, connection
 
+from datastore_search import storage
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ..builders import get_record_table, make_resource, make_unpublished_version
@@ -93,6 +94,112 @@ def test_an_invalid_index_is_rebuilt() -> None:
     execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{table}_pkey'::regclass")
 
     check_is_mended("index.invalid", f"{table}_pkey")
+
+
+def list_indexes(resource: Resource) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT replace(indexdef, tablename, 't') AS definition FROM pg_indexes"
+            " WHERE tablename = %s ORDER BY definition",
+            [get_record_table(resource)],
+        )
+        return [definition for (definition,) in cursor.fetchall()]
+
+
+@pytest.fixture
+def indexed() -> Resource:
+    """A resource with an index of each kind but substrings, and a key."""
+    rows = "".join(f"{number},{number % 7},river\n" for number in range(2_001))
+    resource = make_resource(f"code,level,kind\n{rows}", indexes=_KINDS)
+    version = resource.table_version
+    assert version
+    storage.set_key(connection, version.pk, ["code"])
+    Resource.objects.update(primary_key=["code"])
+    return Resource.objects.get()
+
+
+_KINDS = ["filters", "words", "numbers", "dates", "texts"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("definition", "role"),
+    [
+        ("gin (data jsonb_path_ops)", "filters"),
+        ("gin (search)", "words"),
+        ("data -> 'level'::text", "_by_"),
+        ("UNIQUE INDEX", "_key"),
+    ],
+)
+def test_a_missing_index_is_created_as_it_was(
+    indexed: Resource, definition: str, role: str
+) -> None:
+    before = list_indexes(indexed)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexname FROM pg_indexes WHERE tablename = %s"
+            " AND strpos(indexdef, %s) > 0 AND NOT indexname LIKE '%%pkey'",
+            [get_record_table(indexed), definition],
+        )
+        ((name,),) = cursor.fetchall()
+        cursor.execute(f"DROP INDEX {name}")
+
+    (found,) = examine()
+    assert (found["code"], found["name"]) == ("index.missing", str(indexed.pk))
+    assert role in found["message"]
+    assert list_codes(examine("--fix")) == ["index.missing"]
+    assert examine() == []
+    assert list_indexes(indexed) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_records_break_is_left_to_a_person(indexed: Resource) -> None:
+    table = get_record_table(indexed)
+    execute(f"DROP INDEX {table}_key")
+    execute(f"UPDATE {table} SET data = data || '{{\"code\": 1}}' WHERE _id = 3")
+
+    (found,) = examine("--fix")
+
+    assert (found["code"], found["is_fixed"]) == ("index.missing", False)
+    assert [each["code"] for each in examine()] == ["index.missing"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_broken_creation_has_left_is_dropped() -> None:
+    resource = make_resource("code\n1\n1\n")
+    table, before = get_record_table(resource), list_indexes(resource)
+    with pytest.raises(IntegrityError):
+        execute(f"CREATE UNIQUE INDEX CONCURRENTLY by_hand ON {table} ((data -> 'code'))")
+
+    check_is_mended("index.invalid", "by_hand")
+
+    assert list_indexes(resource) == before
+
+
+def test_an_index_that_nothing_uses_is_dropped(resource: Resource) -> None:
+    before = list_indexes(resource)
+    execute(f"CREATE INDEX by_hand ON {get_record_table(resource)} USING gin (search)")
+
+    (found,) = examine()
+    assert (found["code"], found["name"]) == ("index.superfluous", "by_hand")
+    execute("DROP INDEX by_hand")
+    execute(f"CREATE INDEX by_hand ON {get_record_table(resource)} ((data -> 'title'))")
+    check_is_mended("index.superfluous", "by_hand")
+
+    assert list_indexes(resource) == before
+
+
+def test_a_table_gets_the_indexes_that_were_chosen_since(resource: Resource) -> None:
+    Resource.objects.update(indexes=["words"])
+    version, before = Resource.objects.get().version, list_indexes(resource)
+
+    check_is_mended("index.choice", str(resource.pk))
+
+    assert [each for each in before if "jsonb_path_ops" not in each] == list_indexes(resource)
+    assert Resource.objects.get().version > version
+    Resource.objects.update(indexes=["filters", "words"])
+    check_is_mended("index.choice", str(resource.pk))
+    assert list_indexes(resource) == before
 
 
 def test_a_table_of_no_resource_is_dropped(resource: Resource) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 
 from django.db import connections, router
@@ -13,22 +12,10 @@ from django.utils.translation import gettext as _
 from ... import storage
 from ...models import Load, Resource
 from .cleanup import clean_up_loads
+from .findings import Finding
+from .index_diagnosis import diagnose_indexes
 from .unserved import list_kept_tables
 from .verification import verify_records
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """
-    Something that is damaged: a stable code, the object, and a message.
-
-    ``mend`` repairs it without a loss; None where a person must decide.
-    """
-
-    code: str
-    name: str
-    message: str
-    mend: Callable[[], object] | None = None
 
 
 def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
@@ -81,13 +68,7 @@ def _diagnose_resource(connection: BaseDatabaseWrapper, resource: Resource) -> I
         yield Finding("table.columns", name, _("The table has other columns than it should."))
     if not found.has_primary_key:
         yield Finding("index.missing", name, _("The table has no primary key."))
-    for index in found.invalid_indexes:
-        yield Finding(
-            "index.invalid",
-            index,
-            _("The index is not valid, so it is not used."),
-            partial(storage.rebuild_index, connection, index),
-        )
+    yield from diagnose_indexes(connection, resource, version, found.indexes)
     if version.record_count and not found.has_statistics:
         yield Finding(
             "statistics.missing",

@@ -10,7 +10,8 @@ from django.db import Error
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.loading.jobs.diagnosis import Finding, diagnose
+from datastore_search.loading.jobs.diagnosis import diagnose
+from datastore_search.loading.jobs.findings import Finding
 
 
 class Command(BaseCommand):
