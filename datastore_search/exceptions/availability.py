@@ -16,6 +16,20 @@ class QueryTooSlow(DatastoreError):
     message = _("Search took too long")
 
 
+class QuestionKnownTooSlow(QueryTooSlow):
+    """The same statement took too long a moment ago; it is refused for ``wait`` more seconds."""
+
+    message = _(
+        "This search took too long a moment ago. Ask for something rarer or for fewer records, or"
+        " try again in %(seconds)s seconds."
+    )
+
+    def __init__(self, *, seconds: int) -> None:
+        """Keep the time to wait."""
+        super().__init__(seconds=seconds)
+        self.wait = seconds
+
+
 class TemporarilyUnavailable(DatastoreError):
     """The request is refused for now; the client may send it again after ``wait`` seconds."""
 

@@ -16,6 +16,7 @@ from ..exceptions.availability import (
     RETRY_AFTER_SECONDS,
     DatabaseUnreachable,
     QueryTooSlow,
+    QuestionKnownTooSlow,
     TemporarilyUnavailable,
 )
 from ..exceptions.requests import (
@@ -113,6 +114,8 @@ def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMe
 def _describe_temporary_error(error: Exception) -> ErrorMessage:
     """Describe an error after which the same request may succeed later."""
     match error:
+        case QuestionKnownTooSlow():
+            message = str(error)
         case QueryTooSlow():
             message = _("The search took too long. Ask for something rarer, or in fewer words.")
         case TemporarilyUnavailable():

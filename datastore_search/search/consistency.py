@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 import psycopg
 from django.db import connections, router
@@ -37,6 +37,7 @@ from ..exceptions.search import InvalidFullTextQuery
 from ..filters import Clause
 from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
 from .query import Relation, build_relation
+from .slow_statements import slow_statements
 
 #: Attempts to read a resource that changes meanwhile.  The last one reads a snapshot, which only
 #: the replacement of the whole table disturbs.
@@ -67,6 +68,12 @@ class VersionKey(NamedTuple):
     version: int
 
 
+#: What encloses a statement of a kind, about a resource, for a client.
+Trace = Callable[[str, Resource | None, Client | None], AbstractContextManager[None]]
+
+_UNTRACED: Final = nullcontext()
+
+
 class ConsistentRead:
     """
     Statements that all see one version of a resource.
@@ -74,17 +81,22 @@ class ConsistentRead:
     Without a ``version`` the session itself must show one snapshot.
     """
 
+    #: Encloses each statement; None where nothing is traced.
+    trace: ClassVar[Trace | None] = None
+
     def __init__(
         self,
         session: storage.Session,
         relation: Relation,
         resource: Resource | None = None,
         version: Clause | None = None,
+        *,
+        client: Client | None = None,
     ) -> None:
         """
         Read a relation; ``version`` reads the present version of the resource that it belongs to.
 
-        What is read counts only after ``verify``.
+        What is read counts only after ``verify``.  ``client`` is named where the session has none.
         """
         self.session = session
         self.connection = session.connection
@@ -92,6 +104,7 @@ class ConsistentRead:
         self._resource = resource
         self._version = version
         self._is_verified = False
+        self._client = client or session.client
 
     @property
     def resource(self) -> Resource:
@@ -121,9 +134,16 @@ class ConsistentRead:
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self.session.fetch_rows(statement.text, statement.parameters, limit=limit)
+            with self._trace("rows"):
+                return self.session.fetch_rows(statement.text, statement.parameters, limit=limit)
         versioned = _add_version(self._version, statement)
-        rows = self.session.fetch_rows(versioned.text, versioned.parameters, limit=limit)
+        # A statement with a limit of its own is one of several that share a short time.
+        with self._trace("rows"):
+            rows = self._run(
+                versioned,
+                None if limit else self.version_key,
+                lambda: self.session.fetch_rows(versioned.text, versioned.parameters, limit=limit),
+            )
         self._compare(rows[0][0] if rows else _read_version(self.session, self._version))
         return [row[1:] for row in rows]
 
@@ -143,13 +163,14 @@ class ConsistentRead:
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self.session.fetch_texts(
-                statement.text,
-                statement.parameters,
-                read_batches,
-                batch_rows=batch_rows,
-                is_scan=is_scan,
-            )
+            with self._trace("records"):
+                return self.session.fetch_texts(
+                    statement.text,
+                    statement.parameters,
+                    read_batches,
+                    batch_rows=batch_rows,
+                    is_scan=is_scan,
+                )
         is_compared = False
 
         def compare(batches: Iterator[storage.TextBatch]) -> Iterator[storage.TextBatch]:
@@ -161,13 +182,18 @@ class ConsistentRead:
                 yield storage.TextBatch(head[1:], last)
 
         versioned = _add_version(self._version, statement)
-        found = self.session.fetch_texts(
-            versioned.text,
-            versioned.parameters,
-            lambda batches: read_batches(compare(batches)),
-            batch_rows=batch_rows,
-            is_scan=is_scan,
-        )
+        with self._trace("records"):
+            found = self._run(
+                versioned,
+                self.version_key,
+                lambda: self.session.fetch_texts(
+                    versioned.text,
+                    versioned.parameters,
+                    lambda batches: read_batches(compare(batches)),
+                    batch_rows=batch_rows,
+                    is_scan=is_scan,
+                ),
+            )
         if not is_compared:  # there is no row
             self._compare(_read_version(self.session, self._version))
         return found
@@ -183,7 +209,11 @@ class ConsistentRead:
         """
         connection = self.connection
         text = sql.SQL("COPY ({}) TO STDOUT ({})").format(statement.text, options)
-        with connection.wrap_database_errors, connection.cursor() as cursor:
+        with (
+            self._trace("copy"),
+            connection.wrap_database_errors,
+            connection.cursor() as cursor,
+        ):
             merged = ClientCursor(connection.connection).mogrify(text, statement.parameters)
             with cursor.cursor.copy(merged.encode()) as rows:
                 yield rows
@@ -196,6 +226,17 @@ class ConsistentRead:
         """
         if self._version is not None and not self._is_verified:
             self._compare(_read_version(self.session, self._version))
+
+    def _trace(self, kind: str) -> AbstractContextManager[None]:
+        if ConsistentRead.trace is None:
+            return _UNTRACED
+        return ConsistentRead.trace(kind, self._resource, self._client)
+
+    def _run(
+        self, statement: Clause, version: VersionKey | None, send: Callable[[], Answer]
+    ) -> Answer:
+        timeout_ms = self.session.timeout_ms
+        return slow_statements.run(send, self.connection, version, statement, timeout_ms)
 
     def _compare(self, version: int | None) -> None:
         if version != self.resource.version:

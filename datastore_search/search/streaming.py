@@ -200,9 +200,10 @@ class Stream(Iterator[bytes]):
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
-        steps = _read_blocks(self._alias, name, begin)
-        if client is not None:
-            steps = _watch_steps(steps, self._own or shared, client.without_request(), timeout)
+        reader = client and client.without_request()
+        steps = _read_blocks(self._alias, name, begin, reader)
+        if reader is not None:
+            steps = _watch_steps(steps, self._own or shared, reader, timeout)
         self._source = _Source(self._alias, self._own, steps if self._own else _spool_blocks(steps))
         # This also ends the stream of a response that was never sent.  The source refers to neither
         # the stream nor the response, so it is whole when they go.
@@ -320,7 +321,10 @@ class _Source:
 
 
 def _read_blocks(
-    alias: str, name: uuid.UUID | str, begin: Callable[[ConsistentRead], Generator[bytes]]
+    alias: str,
+    name: uuid.UUID | str,
+    begin: Callable[[ConsistentRead], Generator[bytes]],
+    client: Client | None,
 ) -> Generator[tuple[Resource, bytes]]:
     connection: BaseDatabaseWrapper = connections[alias]
     timeout, memory_bytes = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
@@ -331,7 +335,8 @@ def _read_blocks(
             storage.open_snapshot(connection, timeout, memory_bytes) as session,
         ):
             resource = Resource.objects.using(alias).described(name)
-            begun = begin(ConsistentRead(session, build_relation(resource), resource))
+            relation = build_relation(resource)
+            begun = begin(ConsistentRead(session, relation, resource, client=client))
             del begin  # it may refer to the response, which would keep the stream alive, and itself
             has_block = False
             with closing(begun) as blocks:

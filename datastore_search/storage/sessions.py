@@ -67,8 +67,8 @@ class Session:
         self.connection = connection
         self.has_own_snapshot = has_own_snapshot
         self._settings = {} if connection.in_atomic_block else settings
-        self._timeout_ms = int(settings.get("statement_timeout", 0))
-        self._client = client
+        self.timeout_ms = int(settings.get("statement_timeout", 0))
+        self.client = client
 
     def fetch_rows(
         self,
@@ -113,13 +113,13 @@ class Session:
 
         Raises: ``TooManySlowSearches`` when there is a flood of them; never for the program itself.
         """
-        return nullcontext() if self._client is None else admit_search()
+        return nullcontext() if self.client is None else admit_search()
 
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch the connection during a block, as if the session ran its statements."""
-        if self._client is None:
+        if self.client is None:
             return nullcontext()
-        return Watched(self.connection, self._client, limit=limit)
+        return Watched(self.connection, self.client, limit=limit)
 
     def _run(self, send: Callable[[], Result]) -> Result:
         """Send a statement, and once more if that shows that the connection is dead."""
@@ -136,7 +136,7 @@ class Session:
     def _shorten_timeout(self, limit: timedelta) -> str:
         """Choose the shorter one of a time limit and that of the session, where 0 is none."""
         limit_ms = max(1, limit // timedelta(milliseconds=1))
-        return str(min(limit_ms, self._timeout_ms or limit_ms))
+        return str(min(limit_ms, self.timeout_ms or limit_ms))
 
     def _read_rows(
         self, text: sql.Composable, parameters: Sequence[Any], settings: Mapping[str, str]
