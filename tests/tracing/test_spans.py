@@ -103,7 +103,8 @@ def test_a_span_has_no_value_and_no_statement(
     act(client, "datastore_search", sent)
     make_slow(resource)
 
-    refused = act(client, "datastore_search", {**sent, "q": "", "filters": {"code": {"ne": "zqthird"}}})
+    sent |= {"q": "", "filters": {"code": {"ne": "zqthird"}}}
+    refused = act(client, "datastore_search", sent)
 
     assert refused.status_code == 409
     finished = spans.get_finished_spans()
