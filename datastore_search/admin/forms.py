@@ -217,8 +217,8 @@ class LoadForm(forms.Form):
         label=_("File"),
         required=False,
         help_text=_(
-            "CSV, TSV, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON or Parquet, also packed as gzip or "
-            "zip."
+            "CSV, TSV, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON, XML, KML, GPX or Parquet, also "
+            "packed as gzip or zip."
         ),
         widget=forms.FileInput,
     )
@@ -294,7 +294,7 @@ class LoadForm(forms.Form):
         label=_("Notes and totals below the table"), choices=_FOOTERS, required=False
     )
     records_path = forms.CharField(
-        label=_("Records in JSON"),
+        label=_("Records in JSON or XML"),
         required=False,
         help_text=_(
             "The names that lead to the records, such as data.items, or a point for the whole "

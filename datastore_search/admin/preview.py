@@ -74,7 +74,7 @@ class DraftPreview:
     def records_paths(self) -> list[str]:
         """The lists of a JSON file of which one has to be chosen; none where nothing is open."""
         stored = self.stored.get("failure") or {}
-        if stored.get("code") != "json.several_lists":
+        if stored.get("code") not in {"json.several_lists", "xml.several_lists"}:
             return []
         return _QUOTED.findall(stored["parameters"]["paths"])
 

@@ -201,6 +201,19 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.no_records": _(
         "The JSON's list holds no object with members, and no row, to make records of."
     ),
+    # XML ------------------------------------------------------------------------------------------
+    "xml.invalid": _("The file is not valid XML (line %(line)s, column %(column)s)."),
+    "xml.entities": _(
+        "The XML declares or uses entities of its own, which are not read. Write the texts in their"
+        " places."
+    ),
+    "xml.too_deep": _("The XML nests elements more than %(most)s deep."),
+    "xml.too_many_names": _("The XML has elements of more than %(most)s different kinds."),
+    "xml.no_records": _("The XML holds no repeated elements to make records of."),
+    "xml.several_lists": _(
+        "The XML holds several lists: %(paths)s. Choose the one that has the records."
+    ),
+    "xml.unknown_path": _("The XML has no elements at “%(path)s”."),
     # Parquet --------------------------------------------------------------------------------------
     "parquet.damaged": _("The Parquet file is damaged or incomplete."),
     "parquet.encrypted": _("The Parquet file is encrypted."),
@@ -236,6 +249,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "row.no_date": _(
         "The sheet shows this number as a date or a time, which it does not stand for."
     ),
+    "row.bad_geometry": _("The coordinates of the place cannot be read."),
     "row.not_json": _("The line is not valid JSON."),
     "row.not_an_object": _("It is not an object, as the others are."),
     "row.not_a_list": _("It is not a list of cells, as the others are."),
@@ -291,6 +305,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "notice.footer_skipped": _(
         "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
+    ),
+    "notice.xml_records": _("The records are the elements “%(path)s” of the file."),
+    "notice.geometry_kinds": _(
+        "Shapes of a kind that GeoJSON does not have were left out: %(count)s."
     ),
     "notice.json_keyed": _(
         "Each member of “%(path)s” is a record; its name is in the field “key”."

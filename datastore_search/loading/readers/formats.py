@@ -23,6 +23,7 @@ class Format(Enum):
     NDJSON = auto()
     PARQUET = auto()
     WORKBOOK = auto()
+    XML = auto()
 
 
 _START_BYTES = 2**12
@@ -52,6 +53,7 @@ _XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
 _JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
 _MAYBE_JSON = re.compile(r"[\[{]")
 _JSON_SUFFIXES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
+_XML_SUFFIXES = (".xml", ".kml", ".gpx", ".rdf", ".rss", ".atom")
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
 
 
@@ -83,6 +85,8 @@ def read_file(
             from .json import read_json as read
         case Format.NDJSON:
             from .json import read_ndjson as read
+        case Format.XML:
+            from .xml import read_xml as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
     table = read(file.path, options, staging_area)
@@ -117,12 +121,12 @@ def _detect_text_format(text: str, name: str) -> Format:
     """
     Detect the format of a text.
 
-    Raises: ``LoadFailed`` with ``file.unsupported_format``.
+    Raises: ``LoadFailed`` with ``file.unsupported_format`` for HTML.
     """
     if _HTML.match(text):
         raise LoadFailed("file.unsupported_format", format="HTML")
-    if _XML.match(text):
-        raise LoadFailed("file.unsupported_format", format="XML")
+    if _XML.match(text) or (text.startswith("<") and name.endswith(_XML_SUFFIXES)):
+        return Format.XML
     if not (_JSON.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_SUFFIXES))):
         return Format.DELIMITED
     return Format.NDJSON if name.endswith(_NDJSON_SUFFIXES) else Format.JSON

@@ -43,6 +43,13 @@ class KeyedRecord:
     members: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class MemberList:
+    """A record whose members have keys of their own."""
+
+    members: Sequence[tuple[Hashable, Any]]
+
+
 class RecordTableBuilder:
     """Writes elements as rows, and collects what the table is to know of them."""
 
@@ -52,13 +59,16 @@ class RecordTableBuilder:
         writer: RowWriter,
         nulls: Sequence[str],
         names: Sequence[str] = (),
+        *,
+        has_types: bool = True,
     ) -> None:
         """
         Begin without a field.
 
         ``nulls`` are texts that stand for no value; ``names`` those of the cells of rows, where
-        they are not in the first row.
+        they are not in the first row.  ``has_types`` says that a text is never a number.
         """
+        self._has_types = has_types
         self._names = names
         self._staging_area = staging_area
         self._nulls = frozenset(nulls)
@@ -105,7 +115,7 @@ class RecordTableBuilder:
             names=names,
             labels=tuple(_get_label(key) for key in keys),
             declared_types=tuple(
-                number_types.get(column) or _find_declared_type(found)
+                number_types.get(column) or self._find_declared_type(found)
                 for column, found in enumerate(kinds)
             ),
             notices=(*notices, *self._notices),
@@ -118,6 +128,9 @@ class RecordTableBuilder:
         elif isinstance(element, KeyedRecord):
             self._add_element = self._add_keyed
             self._add_keyed(line, element)
+        elif isinstance(element, MemberList):
+            self._add_element = self._add_member_list
+            self._add_member_list(line, element)
         else:
             is_feature = _is_feature(element)
             self._add_element = self._add_feature if is_feature else self._add_object
@@ -166,6 +179,14 @@ class RecordTableBuilder:
 
     def _add_keyed(self, line: int, element: KeyedRecord) -> None:
         self._add_members(line, [(_KEY, element.key), *element.members.items()])
+
+    def _add_member_list(self, line: int, element: MemberList) -> None:
+        self._add_members(line, element.members)
+
+    def _find_declared_type(self, kinds: set[type]) -> str | None:
+        if kinds == {str} and not self._has_types:
+            return None
+        return _find_declared_type(kinds)
 
     def _add_members(self, line: int, members: Iterable[tuple[Hashable, Any]]) -> None:
         cells: list[str | None] = [None] * len(self._kinds)

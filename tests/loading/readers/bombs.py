@@ -16,6 +16,17 @@ from ..torture.cases import FILES
 
 _MB = 2**20
 
+# XML ----------------------------------------------------------------------------------------------
+
+_XML = '<?xml version="1.0"?>'
+
+
+def _build_entities(root: str) -> str:
+    """Build entities of which each has ten of the one before."""
+    declared = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+    return f'<!DOCTYPE {root} [<!ENTITY e0 "ha">{declared}]>'
+
+
 # Workbooks ----------------------------------------------------------------------------------------
 
 _MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -125,6 +136,16 @@ def _build_objects(count: int) -> str:
 
 #: The function that builds the content, by the name of the file.
 BOMBS: Mapping[str, Callable[[], bytes | str]] = {
+    "laughs.xml": lambda: _XML + _build_entities("r") + "<r><a>&e9;</a><a>&e9;</a></r>",
+    "deep.xml": lambda: _XML + "<a>" * _MB,
+    "many_names.xml": lambda: _XML + "<r>" + "".join(f"<a{n}/>" for n in range(100_000)) + "</r>",
+    "many_attributes.xml": lambda: (
+        _XML + "<r><a " + "".join(f"a{n}='' " for n in range(100_000)) + "/><a/></r>"
+    ),
+    "long_record.xml": lambda: _XML + "<r><a/><a>" + "<b>x</b>" * 3_000_000 + "</a></r>",
+    "long_text_outside.xml": lambda: _XML + "<r><t>" + "x" * 40 * _MB + "</t><a/><a/></r>",
+    "open_tag.xml": lambda: _XML + "<r " + "a" * 8 * _MB,
+    "nested_folders.kml": lambda: _XML + "<kml>" + "<Folder><Placemark/>" * 90,
     # Patterns that search for an end that is missing take very long.
     "open_cells.xlsx": lambda: build_xlsx(_build_cells("<c ", _MB)),
     "open_errors.xlsx": lambda: build_xlsx(_build_cells('<c t="e" r="A2"', _MB)),

@@ -451,7 +451,11 @@ def test_the_content_tells_the_format_before_the_name(
         (b"%PDF-1.4", "PDF"),
         (b"\xff\xd8\xff\xe0", "JPEG"),
         (b"  <html>", "HTML"),
-        (b"<?xml version='1.0'?><a/>", "XML"),
+        (b"<?xml version='1.0'?><html/>", "HTML"),
+        (
+            b"<?xml version='1.0'?><Workbook xmlns='urn:schemas-microsoft-com:excel'/>",
+            "XML Spreadsheet 2003",
+        ),
         (b"7z\xbc\xaf\x27\x1c", "7z"),
         (b"SQLite format 3\0", "SQLite"),
     ],
