@@ -92,9 +92,6 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
 
 def _apply_click(request: HttpRequest, preview: DraftPreview, options: LoadOptions) -> LoadOptions:
     """Return the options with what the preview offers, if a click has chosen it."""
-    path = request.POST.get("records_path")
-    if path in preview.records_paths:
-        return replace(options, records_path=path)
     for offer in preview.offers:
         if request.POST.get(offer.option) == str(offer.value):
             return replace(options, **{offer.option: offer.value})

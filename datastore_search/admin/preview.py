@@ -22,6 +22,7 @@ from .forms import PreviewForm
 
 #: A name in a list of names.
 _QUOTED = re.compile("“(.*?)”")
+_MAX_OFFERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,6 @@ class DraftPreview:
         """Why the file cannot be loaded; empty if it can."""
         stored = self.stored.get("failure")
         return str(LoadFailed.from_json(stored)) if stored else ""
-
-    @property
-    def records_paths(self) -> list[str]:
-        """The lists of a JSON file of which one has to be chosen; none where nothing is open."""
-        stored = self.stored.get("failure") or {}
-        if stored.get("code") not in {"json.several_lists", "xml.several_lists"}:
-            return []
-        return _QUOTED.findall(stored["parameters"]["paths"])
 
     @property
     def offers(self) -> list[Offer]:
@@ -181,6 +174,13 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
         case "file.damaged_utf8":
             label = gettext("Read the damaged letters as Windows-1252")
             yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
+        case "json.several_lists" | "xml.several_lists":
+            yield from _offer_names("records_path", parameters["paths"])
+        case "archive.several_members":
+            yield Offer("join_members", True, gettext("All files as one table"))
+            yield from _offer_names("member", parameters["members"])
+        case "notice.sheet_chosen":
+            yield from _offer_names("sheet", parameters["others"])
         case "notice.footer_found":
             label = gettext("Leave out the notes below the table")
             yield Offer("footer", SKIP_FOOTER, label)
@@ -192,6 +192,11 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
             for cell_range in _QUOTED.findall(parameters["ranges"]):
                 label = gettext("Load only %(range)s") % {"range": cell_range}
                 yield Offer("cell_range", cell_range, label)
+
+
+def _offer_names(option: str, listed: str) -> list[Offer]:
+    """Offer each of the names that a message lists."""
+    return [Offer(option, name, name) for name in _QUOTED.findall(listed)[:_MAX_OFFERS]]
 
 
 def _get_type_title(name: str) -> str:

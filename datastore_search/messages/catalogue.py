@@ -161,6 +161,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "archive.several_members": _(
         "The archive holds several files: choose one of them. There are: %(members)s."
     ),
+    "archive.different_headers": _(
+        "The files of the archive are no single table: “%(member)s” has other fields than"
+        " “%(first)s”."
+    ),
     "archive.unknown_member": _("The archive holds no file “%(member)s”. There are: %(members)s."),
     "archive.too_many_members": _("The archive holds more files than can be looked through."),
     "archive.nested": _(
@@ -290,6 +294,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " are empty."
     ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
+    "notice.files_joined": _(
+        "Files of the archive that were read as one table: %(count)s. Lines are counted on from"
+        " file to file; the first lines are: %(lines)s."
+    ),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
     ),

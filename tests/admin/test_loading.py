@@ -30,6 +30,7 @@ from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_unpublished_version, make_user
 from ..loading.torture.cases import FILES
+from ..loading.torture.make_files import build_archive
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -1010,6 +1011,31 @@ def test_damaged_letters_are_read_as_windows_1252_with_one_click(
     assert (load.record_count, empty.options) == (21, {"encoding": "utf-8+windows-1252"})
     (notice,) = load.rendered_notices
     assert notice.endswith("Lines with such characters: 1 (22)")
+
+
+def test_files_of_an_archive_are_chosen_with_one_click(staff: Client, empty: Resource) -> None:
+    content = build_archive({"a.csv": "n\n1\n", "b.csv": "n\n2\n"})
+    load = upload(staff, empty, file=SimpleUploadedFile("ab.zip", content))
+
+    page = get_page(staff, load)
+    assert 'name="member" value="b.csv"' in page
+    assert 'name="join_members" value="True"' in page
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"join_members": "True"})
+    submit(staff, load)
+    assert [field.name for field in empty.fields.all()] == ["n", "file"]
+    empty.refresh_from_db()
+    assert empty.options == {"join_members": True}
+
+
+def test_another_sheet_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:
+    content = (FILES / "second_sheet.xlsx").read_bytes()
+    load = upload(staff, empty, file=SimpleUploadedFile("sheets.xlsx", content))
+    assert 'name="sheet" value="2024"' in get_page(staff, load)
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"sheet": "2024"})
+    load.refresh_from_db()
+    assert load.options["sheet"] == "2024"
 
 
 def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed
-from ..sources.archives import is_workbook, unpack
+from ..sources.archives import UnpackedFile, is_workbook, is_zip_archive, unpack
 from .headers import clean_labels, describe_name_changes
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
@@ -68,6 +68,10 @@ def read_file(
 
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
+    if options.join_members and is_zip_archive(path):
+        from .joined_files import read_joined_files
+
+        return read_joined_files(path, options, staging_area, _read_unpacked)
     file = unpack(
         path,
         name or path.name,
@@ -75,6 +79,13 @@ def read_file(
         staging_area.limits,
         member=options.member,
     )
+    return _read_unpacked(file, options, staging_area)
+
+
+def _read_unpacked(
+    file: UnpackedFile, options: ReadOptions, staging_area: StagingArea
+) -> StagedTable:
+    """Stage a file that is not an archive."""
     # Imports take most of the time of a small file: only the reader that is needed is imported.
     match detect_format(file.path, file.name):
         case Format.PARQUET:

@@ -215,6 +215,12 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         return duckdb.connect(":memory:", config={**config})
 
 
+def find_database_file(folder: Path) -> Path:
+    """Find the file of the database that was created in a folder."""
+    wide = folder / _WIDE_FILE
+    return wide if wide.exists() else folder / _NARROW_FILE
+
+
 def quote_message(message: Message) -> Composed:
     """Quote a message for ``ROW_ERRORS.error``."""
     return quote_literal(json.dumps(message.to_json(), ensure_ascii=False))

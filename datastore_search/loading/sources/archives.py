@@ -12,9 +12,10 @@ import gzip
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +31,11 @@ _OFFICE_MEMBERS = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.x
 #: Python reads a zip's list of members into memory, where it takes ten times as much.
 _MAX_LIST_BYTES = 4 * 2**20
 _MAX_SHOWN_MEMBERS = 20
+
+#: Files of one archive that become one table.
+_MAX_JOINED_MEMBERS = 500
+#: Each of them takes the processor time of so many bytes more.
+_BYTES_FOR_EACH = 2 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,51 @@ def unpack(
         if _is_gzip(file.path) or _is_archive(file.path):
             raise LoadFailed("archive.nested")
     return file
+
+
+def unpack_each(
+    path: Path, folder: Path, limits: ReadingLimits, *, pattern: str = ""
+) -> Iterator[UnpackedFile]:
+    """
+    Unpack the files of a zip one after the other, each in place of the one before.
+
+    ``pattern`` selects them by their whole names or the last parts of those, such as ``*.csv``.
+
+    Raises: ``LoadFailed``, with why a file cannot be unpacked.
+    """
+    with _open_zip(path) as archive:
+        members = _list_members(archive)
+        if pattern:
+            shown = _list_names(members)
+            members = [member for member in members if _is_selected(member, pattern)]
+            if not members:
+                raise LoadFailed("archive.unknown_member", member=pattern, members=shown)
+        if len(members) > _MAX_JOINED_MEMBERS:
+            raise LoadFailed("archive.too_many_members")
+        limits.extend_cpu_time(len(members) * _BYTES_FOR_EACH)
+        size = 0
+        for member in members:
+            target = _extract(archive, member, folder / "member", limits, unpacked_bytes=size)
+            file = UnpackedFile(target, member.filename)
+            if _is_archive(file.path):
+                raise LoadFailed("archive.nested")
+            size += target.stat().st_size
+            if _is_gzip(file.path):
+                file = _unpack_gzip(file, folder / "unpacked", limits)
+                if _is_gzip(file.path) or _is_archive(file.path):
+                    raise LoadFailed("archive.nested")
+                size += file.path.stat().st_size
+                limits.check_unpacked_bytes(size)
+            yield UnpackedFile(file.path, member.filename)
+
+
+def is_zip_archive(path: Path) -> bool:
+    """
+    Return whether a file is a zip that is no workbook.
+
+    Raises: ``LoadFailed`` when it is a zip that cannot be read.
+    """
+    return _is_archive(path)
 
 
 def is_workbook(path: Path) -> bool:
@@ -105,12 +156,32 @@ def _unpack_zip(
     """
     with _open_zip(file.path) as archive:
         member = _find_member(archive, wanted)
-        try:
-            with archive.open(member) as source:
-                _copy_unpacked(source, target, limits)
-        except (NotImplementedError, RuntimeError) as error:
-            raise LoadFailed("archive.unknown_compression", member=member.filename) from error
+        _extract(archive, member, target, limits)
     return UnpackedFile(target, _get_last_part(member))
+
+
+def _extract(
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    target: Path,
+    limits: ReadingLimits,
+    *,
+    unpacked_bytes: int = 0,
+) -> Path:
+    """
+    Extract a member of a zip, of which ``unpacked_bytes`` have been unpacked already.
+
+    Raises: ``LoadFailed`` with ``archive.encrypted``, ``archive.unknown_compression``, and those of
+    the limits.
+    """
+    if member.flag_bits & 1:
+        raise LoadFailed("archive.encrypted", member=member.filename)
+    try:
+        with archive.open(member) as source:
+            _copy_unpacked(source, target, limits, unpacked_bytes)
+    except (NotImplementedError, RuntimeError) as error:
+        raise LoadFailed("archive.unknown_compression", member=member.filename) from error
+    return target
 
 
 def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
@@ -118,12 +189,10 @@ def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
     Find the only member, or the one that is wanted, by its whole name or the last part of it.
 
     Raises: ``LoadFailed`` with ``archive.empty``, ``archive.several_members``,
-    ``archive.unknown_member``, ``archive.encrypted``.
+    ``archive.unknown_member``.
     """
-    members = [member for member in archive.infolist() if _is_file(member)]
-    if not members:
-        raise LoadFailed("archive.empty")
-    shown = ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
+    members = _list_members(archive)
+    shown = _list_names(members)
     if wanted:
         members = [member for member in members if member.filename == wanted] or [
             member for member in members if _get_last_part(member) == wanted
@@ -132,9 +201,27 @@ def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
             raise LoadFailed("archive.unknown_member", member=wanted, members=shown)
     if len(members) > 1:
         raise LoadFailed("archive.several_members", members=shown)
-    if members[0].flag_bits & 1:
-        raise LoadFailed("archive.encrypted", member=members[0].filename)
     return members[0]
+
+
+def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """
+    List the members that are files.
+
+    Raises: ``LoadFailed`` with ``archive.empty``.
+    """
+    members = [member for member in archive.infolist() if _is_file(member)]
+    if not members:
+        raise LoadFailed("archive.empty")
+    return members
+
+
+def _list_names(members: Sequence[zipfile.ZipInfo]) -> str:
+    return ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
+
+
+def _is_selected(member: zipfile.ZipInfo, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (member.filename, _get_last_part(member)))
 
 
 def _is_file(member: zipfile.ZipInfo) -> bool:
@@ -226,13 +313,14 @@ def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> Unp
     return UnpackedFile(target, file.name.removesuffix(".gz"))
 
 
-def _copy_unpacked(source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits) -> None:
+def _copy_unpacked(
+    source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits, size: int = 0
+) -> None:
     """
-    Copy the unpacked bytes, up to the limits.
+    Copy the unpacked bytes, up to the limits; ``size`` bytes have been unpacked already.
 
     Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``, ``load.disk_full``.
     """
-    size = 0
     try:
         with target.open("wb") as copy:
             while block := source.read(_BLOCK_BYTES):

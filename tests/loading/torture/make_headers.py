@@ -1,8 +1,9 @@
-"""The files with headers over several rows, and with several tables on a sheet."""
+"""The files with headers over several rows, several tables on a sheet, or several files."""
 
 from __future__ import annotations
 
 from .make_files import (
+    build_archive,
     build_ods,
     build_ods_cell,
     build_ods_table,
@@ -72,4 +73,18 @@ def _build_tables_beside() -> bytes:
             [],
             ["Source: the ministry"],
         )[0]
+    )
+
+
+@register_builder("years.zip")
+def _build_years() -> bytes:
+    """Two files of one header in other orders and dialects, a workbook, and a note."""
+    workbook = build_sheet(["town", "n"], ["Cần Thơ", 6])[0]
+    return build_archive(
+        {
+            "2024.csv": "town,n\nHuế,1\nVinh,2\n",
+            "more/2025.csv": "n;town\n3;Hà Nội\n4\n5;Đà Lạt\n",
+            "2026.xlsx": save_workbook(workbook),
+            "README.txt": "Towns, and how many\n",
+        }
     )
