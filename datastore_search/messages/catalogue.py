@@ -298,6 +298,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Files of the archive that were read as one table: %(count)s. Lines are counted on from"
         " file to file; the first lines are: %(lines)s."
     ),
+    "notice.cells_unchecked": _(
+        "Cells with errors, negative times and dates before March 1900 could not be checked in this"
+        " workbook: their values may be missing or others. Save it as XLSX to be sure."
+    ),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
     ),

@@ -57,6 +57,7 @@ class Sheet:
     ``corrections`` are cells that ``cells`` lacks or has in another form, ``numbers_without_date``
     those whose numbers are no date, both in the order of the rows; the latter are looked for only
     where a date may be one of them.  Only the cells of ``area`` are read.
+    Where it ``is_unchecked``, the corrections could not be found.
     """
 
     cells: CalamineSheet
@@ -64,6 +65,7 @@ class Sheet:
     numbers_without_date: Iterator[TextCell] = field(default_factory=lambda: iter(()))
     format_text: Callable[[str], str] = str
     area: CellRange = _NO_AREA
+    is_unchecked: bool = False
 
     @property
     def left(self) -> int:

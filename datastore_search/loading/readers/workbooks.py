@@ -31,6 +31,7 @@ from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 from .workbook_cells import format_ods_text
 from .workbook_rows import Sheet, stage_sheet
+from .workbook_xls import find_xls_errors, find_xls_numbers_without_date, open_xls_sheet
 from .workbook_xml import (
     find_ods_cells,
     find_xlsx_errors,
@@ -49,6 +50,9 @@ _MAX_UNPACKED_MB = 1024
 
 #: The memory that calamine needs for a sheet, as a multiple of the bytes of its file.
 _MEMORY_RATIO = 16
+
+#: An XLS is read twice, by calamine and by xlrd.
+_XLS_CPU_FACTOR = 3
 
 #: The message of calamine for a sheet that is too large for it.
 _TOO_LARGE = "limit exceeded"
@@ -72,13 +76,18 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
         kind = _detect_kind(path)
         if kind is not _Kind.XLS:
             _check_unpacked_bytes(path, staging_area.limits)
+        if kind is _Kind.XLS:
+            staging_area.limits.extend_cpu_time(_XLS_CPU_FACTOR * path.stat().st_size)
         staging_area.limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
         source = staging_area.folder / f"workbook.{kind}"
         source.symlink_to(path.resolve())
         with CalamineWorkbook.from_path(source) as calamine:
             workbook = _Workbook(source, kind, calamine)
             number, notices = workbook.choose_sheet(options.sheet)
-            return stage_sheet(workbook.open_sheet(number), options, staging_area, notices)
+            sheet = workbook.open_sheet(number)
+            if sheet.is_unchecked:
+                notices.append(Notice("notice.cells_unchecked"))
+            return stage_sheet(sheet, options, staging_area, notices)
 
 
 @contextmanager
@@ -186,7 +195,10 @@ class _Workbook:
                 find_xlsx_errors(self.path, number),
                 find_xlsx_numbers_without_date(self.path, number),
             )
-        return Sheet(cells)
+        checked = open_xls_sheet(self.path, cells.name)
+        if checked is None:
+            return Sheet(cells, is_unchecked=True)
+        return Sheet(cells, find_xls_errors(checked), find_xls_numbers_without_date(checked))
 
     def _find_sheet(self, wanted: str) -> int:
         names = self.calamine.sheet_names

@@ -320,6 +320,30 @@ def _build_old() -> bytes:
     return target.getvalue()
 
 
+@register_builder("cells.xls")
+def _build_xls_cells() -> bytes:
+    """Errors, and numbers that are shown as dates and stand for none; built once with xlwt."""
+    xlwt = importlib.import_module("xlwt")
+    workbook = xlwt.Workbook()
+    sheet = workbook.add_sheet("S")
+    day, clock = (xlwt.easyxf(num_format_str=form) for form in ("yyyy-mm-dd", "[h]:mm:ss"))
+    for column, name in enumerate(("n", "day", "clock", "text", "truth")):
+        sheet.write(0, column, name)
+    texts = (" kept ", "_x000D_", "a\r\nb", "&amp;", "x", "y", "z")
+    numbers = (1, 59, 60, 61, -1.5, 45000.5, 2958466)
+    for row, (number, text) in enumerate(zip(numbers, texts, strict=True), start=1):
+        sheet.write(row, 0, row)
+        sheet.write(row, 1, number, day)
+        sheet.write(row, 2, number, clock)
+        sheet.write(row, 3, text)
+        sheet.write(row, 4, row % 2 == 0)
+    sheet.write(8, 0, 8)
+    sheet.row(8).set_cell_error(1, 0x2A)
+    target = io.BytesIO()
+    workbook.save(target)
+    return target.getvalue()
+
+
 # ODS ----------------------------------------------------------------------------------------------
 
 _ODS_TYPE = "application/vnd.oasis.opendocument.spreadsheet"

@@ -249,4 +249,23 @@ CASES = [
     ),
     Case("repeated.ods", "one cell that stands for many millions", failure=_OUT_OF_MEMORY),
     Case("encrypted.ods", "a password on an ODS", failure=_ENCRYPTED),
+    Case(
+        "cells.xls",
+        "errors, days before March 1900, negative and large numbers in cells that show dates",
+        options=LoadOptions(bad_rows="skip"),
+        fields={"n": "int4", "day": "text", "clock": "text", "text": "text", "truth": "bool"},
+        records=[
+            [1, "1900-01-01", "24:00:00", " kept ", False],
+            [2, "1900-02-28", "1416:00:00", "_x000D_", True],
+            [4, "1900-03-01", "1464:00:00", "&amp;", True],
+            [6, "2023-03-15 12:00:00", "1080012:00:00", "y", True],
+            [7, "2958466", "71003184:00:00", "z", False],
+        ],
+        notices=["Rows that could not be loaded and were left out: 3."],
+        row_errors=[
+            (4, "day", "60", _NO_DATE),
+            (6, "day", "-1.5", _NO_DATE),
+            (9, "day", "#N/A", _ERROR.format("#N/A")),
+        ],
+    ),
 ]

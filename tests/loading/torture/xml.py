@@ -93,6 +93,7 @@ CASES = [
         "places.kml",
         "a place without coordinates, which refuses the file",
         failure=build_bad_rows_message(1, 3, _BAD_PLACE),
+        notices=[_RECORDS.format("Placemark")],
         row_errors=[(3, "", "", _BAD_PLACE)],
     ),
     Case(
@@ -141,17 +142,17 @@ CASES = [
             "trk_name": "text",
             "trkseg": "int4",
             "ele": "numeric",
-            "time": "timestamptz",
+            "time": "text",
             "extensions": "json",
             "geometry": "json",
         },
         records=[
             [
-                *("Walk", 1, 7.0, "2025-01-01T07:00:00.000Z", None),
+                *("Walk", 1, 7.0, "2025-01-01T07:00:00Z", None),
                 {"type": "Point", "coordinates": [105.85, 21.03, 7.0]},
             ],
             [
-                *("Walk", 1, None, "2025-01-01T07:05:00.000Z", {"hr": "90"}),
+                *("Walk", 1, None, "2025-01-01T07:05:00Z", {"hr": "90"}),
                 {"type": "Point", "coordinates": [105.86, 21.04]},
             ],
         ],
