@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -180,7 +180,9 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
             yield Offer("join_members", True, gettext("All files as one table"))
             yield from _offer_names("member", parameters["members"])
         case "notice.sheet_chosen":
-            yield from _offer_names("sheet", parameters["others"])
+            for offer in _offer_names("sheet", parameters["others"]):
+                label = gettext("Sheet %(name)s") % {"name": offer.label}
+                yield replace(offer, label=label)
         case "notice.footer_found":
             label = gettext("Leave out the notes below the table")
             yield Offer("footer", SKIP_FOOTER, label)

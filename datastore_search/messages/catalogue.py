@@ -14,6 +14,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "file.unsupported_format": _(
         "The file is of the format %(format)s, which cannot be read as a table."
     ),
+    "file.extra_missing": _(
+        "Files of the format %(format)s are read only where datastore-search[%(extra)s] is"
+        " installed."
+    ),
     "file.unknown_encoding": _("The file's character encoding was not recognised."),
     "file.damaged_utf8": _(
         "The file is in UTF-8, but line %(line)s has characters that are not: they were damaged"
@@ -218,6 +222,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The XML holds several lists: %(paths)s. Choose the one that has the records."
     ),
     "xml.unknown_path": _("The XML has no elements at “%(path)s”."),
+    # Shapefiles -----------------------------------------------------------------------------------
+    "geo.damaged": _("The shapefile is damaged or incomplete."),
+    "geo.incomplete": _("The shapefile has no part “%(part)s”."),
+    "geo.no_coordinates": _(
+        "The shapefile does not say which coordinates it has: its part “.prj” is missing."
+    ),
+    "geo.unknown_coordinates": _("The coordinates of the file are of an unknown kind."),
     # Parquet --------------------------------------------------------------------------------------
     "parquet.damaged": _("The Parquet file is damaged or incomplete."),
     "parquet.encrypted": _("The Parquet file is encrypted."),
@@ -319,6 +330,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
     ),
     "notice.xml_records": _("The records are the elements “%(path)s” of the file."),
+    "notice.coordinates_converted": _("The coordinates were converted from %(name)s to WGS 84."),
     "notice.geometry_kinds": _(
         "Shapes of a kind that GeoJSON does not have were left out: %(count)s."
     ),

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed
-from ..sources.archives import UnpackedFile, is_workbook, is_zip_archive, unpack
+from ..sources.archives import UnpackedFile, is_workbook, is_zip_archive, unpack, unpack_shapefile
 from .headers import clean_labels, describe_name_changes
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
@@ -72,6 +72,12 @@ def read_file(
         from .joined_files import read_joined_files
 
         return read_joined_files(path, options, staging_area, _read_unpacked)
+    if is_zip_archive(path) and (
+        shapes := unpack_shapefile(
+            path, staging_area.folder, staging_area.limits, member=options.member
+        )
+    ):
+        return _describe_names(_read_shapes(shapes, options, staging_area))
     file = unpack(
         path,
         name or path.name,
@@ -100,7 +106,24 @@ def _read_unpacked(
             from .xml import read_xml as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
-    table = read(file.path, options, staging_area)
+    return _describe_names(read(file.path, options, staging_area))
+
+
+def _read_shapes(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
+    """
+    Stage a shapefile.
+
+    Raises: ``LoadFailed`` with ``file.extra_missing``.
+    """
+    try:
+        from .shapefile_reader import read_shapefile
+    except ModuleNotFoundError as error:
+        raise LoadFailed("file.extra_missing", format="Shapefile", extra="geo") from error
+    return read_shapefile(path, options, staging_area)
+
+
+def _describe_names(table: StagedTable) -> StagedTable:
+    """Clean the labels of a table, and describe how its names differ from them."""
     return replace(
         table,
         labels=clean_labels(table.labels),

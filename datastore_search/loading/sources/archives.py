@@ -32,6 +32,10 @@ _OFFICE_MEMBERS = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.x
 _MAX_LIST_BYTES = 4 * 2**20
 _MAX_SHOWN_MEMBERS = 20
 
+#: The main part of a shapefile, and all that are read.
+_SHAPES = ".shp"
+_SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
+
 #: Files of one archive that become one table.
 _MAX_JOINED_MEMBERS = 500
 #: Each of them takes the processor time of so many bytes more.
@@ -102,6 +106,34 @@ def unpack_each(
                 size += file.path.stat().st_size
                 limits.check_unpacked_bytes(size)
             yield UnpackedFile(file.path, member.filename)
+
+
+def unpack_shapefile(
+    path: Path, folder: Path, limits: ReadingLimits, *, member: str = ""
+) -> Path | None:
+    """
+    Unpack the parts of the shapefile in a zip, and return its main part; None if there is none.
+
+    Raises: ``LoadFailed`` with ``archive.several_members``, ``geo.incomplete``, and why a part
+    cannot be unpacked.
+    """
+    with _open_zip(path) as archive:
+        members = _list_members(archive)
+        shapes = [each for each in members if each.filename.lower().endswith(_SHAPES)]
+        if not shapes or (member and not member.lower().endswith(_SHAPES)):
+            return None
+        main = shapes[0] if len(shapes) == 1 and not member else _choose_member(shapes, member)
+        stem = main.filename[: -len(_SHAPES)]
+        size = 0
+        for each in members:
+            suffix = each.filename[len(stem) :].lower()
+            if each.filename.startswith(stem) and suffix in _SHAPE_PARTS:
+                target = folder / f"shapes{suffix}"
+                _extract(archive, each, target, limits, unpacked_bytes=size)
+                size += target.stat().st_size
+    if not (folder / "shapes.dbf").exists():
+        raise LoadFailed("geo.incomplete", part=".dbf")
+    return folder / f"shapes{_SHAPES}"
 
 
 def is_zip_archive(path: Path) -> bool:
@@ -191,7 +223,10 @@ def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
     Raises: ``LoadFailed`` with ``archive.empty``, ``archive.several_members``,
     ``archive.unknown_member``.
     """
-    members = _list_members(archive)
+    return _choose_member(_list_members(archive), wanted)
+
+
+def _choose_member(members: list[zipfile.ZipInfo], wanted: str) -> zipfile.ZipInfo:
     shown = _list_names(members)
     if wanted:
         members = [member for member in members if member.filename == wanted] or [

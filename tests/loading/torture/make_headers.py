@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import io
+from datetime import date
+
 from .make_files import (
     build_archive,
     build_ods,
@@ -88,3 +92,59 @@ def _build_years() -> bytes:
             "README.txt": "Towns, and how many\n",
         }
     )
+
+
+def build_shapefile(projection: str = "EPSG:4326", encoding: str = "utf-8") -> dict[str, bytes]:
+    """Build the parts of a shapefile of two places, of which one has no shape."""
+    shapefile, pyproj = map(importlib.import_module, ("shapefile", "pyproj"))
+    transformer = pyproj.Transformer.from_crs("EPSG:4326", projection, always_xy=True)
+    parts = {part: io.BytesIO() for part in ("shp", "shx", "dbf")}
+    x, y = transformer.transform(105.8525, 21.0287)
+    with shapefile.Writer(**parts, shapeType=shapefile.POINT, encoding=encoding) as writer:
+        writer.field("code", "C", 10)
+        writer.field("name", "C", 40)
+        writer.field("people", "N", 10)
+        writer.field("share", "N", 10, 2)
+        writer.field("day", "D")
+        writer.field("capital", "L")
+        writer.point(x, y)
+        writer.record("007", "Hà Nội", 8053663, 8.25, date(2024, 3, 5), True)
+        writer.null()
+        writer.record("12", "Đà Nẵng", None, None, None, None)
+    contents = {f"map/places.{part}": content.getvalue() for part, content in parts.items()}
+    return contents | {
+        "map/places.prj": pyproj.CRS(projection).to_wkt("WKT1_ESRI").encode(),
+        "map/places.cpg": encoding.encode(),
+        "map/places.sbn": b"an index",
+    }
+
+
+@register_builder("places_shp.zip")
+def _build_places() -> bytes:
+    return build_archive(build_shapefile())
+
+
+@register_builder("places_utm_shp.zip")
+def _build_places_in_utm() -> bytes:
+    """Coordinates in metres."""
+    return build_archive(build_shapefile("EPSG:32648"))
+
+
+@register_builder("no_prj_shp.zip")
+def _build_places_of_unknown_coordinates() -> bytes:
+    parts = build_shapefile()
+    del parts["map/places.prj"]
+    return build_archive(parts)
+
+
+@register_builder("damaged_shp.zip")
+def _build_damaged_places() -> bytes:
+    parts = build_shapefile()
+    return build_archive(parts | {"map/places.dbf": parts["map/places.dbf"][:40]})
+
+
+@register_builder("two_shp.zip")
+def _build_two_shapefiles() -> bytes:
+    parts = build_shapefile()
+    others = {name.replace("places", "others"): content for name, content in parts.items()}
+    return build_archive(parts | others)

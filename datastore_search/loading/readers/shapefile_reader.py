@@ -1,0 +1,137 @@
+"""
+Read a shapefile in a zip by pyshp: the fields of its DBF, and its shapes as GeoJSON in WGS 84.
+
+The DBF declares its types, the ``.cpg`` its encoding and the ``.prj`` its coordinates.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import shapefile
+
+from ...exceptions.loads import LoadFailed
+from ...messages import BadRow
+from .geo_coordinates import CoordinateConverter
+from .json_parser import Number
+from .json_records import BadElement, RecordTableBuilder
+from .options import ReadOptions
+from .row_writer import RowWriter
+from .staging import StagedTable, StagingArea
+from .workbook_cells import format_number
+
+_MAX_PROJECTION_BYTES = 2**16
+_CPU_FACTOR = 20
+
+#: What pyshp raises for a file that is damaged, besides its own exception.
+_DAMAGES = (
+    shapefile.ShapefileException,
+    struct.error,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+
+
+def read_shapefile(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
+    """
+    Stage a shapefile, whose parts are beside ``path``.
+
+    Raises: ``LoadFailed``, with what is wrong with the file.
+    """
+    parts = {part: path.with_suffix(part) for part in (".dbf", ".shx", ".prj", ".cpg")}
+    if not parts[".prj"].exists():
+        raise LoadFailed("geo.no_coordinates")
+    size = path.stat().st_size + parts[".dbf"].stat().st_size
+    staging_area.limits.extend_cpu_time(_CPU_FACTOR * size)
+    with parts[".prj"].open(errors="replace") as file:
+        converter = CoordinateConverter(file.read(_MAX_PROJECTION_BYTES))
+    try:
+        reader = shapefile.Reader(
+            shp=str(path),
+            shx=str(parts[".shx"]) if parts[".shx"].exists() else None,
+            dbf=str(parts[".dbf"]),
+            encoding=_find_encoding(parts[".cpg"], options),
+        )
+    except UnicodeError as error:
+        raise LoadFailed("file.unknown_encoding") from error
+    except _DAMAGES as error:
+        raise LoadFailed("geo.damaged") from error
+    with reader, RowWriter(staging_area) as writer:
+        builder = RecordTableBuilder(staging_area, writer, options.nulls)
+        for number, element in enumerate(_read_features(reader, converter), start=1):
+            if isinstance(element, BadElement):
+                builder.add_bad_element(number, element)
+            else:
+                builder.add_element(number, element)
+        table = builder.build([*converter.describe()])
+        dates = {field[0] for field in reader.fields if field[1] == "D"}
+    return replace(
+        table,
+        declared_types=tuple(
+            "date" if label in dates and declared else declared
+            for label, declared in zip(table.labels, table.declared_types, strict=True)
+        ),
+    )
+
+
+def _find_encoding(path: Path, options: ReadOptions) -> str:
+    """
+    Find the encoding of the texts: the chosen one, the declared one, or UTF-8.
+
+    Raises: ``LoadFailed`` with ``file.unknown_encoding``.
+    """
+    declared = options.encoding
+    if not declared and path.exists():
+        with path.open(errors="replace") as file:
+            declared = file.read(_MAX_PROJECTION_BYTES).strip().replace("ISO 8859", "iso8859-")
+    name = f"cp{declared}" if declared.isdecimal() else declared or "utf-8"
+    try:
+        return codecs.lookup(name).name
+    except LookupError as error:
+        raise LoadFailed("file.unknown_encoding") from error
+
+
+def _read_features(reader: shapefile.Reader, converter: CoordinateConverter) -> Iterator[Any]:
+    names = [field[0] for field in reader.fields[1:]]
+    features = iter(reader.iterShapeRecords())
+    while True:
+        try:
+            feature = next(features)
+        except StopIteration:
+            return
+        except UnicodeError as error:
+            raise LoadFailed("file.unknown_encoding") from error
+        except _DAMAGES as error:
+            raise LoadFailed("geo.damaged") from error
+        try:
+            is_null = feature.shape.shapeType == shapefile.NULL
+            geometry = converter.convert(None if is_null else feature.shape.__geo_interface__)
+        except _DAMAGES:
+            yield BadElement(BadRow("row.bad_geometry"))
+            continue
+        values = map(_describe_value, feature.record)
+        properties = dict(zip(names, values, strict=False))
+        yield {"type": "Feature", "properties": properties, "geometry": geometry}
+
+
+def _describe_value(value: Any) -> Any:
+    """Describe a value of the DBF as what JSON can hold."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return Number(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return Number(format_number(value))
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) or None

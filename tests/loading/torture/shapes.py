@@ -1,0 +1,63 @@
+"""Shapefiles in zips."""
+
+from __future__ import annotations
+
+from datastore_search.loading.jobs import LoadOptions
+
+from .cases import Case
+
+_FIELDS = {
+    "code": "text",
+    "name": "text",
+    "people": "int4",
+    "share": "numeric",
+    "day": "date",
+    "capital": "bool",
+    "geometry": "json",
+}
+_SECOND: list[object] = ["12", "Đà Nẵng", None, None, None, None, None]
+
+
+def _build_records(longitude: float, latitude: float) -> list[list[object]]:
+    point = {"type": "Point", "coordinates": [longitude, latitude]}
+    return [["007", "Hà Nội", 8053663, 8.25, "2024-03-05", True, point], _SECOND]
+
+
+CASES = [
+    Case(
+        "places_shp.zip",
+        "the types of a DBF, and a record without a shape",
+        fields=_FIELDS,
+        records=_build_records(105.8525, 21.0287),
+    ),
+    Case(
+        "places_utm_shp.zip",
+        "coordinates in metres",
+        fields=_FIELDS,
+        records=_build_records(105.8525, 21.0287),
+        notices=["The coordinates were converted from WGS 84 / UTM zone 48N to WGS 84."],
+    ),
+    Case(
+        "no_prj_shp.zip",
+        "coordinates of an unknown kind",
+        failure=(
+            "The shapefile does not say which coordinates it has: its part “.prj” is missing."
+        ),
+    ),
+    Case("damaged_shp.zip", "a cut DBF", failure="The shapefile is damaged or incomplete."),
+    Case(
+        "two_shp.zip",
+        "two shapefiles",
+        failure=(
+            "The archive holds several files: choose one of them. There are: “map/places.shp”,"
+            " “map/others.shp”."
+        ),
+    ),
+    Case(
+        "two_shp.zip",
+        "one of two shapefiles, by choice",
+        options=LoadOptions(member="others.shp"),
+        fields=_FIELDS,
+        records=_build_records(105.8525, 21.0287),
+    ),
+]
