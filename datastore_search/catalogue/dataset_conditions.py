@@ -43,6 +43,18 @@ class Entry:
         """Return whether only some users see it."""
         return not self.dataset.is_public and all(head.is_private for head in self.seen)
 
+    @property
+    def metadata_created(self) -> datetime | None:
+        """Return the time of the dataset, or that of the first resource that is seen."""
+        given = self.dataset.metadata_created
+        return given or min((head.created_at for head in self.seen), default=None)
+
+    @property
+    def metadata_modified(self) -> datetime | None:
+        """Return the time of the dataset, or that of the last change of a resource that is seen."""
+        given = self.dataset.metadata_modified
+        return given or max((head.modified_at for head in self.seen), default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class DatasetConditions(Conditions[Predicate]):
@@ -77,7 +89,7 @@ class DatasetConditions(Conditions[Predicate]):
         """Match a time within bounds; what has no time matches none."""
 
         def is_within(entry: Entry) -> bool:
-            moment = getattr(entry.dataset, field)
+            moment = getattr(entry, field)
             return (
                 moment is not None
                 and (low is None or moment >= low)
@@ -145,7 +157,7 @@ def _list_formats(entry: Entry) -> list[str]:
 
 
 def _list_times(name: str) -> Values:
-    return lambda entry: ["*"] if getattr(entry.dataset, name) else []
+    return lambda entry: ["*"] if getattr(entry, name) else []
 
 
 #: Fields that are compared as a whole, or from their beginning with ``*``.
@@ -184,8 +196,8 @@ _CONSTANTS: Final = {
 
 #: How entries are sorted by each name.
 SORT_KEYS: Final[Mapping[str, Callable[[Entry], Any]]] = {
-    "metadata_modified": lambda entry: entry.dataset.metadata_modified or _EARLIEST,
-    "metadata_created": lambda entry: entry.dataset.metadata_created or _EARLIEST,
+    "metadata_modified": lambda entry: entry.metadata_modified or _EARLIEST,
+    "metadata_created": lambda entry: entry.metadata_created or _EARLIEST,
     "name": lambda entry: entry.dataset.name,
     "id": lambda entry: entry.dataset.id,
     "title": lambda entry: (entry.dataset.title or entry.dataset.name).casefold(),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
-from django.db.models import CharField, Count, F, Func, Max, Q, Sum, Window
+from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
 
 from ..models import Resource, ResourceQuerySet
 from .dataset import (
@@ -298,18 +298,24 @@ def read_state(resources: ResourceQuerySet) -> CatalogueState:
 def read_resources(
     found: ResourceQuerySet, order: Sequence[SortTerm], start: int, rows: int
 ) -> FoundResources:
+    """Read a page of resources, and count them all."""
+    bounds = slice(start, start + rows)
+    ids, count = find_page(found.order_by(*order_resources(order)), bounds)
+    by_id = select_columns(Resource.objects.using(found.db)).in_bulk(ids) if ids else {}
+    return FoundResources(count, [by_id[pk] for pk in ids if pk in by_id])
+
+
+def find_page(found: QuerySet[Resource], bounds: slice) -> tuple[list[uuid.UUID], int]:
     """
-    Read a page of resources, and count them all.
+    Find the ids of a page of resources, and count them all.
 
     Their condition may read every text of the catalogue, so one statement finds and counts.
     """
-    numbered = found.annotate(total=Window(Count("pk"))).order_by(*order_resources(order))
-    numbers = list(numbered.values_list("pk", "total")[start : start + rows]) if rows else []
-    if not numbers:
-        return FoundResources(found.count() if start or not rows else 0, [])
-    ids = [pk for pk, _total in numbers]
-    by_id = select_columns(Resource.objects.using(found.db)).in_bulk(ids)
-    return FoundResources(numbers[0][1], [by_id[pk] for pk in ids if pk in by_id])
+    numbered = found.annotate(total=Window(Count("pk"))).values_list("pk", "total")
+    numbers = list(numbered[bounds]) if bounds.stop > bounds.start else []
+    if numbers:
+        return [pk for pk, _total in numbers], numbers[0][1]
+    return [], found.count() if bounds.start or bounds.stop == bounds.start else 0
 
 
 def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:

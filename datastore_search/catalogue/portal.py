@@ -84,7 +84,7 @@ def _open_portal_datasets(reader: Reader, readable: ResourceQuerySet) -> PortalD
     for dataset in import_datasets_function()(reader):
         seen = [heads[pk] for pk in dict.fromkeys(dataset.resources) if pk in heads]
         if seen or dataset.is_public:
-            entries.append(Entry(_add_times(dataset, seen), seen))
+            entries.append(Entry(dataset, seen))
     return PortalDatasets(readable, entries)
 
 
@@ -114,17 +114,6 @@ def import_datasets_function() -> DatasetsFunction:
     Raises: ``ImportError``.
     """
     return cast(DatasetsFunction, import_string(conf.DATASETS))
-
-
-def _add_times(dataset: Dataset, seen: Sequence[Head]) -> Dataset:
-    """Add the times of the resources that are seen, and of no others, where none are given."""
-    if not seen:
-        return dataset
-    return replace(
-        dataset,
-        metadata_created=dataset.metadata_created or min(head.created_at for head in seen),
-        metadata_modified=dataset.metadata_modified or max(head.modified_at for head in seen),
-    )
 
 
 @dataclass(frozen=True)
@@ -252,7 +241,11 @@ class PortalDatasets(Datasets):
         by_id = select_columns(self._readable).in_bulk(ids) if ids else {}
         return [
             ListedDataset(
-                entry.dataset,
+                replace(
+                    entry.dataset,
+                    metadata_created=entry.metadata_created,
+                    metadata_modified=entry.metadata_modified,
+                ),
                 [by_id[head.pk] for head in entry.seen if head.pk in by_id],
                 entry.is_private,
             )

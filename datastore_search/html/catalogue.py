@@ -11,7 +11,7 @@ from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, 
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpRequest, HttpResponse
 
-from ..catalogue import ListedDataset, SortTerm, open_portal_datasets
+from ..catalogue import ListedDataset, SortTerm, find_page, open_portal_datasets
 from ..clients import Client
 from ..conf import conf
 from ..exceptions.requests import UnknownPage
@@ -82,7 +82,7 @@ class CatalogueView(PageView):
         if conf.DATASETS:
             shown, total = self._read_datasets(using, q.split(), bounds)
         else:
-            shown, total = self._read_resources(filters.qs, bounds)
+            shown, total = self._read_resources(using, filters.qs, bounds)
         if offset >= max(total, 1):
             raise UnknownPage(page=number)
         self.shared_parameters = [("q", q)] if q else []
@@ -110,10 +110,12 @@ class CatalogueView(PageView):
         return response
 
     def _read_resources(
-        self, found: QuerySet[Resource], bounds: slice
+        self, using: str, found: QuerySet[Resource], bounds: slice
     ) -> tuple[dict[str, Any], int]:
         """Read a page of resources, and count those that are found."""
-        return {"entries": [self._build_table(each) for each in found[bounds]]}, found.count()
+        ids, total = find_page(found, bounds)
+        tables = list_tables(using).filter(pk__in=ids) if ids else []
+        return {"entries": [self._build_table(each) for each in tables]}, total
 
     def _read_datasets(
         self, using: str, words: Sequence[str], bounds: slice
