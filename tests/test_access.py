@@ -768,6 +768,7 @@ def test_a_copy_from_before_a_resource_turned_private_is_not_confirmed(
     old = timezone.now() - timedelta(days=1)
     Resource.objects.filter(pk=portal.hidden.pk).update(private=False, modified_at=old)
     before = door.send(portal, visitor)
+    # Without a signal, as a change by another worker: the caches of this one are not emptied.
     Resource.objects.filter(pk=portal.hidden.pk).update(private=True)
 
     for condition in list_conditions(before):

@@ -331,3 +331,43 @@ def test_writes_and_searches_leave_nothing_behind(
     call_command("datastore_cleanup", verbosity=0)
 
     assert list_pool_leftovers(address) == set()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"format": "json"}, {"format": "xlsx"}])
+def test_dumps_leave_nothing_behind_even_if_their_client_goes(
+    address: str, load: Callable[..., Load], parameters: dict[str, str]
+) -> None:
+    resource = Resource.objects.create(name="dumped")
+    load(resource, write_csv(1, _ROWS))
+    path = f"/en/datastore/dump/{resource.pk}"
+
+    whole: Any = Client().get(path, parameters)
+    assert whole.status_code == 200
+    assert whole.getvalue()
+    for blocks_read in (0, 1):
+        response: Any = Client().get(path, parameters)
+        blocks = iter(response.streaming_content)
+        for _block in range(blocks_read):
+            next(blocks)
+        response.close()
+    assert Client().head(path, parameters).status_code == 200
+
+    assert list_pool_leftovers(address) == set()
+
+
+def test_figures_suggestions_and_the_catalogue_leave_nothing_behind(
+    address: str, searched: Resource
+) -> None:
+    for action, sent in (
+        ("datastore_facets", {"facets": ["version", "text"]}),
+        ("datastore_aggregate", {"group_by": ["text"]}),
+        ("datastore_suggest", {"field": "text", "q": "riv"}),
+        ("datastore_info", {}),
+    ):
+        answer = act(Client(), action, {"resource_id": str(searched.pk), **sent})
+        assert answer.status_code == 200, answer.json()
+    assert act(Client(), "package_search", {"q": "searched"}).status_code == 200
+    for page in ("", "chart/?show=count&by=text", "api/", "schema.json"):
+        assert Client().get(f"/en/datastore/{searched.pk}/{page}").status_code == 200
+
+    assert list_pool_leftovers(address) == set()
