@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.utils import translation
 
 from datastore_search import storage
-from datastore_search.loading.publishing import planning, row_errors
+from datastore_search.loading.publishing import planning, row_errors, rows
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
-from ...builders import make_writer_token
+from ...builders import ask, get_result, make_writer_token
 from ...failures import fails_with
 from ...writing.tables import Table
 from ..files import list_row_errors, load_new_resource, load_text, read_records, read_rows
@@ -389,3 +391,26 @@ def test_a_file_that_was_refused_is_not_taken_for_loaded(table: Table) -> None:
 
     with fails_with("load.bad_rows"):
         load_again(table, "a,b\nx,x\n", types={"a": "int4"})
+
+
+def test_a_wide_table_is_rendered_whole_and_in_order(db: None) -> None:
+    kinds = ("{}", "{}.5", "2024-01-{:02}", "x {}", '"a ""{}"", b"')
+    lines = [
+        ",".join(f"f {number}" for number in range(320)),
+        *(",".join(kinds[at % 5].format(row) for at in range(320)) for row in range(1, 29)),
+    ]
+    lines[3] = lines[3].replace("2024-01-03", "", 1)
+    lines[5] += ",one more"
+    text = "\n".join(lines) + "\n"
+    with patch.object(rows, "_CELLS_PER_STATEMENT", 320 * 5):  # five rows each
+        resource = load_new_resource(text, bad_rows="skip")
+
+    records = get_result(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))["records"]
+    numbers = [number for number in range(1, 29) if number != 5]
+    assert [record["f 0"] for record in records] == numbers
+    for number, record in zip(numbers, records, strict=True):
+        day = f"2024-01-{number:02}"
+        for position in range(320):
+            name = f"f {position}"
+            value = (number, number + 0.5, day, f"x {number}", f'a "{number}", b')[position % 5]
+            assert record[name] == (None if (number, position) == (3, 2) else value)
