@@ -76,7 +76,7 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
         language=_get_own_name(language),
         languages=_list_languages(request, language, parameters),
         reference_address=find_reference_path(request),
-        sign_in_address="" if is_authenticated else _find_sign_in_address(address),
+        sign_in_address="" if is_authenticated else find_sign_in_address(address),
         sign_out_address=_find_sign_out_address(request) if is_authenticated else "",
         return_address=address,
     )
@@ -124,7 +124,7 @@ def _get_own_name(code: str) -> str:
         return str(dict(settings.LANGUAGES).get(code, code))
 
 
-def _find_sign_in_address(return_address: str) -> str:
+def find_sign_in_address(return_address: str) -> str:
     """Find the portal's sign-in page, which leads back; empty if ``LOGIN_URL`` leads nowhere."""
     try:
         address = resolve_url(settings.LOGIN_URL)

@@ -62,7 +62,7 @@ from .page_query import (
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
 from .published import describe_resource
-from .shell import build_shell
+from .shell import build_shell, find_sign_in_address
 from .table import RecordTable, read_record_table
 
 #: The parameters that reports name; others name fields.
@@ -181,7 +181,11 @@ class PageView(View):
 
     def _render_error(self, error: ErrorMessage) -> HttpResponse:
         template = "embedded_error.html" if self.is_embedded else "error.html"
-        context = {"error": error, "whole_address": self.request.path}
+        context: dict[str, Any] = {"error": error, "whole_address": self.request.path}
+        is_authenticated = self.request.user.is_authenticated
+        if self.is_embedded and error.status == HTTPStatus.FORBIDDEN and not is_authenticated:
+            # No frame may show the page that signs in, and another site's frame has no session.
+            context["sign_in_address"] = find_sign_in_address(self.request.path)
         response = self._render(template, context, error.status)
         add_never_cache_headers(response)
         if error.retry_after_seconds:

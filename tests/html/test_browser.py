@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,46 @@ from ..builders import make_resource
 
 WIDTHS = [(360, 740), (1440, 900)]
 LOCALES = ["en", "vi", "ar"]
+
+#: From the beginning of a page to what is below its table, without the links in its header.
+MAX_TABS_PAST_TABLE = 12
+
+#: A question with each kind of condition.
+QUESTIONS = [
+    "q=water",
+    "field.subject=air&field.subject=watershed",
+    "not.subject=air",
+    "contains.summary=long&starts.site=https",
+    "from.budget=1000&to.budget=250.000,5",
+    "from.day=05-12-2020&empty.summary=no",
+    'filters={"no":{"gt":7}}&sort=budget desc',
+    "field.subject=air&hide=summary&first=day&limit=50&facet=site",
+]
+
+#: Of a view of the table: the page, its style sheet, and one more.
+MAX_REQUESTS = 3
+
+#: In pixels: of an entry of the catalogue with its title, and of the description on a page.
+MAX_DESCRIPTION_HEIGHT = 240
+
+#: The files that the page has loaded, but for the icon that no test server has.
+LIST_FILES = """
+return performance.getEntriesByType("resource").map((each) => each.name)
+    .filter((name) => !name.includes("favicon"));
+"""
+
+#: Summaries that opening hides, and buttons whose words stand on several lines.
+LIST_BROKEN_CONTROLS = """
+const shown = [...document.querySelectorAll("summary")].filter((each) => each.checkVisibility());
+for (const each of document.querySelectorAll("details")) each.open = true;
+const hidden = shown.filter((each) => !each.checkVisibility());
+const broken = [...document.querySelectorAll("button")].filter((each) => {
+    const range = document.createRange();
+    range.selectNodeContents(each);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+});
+return [...hidden, ...broken].map((each) => each.outerHTML.slice(0, 200));
+"""
 
 #: More would mean that the keyboard cannot reach something.
 MAX_TABS = 200
@@ -59,12 +100,12 @@ def press(browser: Chrome, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
 
-def tab_to(browser: Chrome, selector: str) -> None:
-    """Press Tab until the element has the focus."""
-    for _tab in range(MAX_TABS):
+def tab_to(browser: Chrome, selector: str) -> int:
+    """Press Tab until the element has the focus; return how often."""
+    for count in range(1, MAX_TABS + 1):
         press(browser, Keys.TAB)
         if browser.execute_script("return document.activeElement.matches(arguments[0])", selector):
-            return
+            return count
     raise AssertionError(selector)
 
 
@@ -137,6 +178,77 @@ def test_a_question_is_asked_and_taken_back_by_keyboard(
         wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record dd"))
         assert measure_overflow(browser) <= 0
     assert list_errors(browser) == []
+
+
+def test_results_are_in_sight_after_every_filter(
+    browser: Chrome, base: str, survey: Resource
+) -> None:
+    hidden = []
+    for width, height in WIDTHS:
+        set_size(browser, width, height)
+        for question in QUESTIONS:
+            browser.get(f"{base}/vi/datastore/{survey.pk}/?{question}")
+            if not is_in_sight(browser, "tbody td"):
+                hidden.append((width, question))
+    assert hidden == []
+
+
+def test_the_keyboard_skips_to_the_table_and_past_it(
+    browser: Chrome, base: str, survey: Resource
+) -> None:
+    for locale in ("en", "ar"):
+        for size in WIDTHS:
+            set_size(browser, *size)
+            browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+            tabs = tab_to(browser, "[href='#records']")
+            press(browser, Keys.ENTER)
+            wait_until(browser, partial(is_in_sight, browser, "[href='#pages']:focus"))
+            assert is_in_sight(browser, ".datastore-table")
+            press(browser, Keys.ENTER)
+            tabs += tab_to(browser, ".datastore-paging a")
+            assert tabs <= MAX_TABS_PAST_TABLE
+            tab_to(browser, ".datastore-downloads a")
+            assert is_in_sight(browser, ".datastore-downloads a:focus")
+            assert measure_overflow(browser) <= 0
+    assert list_errors(browser) == []
+
+
+def test_a_view_of_the_table_takes_few_requests(
+    browser: Chrome, base: str, survey: Resource
+) -> None:
+    for query in ("", "?q=water", "?field.subject=air&sort=budget"):
+        browser.get(f"{base}/en/datastore/{survey.pk}/{query}")
+        files = browser.execute_script(LIST_FILES)
+        assert len(files) + 1 <= MAX_REQUESTS, files
+
+
+def test_every_control_stays_whole(browser: Chrome, base: str, survey: Resource) -> None:
+    broken = {}
+    for locale in LOCALES:
+        for width, height in WIDTHS:
+            set_size(browser, width, height)
+            for path in ("", f"{survey.pk}/?q=water", f"{survey.pk}/chart/?by=subject"):
+                browser.get(f"{base}/{locale}/datastore/{path}")
+                if found := browser.execute_script(LIST_BROKEN_CONTROLS):
+                    broken[locale, width, path] = found
+    assert broken == {}
+
+
+def test_a_long_description_fills_few_lines(
+    browser: Chrome, base: str, transactional_db: None
+) -> None:
+    resource = make_resource("a\n1\n", title="Waters", description="W" * 3000)
+    for size in WIDTHS:
+        set_size(browser, *size)
+        for path, selector in (
+            ("", ".datastore-entries > li"),
+            (f"{resource.pk}/", ".datastore-description"),
+        ):
+            browser.get(f"{base}/en/datastore/{path}")
+            element = browser.find_element(By.CSS_SELECTOR, selector)
+            assert 0 < element.size["height"] < MAX_DESCRIPTION_HEIGHT, (size, path)
+            assert measure_overflow(browser) <= 0
+    Resource.objects.all().delete()
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -6,13 +6,14 @@ import html
 import re
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..builders import make_resource, make_user
 from .parsing import extract_text, parse_table
 
 PORTAL = "https://www.example.org"
@@ -155,9 +156,14 @@ def test_an_error_in_a_frame_has_no_header(client: Client, db: None) -> None:
 
     assert response.status_code == 403
     assert "This resource is private." in extract_text(response)
+    (link,) = re.findall('<a href="([^"]*)" target="_top">Sign in</a>', response.content.decode())
+    page = f"/en/datastore/{private.pk}/"
+    assert dict(parse_qsl(urlsplit(html.unescape(link)).query)) == {"next": page}
     assert "Salaries" not in extract_text(response)
     assert "<header" not in response.content.decode()
     assert parse_policy(response)["frame-ancestors"] == {"'self'"}
+    client.force_login(make_user())
+    assert "Sign in" not in open_embedded(client, private).content.decode()
 
 
 def test_nothing_found_is_said_with_the_question(client: Client, resource: Resource) -> None:

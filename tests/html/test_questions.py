@@ -27,6 +27,8 @@ from .test_browser import press, set_size, tab_to, wait_until
 
 SAMPLE = Path(__file__).parents[2] / "example_project" / "sample_data" / "watershed_survey.csv"
 
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "read-the-data-page.md"
+
 #: A query finds words that begin so.
 _OTTER = re.compile(r"\botter", re.IGNORECASE)
 
@@ -47,6 +49,13 @@ class Question(NamedTuple):
     steps: Sequence[Step]
     answer: str
     find: Callable[[Projects], Sequence[str]]
+    #: Whether the answer is a link to a file, which one more step takes.
+    is_file: bool = False
+
+    @property
+    def step_count(self) -> int:
+        """The steps to the answer."""
+        return len(self.steps) + self.is_file
 
 
 def check(field: str, value: str) -> Step:
@@ -194,6 +203,7 @@ QUESTIONS = [
         [check("subject", "coast"), APPLY],
         ".datastore-downloads a[href*='format=xlsx'], .datastore-downloads a[href*='format=csv']",
         lambda _projects: ["CSV"],
+        is_file=True,
     ),
 ]
 
@@ -253,6 +263,14 @@ def has_left(browser: Chrome, address: str) -> bool:
 def list_answers(browser: Chrome, question: Question) -> list[str]:
     found = browser.find_elements(By.CSS_SELECTOR, question.answer)
     return [" ".join(str(each.get_property("innerText")).split()) for each in found]
+
+
+def test_the_documentation_has_the_steps_of_each_question() -> None:
+    rows = re.findall(
+        r"^\| (.*\?|Take .*) \| (\d+): ", HOW_TO.read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+    assert rows == [(question.words, str(question.step_count)) for question in QUESTIONS]
 
 
 @pytest.mark.parametrize(
