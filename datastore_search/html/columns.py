@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from ..messages.bidi import show_bidi_controls
 from ..models import Field, Resource
-from .languages import Phrase, mark_text, write_language
+from .languages import Phrase, is_foreign, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 from .query_string import QueryString
 from .type_labels import label_type
@@ -36,6 +36,10 @@ _LINK_BYTES = 15
 #: Links of the rest of the page, which hold the question, too.
 _OTHER_LINKS = 46
 _MIN_COLUMNS = 3
+
+#: What texts in another language than the page say so with: those about a column, those of its
+#: values beside the records, and the cell of each record.
+_LABEL_LANGUAGE_BYTES, _VALUES_LANGUAGE_BYTES, _CELL_LANGUAGE_BYTES = 120, 190, 10
 
 _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
 
@@ -129,6 +133,9 @@ def _count_columns(chosen: Sequence[Column], query: PageQuery) -> int:
     most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
     if len(chosen) <= most:
         return most
+    language_bytes = sum(_count_language_bytes(each, query.size) for each in chosen) // len(chosen)
+    if language_bytes and query.size > PAGE_SIZES[0]:
+        most -= 1
     # The next columns are as many.
     question_length = len(query.query_string.remove("columns").query)
     name_length = len(quote("".join(column.name for column in chosen))) // len(chosen)
@@ -136,8 +143,15 @@ def _count_columns(chosen: Sequence[Column], query: PageQuery) -> int:
     room = _MAX_COLUMNS_BYTES - _OTHER_LINKS * question_length
     link_bytes = question_length + name_length + _LINK_BYTES
     label_bytes = _LABELS_PER_COLUMN * label_length
-    count = room // (_COLUMN_BYTES + _LINKS_PER_COLUMN * link_bytes + label_bytes)
-    return max(_MIN_COLUMNS, min(count, most))
+    column_bytes = _COLUMN_BYTES + _LINKS_PER_COLUMN * link_bytes + label_bytes + language_bytes
+    return max(_MIN_COLUMNS, min(room // column_bytes, most))
+
+
+def _count_language_bytes(column: Column, record_count: int) -> int:
+    """Count the bytes of the attributes that say the language of a column's texts."""
+    values = _VALUES_LANGUAGE_BYTES + record_count * _CELL_LANGUAGE_BYTES
+    label = _LABEL_LANGUAGE_BYTES if is_foreign(column.label_language) else 0
+    return label + (values if is_foreign(column.value_language) else 0)
 
 
 def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:

@@ -95,14 +95,19 @@ def write_attributes(language: str) -> SafeString:
 
 def write_language(language: str, around: str = "") -> SafeString:
     """
-    Write ``lang`` alone, for elements of tables and drawings, which have a direction.
+    Write ``lang`` alone, for the many elements of tables, which have a direction.
 
     ``around`` is the language that an element around them states; empty is the page's.
     """
     own = language if is_foreign(language) else ""
     if own == around:
         return SafeString("")
-    return format_html(' lang="{}"', own or get_language())
+    return format_html(" lang={}", own or get_language())
+
+
+def write_drawing_language(language: str) -> SafeString:
+    """Write ``lang`` alone, as XML has it."""
+    return format_html(' lang="{}"', language) if is_foreign(language) else SafeString("")
 
 
 def choose_common_language(languages: Iterable[str]) -> str:
@@ -116,7 +121,7 @@ def group_by_language(texts: Iterable[Text]) -> list[tuple[SafeString, list[Text
     groups: dict[str, list[Text]] = {}
     for text in texts:
         groups.setdefault(text.language, []).append(text)
-    return [(write_language(language), group) for language, group in groups.items()]
+    return [(write_drawing_language(language), group) for language, group in groups.items()]
 
 
 def is_foreign(language: str) -> bool:

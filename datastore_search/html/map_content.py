@@ -17,7 +17,7 @@ from ..messages.numbers import format_count
 from ..models import Resource, read_profiles
 from ..search import ConsistentRead, Query
 from .columns import Column
-from .languages import Phrase, compose_phrase, mark_text, write_language
+from .languages import Phrase, compose_phrase, mark_text, write_drawing_language
 from .map_data import MapData, read_map
 from .map_drawing import draw_map
 from .map_query import MapParser, MapQuery
@@ -93,7 +93,7 @@ def draw_svg(data: MapData, title: str, *, has_links: bool) -> SafeString:
         "drawing": drawing,
         "has_links": has_links,
         "language": get_language(),
-        "places_attribute": write_language(data.title_language),
+        "places_attribute": write_drawing_language(data.title_language),
     }
     return render_to_string("datastore_search/map.svg", context)
 
