@@ -21,6 +21,7 @@ from datastore_search.models import Load, Resource
 
 from ..admin.test_loading import CSV_WITH_BAD_ROW, make_file
 from ..builders import make_resource, make_user
+from .test_browser import list_errors, measure_overflow
 
 #: Besides these, no two landmarks of a page have one name.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -85,17 +86,30 @@ def set_view(browser: Chrome, width: int, height: int, scheme: str) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-def check_pages(browser: Chrome, axe: str, base: str, addresses: list[str]) -> None:
-    """Check pages in every view, all of each unfolded but menus."""
+def check_pages(
+    browser: Chrome, axe: str, base: str, addresses: list[str], *, is_of_admin: bool = False
+) -> None:
+    """
+    Check pages in every view, all of each unfolded but menus.
+
+    They break no rule of accessibility.  Those that are not of Django's admin break no
+    Content-Security-Policy either, and are not wider than the window.
+    """
     browser.set_script_timeout(60)
     failures = {}
     for locale, width, height, scheme in VIEWS:
         set_view(browser, width, height, scheme)
         for address in addresses:
             browser.get(f"{base}/{locale}/{address}")
+            overflow = measure_overflow(browser)
             browser.execute_script(axe)
             browser.execute_script(UNFOLD, MENUS, "none")
             failures[locale, width, address] = list_violations(browser)
+            if not is_of_admin:
+                failures[locale, width, address] += [
+                    *[message for message in list_errors(browser) if "Content Security" in message],
+                    *(["wider than the window"] if overflow > 0 else []),
+                ]
     set_view(browser, 1280, 1000, "light")
     assert {view: found for view, found in failures.items() if found} == {}
 
@@ -189,4 +203,5 @@ def test_every_page_of_the_admin_is_accessible(
             f"{admin}/load/{loaded.pk}/change/",
             *(f"{admin}/load/{each.pk}/preview/" for each in (draft, *offers)),
         ],
+        is_of_admin=True,
     )
