@@ -147,10 +147,17 @@ def write_and_load() -> list[Any]:
     ]
 
 
+def lose_resources() -> None:
+    """Delete all resources, as a person may by mistake."""
+    for resource in Resource.objects.all():
+        resource.delete()
+
+
 _ACTIONS: dict[str, Callable[[], Any]] = {
     "fill": fill_portal,
     "answers": collect_answers,
     "write_and_load": write_and_load,
+    "lose": lose_resources,
 }
 
 if __name__ == "__main__":

@@ -73,19 +73,32 @@ class Server:
             'psql -XAt --set=ON_ERROR_STOP=1 "$URL" -c "$S"', URL=url, S=statement
         )
 
-    def run_commands(self, commands: str, *, folder: Path = ROOT, **environment: str) -> str:
-        """Run commands as in a shell that finds the server's programs first."""
-        process = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", commands],
-            cwd=folder,
-            env={**_build_environment(self.programs), **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        assert process.returncode == 0, f"{commands}\n{process.stdout}\n{process.stderr}"
-        return process.stdout
+    def run_commands(
+        self, commands: str, *, folder: Path = ROOT, as_owner: bool = False, **environment: str
+    ) -> str:
+        """
+        Run commands as in a shell that finds the server's programs first.
+
+        ``as_owner`` runs them as the user whose files those of the server are.
+        """
+        # A server that the commands start keeps their output open: it goes into a file.
+        with tempfile.TemporaryFile("w+") as output:
+            process = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", commands],
+                cwd=folder,
+                env={**_build_environment(self.programs), **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT if as_owner else subprocess.PIPE,
+                text=True,
+                check=False,
+                timeout=300,
+                **(_find_owner() if as_owner else {}),
+            )
+            output.seek(0)
+            printed = output.read()
+        assert process.returncode == 0, f"{commands}\n{printed}\n{process.stderr}"
+        return printed
 
 
 def _build_environment(programs: Path) -> dict[str, str]:
@@ -99,16 +112,25 @@ def _build_environment(programs: Path) -> dict[str, str]:
     }
 
 
+def _find_owner() -> dict[str, Any]:
+    """Find the user of a server: root may not run one."""
+    if os.geteuid():
+        return {}
+    return {"user": _USER, "group": pwd.getpwnam(_USER).pw_gid, "extra_groups": []}
+
+
 @contextmanager
-def run_server(programs: Path) -> Iterator[Server]:
-    """Run a server within the block, in a temporary folder."""
+def run_server(programs: Path, *, settings: str = "") -> Iterator[Server]:
+    """
+    Run a server within the block, in a temporary folder, with lines of its configuration.
+
+    In these, ``{folder}`` is the folder.
+    """
     # Not pytest's folder: another user cannot read it, and the path of a socket must be short.
     folder = Path(tempfile.mkdtemp(prefix="backup-", dir="/tmp"))
     data = folder / "data"
-    is_root = os.geteuid() == 0
-    owner: dict[str, Any] = {}
-    if is_root:
-        owner = {"user": _USER, "group": pwd.getpwnam(_USER).pw_gid, "extra_groups": []}
+    owner = _find_owner()
+    if owner:
         shutil.chown(folder, _USER)
 
     def control(program: str, *arguments: str | Path) -> None:
@@ -125,11 +147,16 @@ def run_server(programs: Path) -> Iterator[Server]:
             "initdb", "--auth=trust", "--username=postgres", "--encoding=UTF8",
             "--locale=C.UTF-8", "--no-sync", "-D", data,
         )  # fmt: skip
-        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-        control("pg_ctl", "-D", data, "-o", options, "-l", folder / "server.log", "-w", "start")
+        with (data / "postgresql.conf").open("a") as file:
+            file.write(
+                f"listen_addresses = ''\nunix_socket_directories = '{folder}'\nfsync = off\n"
+                f"{settings.format(folder=folder)}\n"
+            )
+        control("pg_ctl", "-D", data, "-l", folder / "server.log", "-w", "start")
         try:
             yield Server(programs, folder)
         finally:
-            control("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            for process_file in folder.glob("*/postmaster.pid"):
+                control("pg_ctl", "-D", process_file.parent, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder)

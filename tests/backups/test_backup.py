@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..deployment.servers import wait_until
 from .servers import (
     ROOT,
     Server,
@@ -18,14 +19,19 @@ from .servers import (
     run_server,
 )
 
+#: What each test runs on.
+_PROGRAMS = pytest.mark.parametrize(
+    "find_programs", [find_machine_programs, get_wheel_programs], ids=["machine", "wheel"]
+)
+
 _PAGE = (ROOT / "docs" / "how-to" / "back-up-and-restore.md").read_text()
 
 
-def read_commands(heading: str, number: int = 0) -> str:
-    """Return a block of commands below a heading of the page."""
+def read_commands(heading: str, number: int = 0, *, language: str = "sh") -> str:
+    """Return a block of commands, or of another language, below a heading of the page."""
     sections = re.split(r"^## ", _PAGE, flags=re.MULTILINE)
     (section,) = [part for part in sections if part.startswith(f"{heading}\n")]
-    blocks = re.findall(r"^```sh\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
     return str(blocks[number])
 
 
@@ -140,3 +146,47 @@ def test_a_restore_in_one_transaction_is_the_same(
     url = restore("in_one_transaction", read_commands("Back up") + restoring)
 
     assert run_portal(server, url, "answers") == answers
+
+
+@_PROGRAMS
+def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
+    find_programs: Callable[[], Path],
+) -> None:
+    heading = "Recover to a moment"
+    settings = read_commands(heading, language="ini").replace("$ARCHIVE", "{folder}/archive")
+    with run_server(find_programs(), settings=settings) as server:
+        folders = {name: str(server.folder / name.lower()) for name in _FOLDERS}
+        server.create_database("source")
+        url = build_source_url(server, "public")
+        run_as_owner(server, "mkdir archive")
+        server.run_commands("python -m tests.backups.portal fill", DATABASE_URL=url)
+        run_as_owner(server, read_commands(heading), DATABASE_URL=url, **folders)
+        run_portal(server, url, "write_and_load")
+        answers = run_portal(server, url, "answers")
+        moment = server.run_sql(url, "SELECT clock_timestamp()").strip()
+        run_portal(server, url, "lose")
+        count = "SELECT count(*) FROM datastore_search_resource"
+        assert server.run_sql(url, count).strip() == "0"
+        wait_for_archive(server, url)
+        run_as_owner(server, "pg_ctl -D data -m immediate -w stop")
+
+        run_as_owner(server, read_commands(heading, 1), MOMENT=moment, **folders)
+        wait_until(lambda: server.run_sql(url, "SELECT pg_is_in_recovery()").strip() == "f")
+
+        assert run_portal(server, url, "answers") == answers
+        printed = server.run_commands(read_commands(heading, 2), DATABASE_URL=url)
+        assert "5 resources have all their records." in printed
+        assert "Nothing is damaged." in printed
+
+
+_FOLDERS = ("ARCHIVE", "BASE", "RECOVERED")
+
+
+def run_as_owner(server: Server, commands: str, **environment: str) -> None:
+    server.run_commands(commands, folder=server.folder, as_owner=True, **environment)
+
+
+def wait_for_archive(server: Server, url: str) -> None:
+    """Wait until all that was written is in the archive."""
+    segment = server.run_sql(url, "SELECT pg_walfile_name(pg_switch_wal())").strip()
+    wait_until((server.folder / "archive" / segment).exists)
