@@ -258,8 +258,8 @@ class Settings:
     def LOAD_MEMORY_BYTES(self) -> int:
         """
         Memory that a load may use for reading the file, in addition to Python's own, and memory
-        that PostgreSQL may use for each index (its `maintenance_work_mem`).
-        `DATASTORE_SEARCH_LOAD_CONNECTIONS` indexes are made at once.
+        that PostgreSQL may use for each index (its `maintenance_work_mem`); those of words, values
+        and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` indexes are made at once.
         """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
 

@@ -69,7 +69,7 @@ def make_unpublished_version(load: Load) -> TableVersion:
         connection,
         storage.NewTable(version.pk, load.pk),
         language="english",
-        batches=[['{"a":1}']],
+        batches=[storage.Batch(['{"a":1}'])],
     )
     return version
 

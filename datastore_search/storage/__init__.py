@@ -17,8 +17,9 @@ from .diagnosis import (
     rebuild_index,
     restore_functions,
     restore_triggers,
+    restore_vectors,
 )
-from .filling import create_records
+from .filling import Batch, create_records
 from .indexes import (
     Indexes,
     add_indexes,
@@ -82,6 +83,7 @@ from .writes import RowToLock, begin_write_transaction, refuse_if_blocked
 __all__ = [
     "MAX_FIELDS",
     "SUBSTRINGS_TEXT",
+    "Batch",
     "BatchReader",
     "FoundIndex",
     "Indexes",
@@ -150,6 +152,7 @@ __all__ = [
     "reserve_table_id",
     "restore_functions",
     "restore_triggers",
+    "restore_vectors",
     "set_key",
     "stage_rows",
     "update_records",

@@ -12,7 +12,13 @@ from psycopg import sql
 
 from .server import read_sql_file
 from .sessions import override_setting, to_milliseconds
-from .tables import LOCK_TIMEOUT, name_record_table
+from .tables import (
+    LOCK_TIMEOUT,
+    VECTOR_TRIGGER,
+    maintain_vectors,
+    name_record_table,
+    quote_record_table,
+)
 
 #: The columns of a record table, with their types.
 _COLUMNS: Final = {"_id": "bigint", "data": "jsonb", "search": "tsvector"}
@@ -109,6 +115,7 @@ class TableDiagnosis:
     """What a record table has; the valid indexes come first, and of these the older ones."""
 
     has_columns: bool
+    computes_vectors: bool
     has_statistics: bool
     indexes: list[FoundIndex]
 
@@ -139,8 +146,16 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
             "SELECT EXISTS (SELECT FROM pg_statistic WHERE starelid = %s::regclass)", [name]
         )
         (has_statistics,) = cursor.fetchone()
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
+            "  AND attname = 'search' AND attgenerated = 's')"
+            " OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = %s::regclass"
+            "  AND tgname = %s AND tgenabled IN ('O', 'A'))",
+            [name, name, VECTOR_TRIGGER],
+        )
+        (computes_vectors,) = cursor.fetchone()
     indexes = _list_indexes(connection, name)
-    return TableDiagnosis(columns == _COLUMNS, has_statistics, indexes)
+    return TableDiagnosis(columns == _COLUMNS, computes_vectors, has_statistics, indexes)
 
 
 def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
@@ -158,6 +173,23 @@ def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundInde
             FoundIndex(name, _ROLES.get((method, operators, column), name), is_primary, is_valid)
             for name, is_primary, is_valid, method, operators, column in cursor.fetchall()
         ]
+
+
+def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
+    """
+    Compute all search vectors of a record table, and those of each later record.
+
+    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
+    """
+    table, trigger = quote_record_table(table_id), sql.Identifier(VECTOR_TRIGGER)
+    with (
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
+    ):
+        cursor.execute(sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(trigger, table))
+        maintain_vectors(connection, table_id, language=language)
+        cursor.execute(sql.SQL("UPDATE {} SET data = data").format(table))
 
 
 def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from django.db import OperationalError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from psycopg import errors, sql
 
 from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
@@ -25,6 +27,12 @@ from .tables import LOCK_TIMEOUT, NewTable, name_record_table, quote_record_tabl
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
 #: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).
 _STATISTICS_TARGET = 200
+
+
+#: PostgreSQL's memory for a GIN index.  It collects the entries in a tree of this size, and each
+#: entry is searched for in it: a larger one does not fit the processor's cache, and takes up to one
+#: and a half times as long (``docs/decisions/0046``).
+_GIN_MEMORY_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +61,20 @@ def create_indexes(
     """
     Index a record table and take its statistics.
 
-    ``memory_bytes`` is the memory of the server for each connection.  There are at most
-    ``max_connections``; within a transaction of the caller, only the caller's own.
+    ``memory_bytes`` is the memory of the server for each connection; a GIN index takes little of
+    it.  There are at most ``max_connections``; within a transaction of the caller, only the
+    caller's own.
     """
     load_id = table.load_id
-    key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
-    others = _build_index_statements(connection, table.id, indexes)
+    add_key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
+    key = _Statement(add_key, memory_bytes)
+    others = _build_index_statements(connection, table.id, indexes, memory_bytes)
     if load_id is None or max_connections == 1 or connection.in_atomic_block:
-        _run_statements(connection, load_id, memory_bytes, key, *others)
+        _run_statements(connection, load_id, key, *others)
     else:
-        _run_statements(connection, load_id, memory_bytes, key)
+        _run_statements(connection, load_id, key)
         with ThreadPoolExecutor(max_connections) as pool:
-            run = partial(_run_statement_in_thread, connection.alias, load_id, memory_bytes)
+            run = partial(_run_statement_in_thread, connection.alias, load_id)
             list(pool.map(run, others))
     with begin_load_transaction(connection, load_id):
         analyze_records(connection, table.id)
@@ -72,22 +82,30 @@ def create_indexes(
         _freeze(connection, table.id, load_id)
 
 
+class _Statement(NamedTuple):
+    """A statement that makes an index, with the memory for it."""
+
+    statement: sql.Composable
+    memory_bytes: int
+
+
 def _build_index_statements(
-    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes
-) -> list[sql.Composable]:
+    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, memory_bytes: int
+) -> list[_Statement]:
     """List the statements, the longest first."""
     table = quote_record_table(table_id)
-    statements: list[sql.Composable] = []
+    gin: list[sql.Composable] = []
     if indexes.substrings:
-        statements.append(build_substring_index(connection, table_id))
+        gin.append(build_substring_index(connection, table_id))
     if indexes.words:
-        statements.append(sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table))
+        gin.append(sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table))
     if indexes.filters:
-        statements.append(
-            sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
-        )
-    statements += [_build_order_index(table_id, name, key) for name, key in indexes.orders.items()]
-    return statements
+        gin.append(sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table))
+    orders = [_build_order_index(table_id, name, key) for name, key in indexes.orders.items()]
+    return [
+        *(_Statement(statement, min(_GIN_MEMORY_BYTES, memory_bytes)) for statement in gin),
+        *(_Statement(statement, memory_bytes) for statement in orders),
+    ]
 
 
 def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:
@@ -109,25 +127,22 @@ def name_order_index(table_id: int, name: str) -> str:
 
 
 def _run_statements(
-    connection: BaseDatabaseWrapper,
-    load_id: int | None,
-    memory_bytes: int,
-    *statements: sql.Composable,
+    connection: BaseDatabaseWrapper, load_id: int | None, *statements: _Statement
 ) -> None:
-    with (
-        begin_load_transaction(connection, load_id),
-        connection.cursor() as cursor,
-        override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
-    ):
-        for statement in statements:
+    with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
+        _execute_statements(cursor, statements)
+
+
+def _execute_statements(cursor: CursorWrapper, statements: Iterable[_Statement]) -> None:
+    for statement, memory_bytes in statements:
+        memory = f"{memory_bytes // 1024}kB"
+        with override_setting(cursor, "maintenance_work_mem", memory):
             cursor.execute(statement, [])
 
 
-def _run_statement_in_thread(
-    alias: str, load_id: int, memory_bytes: int, statement: sql.Composable
-) -> None:
+def _run_statement_in_thread(alias: str, load_id: int, statement: _Statement) -> None:
     with open_thread_connection(alias) as connection:
-        _run_statements(connection, load_id, memory_bytes, statement)
+        _run_statements(connection, load_id, statement)
 
 
 def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
@@ -208,11 +223,10 @@ def add_indexes(
     with (
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
-        override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
         override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
     ):
-        for statement in _build_index_statements(connection, table_id, indexes):
-            cursor.execute(statement, [])
+        statements = _build_index_statements(connection, table_id, indexes, memory_bytes)
+        _execute_statements(cursor, statements)
         analyze_records(connection, table_id)
 
 

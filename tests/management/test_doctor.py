@@ -81,6 +81,24 @@ def test_a_trigger_that_does_not_fire_is_restored(resource: Resource, statement:
     check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
 
 
+def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resource) -> None:
+    table = get_record_table(resource)
+    execute(f"ALTER TABLE {table} ALTER COLUMN search DROP EXPRESSION")
+    execute(f"UPDATE {table} SET search = ''")
+
+    check_is_mended("vectors.stale", str(resource.pk))
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'UPDATE {table} SET data = data || \'{{"title": "Lizards"}}\' WHERE _id = 1'
+        )
+        cursor.execute(
+            f"SELECT count(*) FROM {table}"
+            " WHERE search = '' OR search <> datastore_search_vector(data, 'english')"
+        )
+        assert cursor.fetchone() == (0,)
+
+
 def test_missing_statistics_are_taken(resource: Resource) -> None:
     execute(f"DELETE FROM pg_statistic WHERE starelid = '{get_record_table(resource)}'::regclass")
 

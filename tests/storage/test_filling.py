@@ -55,19 +55,23 @@ def list_new_connections(before: set[int]) -> set[int]:
 
 
 def render_batches(
-    *bad: int, error: BaseException | None = None, rows: int = ROW_COUNT
-) -> Iterator[list[str]]:
+    *bad: int,
+    error: BaseException | None = None,
+    rows: int = ROW_COUNT,
+    has_texts: bool = False,
+) -> Iterator[storage.Batch]:
     """Yield batches of numbered records as JSON; PostgreSQL refuses the ``bad`` ones."""
     for first in range(1, rows + 1, BATCH_ROWS):
-        yield [
-            '{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}'
-            for number in range(first, min(first + BATCH_ROWS, rows + 1))
-        ]
+        numbers = range(first, min(first + BATCH_ROWS, rows + 1))
+        yield storage.Batch(
+            ['{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}' for number in numbers],
+            [str(number) for number in numbers] if has_texts else None,
+        )
         if error and first > rows / 2:
             raise error
 
 
-def fill_table(batches: Iterator[list[str]], max_connections: int = 2) -> int:
+def fill_table(batches: Iterator[storage.Batch], max_connections: int = 2) -> int:
     return storage.create_records(
         connection, TABLE, language="english", batches=batches, max_connections=max_connections
     )
@@ -82,9 +86,12 @@ def read_rows(table_id: int) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
+@pytest.mark.parametrize("has_texts", [False, True])
 @pytest.mark.parametrize("streams", [1, 2, 3])
-def test_records_are_numbered_in_their_order_over_any_number_of_connections(streams: int) -> None:
-    assert fill_table(render_batches(), streams) == ROW_COUNT
+def test_records_are_numbered_in_their_order_over_any_number_of_connections(
+    streams: int, has_texts: bool
+) -> None:
+    assert fill_table(render_batches(has_texts=has_texts), streams) == ROW_COUNT
 
     rows = read_rows(TABLE.id)
 
@@ -94,11 +101,13 @@ def test_records_are_numbered_in_their_order_over_any_number_of_connections(stre
     assert rows[4_711][2] == "'4712':1"
 
 
-@pytest.mark.parametrize("streams", [1, 2])
+@pytest.mark.parametrize(("streams", "has_texts"), [(1, False), (2, False), (2, True), (4, True)])
 @pytest.mark.parametrize("bad", [1, 500, 501, 7_777, ROW_COUNT])
-def test_a_record_that_postgresql_refuses_is_named_by_its_row(streams: int, bad: int) -> None:
+def test_a_record_that_postgresql_refuses_is_named_by_its_row(
+    streams: int, has_texts: bool, bad: int
+) -> None:
     with fails_with("load.unstorable_record") as refusal:
-        fill_table(render_batches(bad), streams)
+        fill_table(render_batches(bad, has_texts=has_texts), streams)
 
     assert refusal.value.parameters == {"row": bad}
 
@@ -155,14 +164,20 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     path = tmp_path / "new.csv"
     path.write_text(CSV)
     if failure is UnstorableRecord:
-        batches = render_batches(9_999)
+        batches = render_batches(9_999, has_texts=True)
     else:
-        batches = render_batches(error=KeyboardInterrupt())
+        batches = render_batches(error=KeyboardInterrupt(), has_texts=True)
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "datastore_search.loading.publishing.replacing.render_rows",
-            lambda _table, _decisions: ([(0, text) for text in batch] for batch in batches),
+            "datastore_search.loading.publishing.replacing.render_searchable_rows",
+            lambda _table, _decisions: (
+                [
+                    (0, record, text)
+                    for record, text in zip(batch.records, batch.texts or [], strict=True)
+                ]
+                for batch in batches
+            ),
         )
         with pytest.raises(failure):
             load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -176,3 +191,76 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     load_csv(resource, CSV)  # the next load is not blocked
     assert resource.table_version is not None
     assert resource.table_version.record_count == ROW_COUNT
+
+
+# Search vectors -----------------------------------------------------------------------------------
+
+CELLS = [
+    "plain words", "12", "Đường Nguyễn", "王小明", "1e5x -04T12:00", "", "naïve “façade”", "x" * 700
+]  # fmt: skip
+TYPED_HEADER = "text,whole,number,float,flag,day,moment,a longer name\n"
+
+
+def render_typed_line(number: int) -> str:
+    year, cell = 1990 + number % 40, CELLS[number % len(CELLS)]
+    return (
+        f'"{cell}",{number},{number}.50,{number / 3e-20!r},{"true" if number % 2 else "false"},'
+        f"{year}-05-17,{year}-05-17T10:0{number % 10}:00,running {cell} {number}\n"
+    )
+
+
+@pytest.mark.parametrize("connections", [1, 2, 4])
+@pytest.mark.parametrize("language", ["english", "simple"])
+def test_a_load_has_the_search_vectors_of_postgresql(
+    settings: Any, connections: int, language: str
+) -> None:
+    settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
+    lines = (render_typed_line(number) for number in range(ROW_COUNT))
+    resource = make_resource(
+        TYPED_HEADER + "".join(lines), language=language, types={"float": "float8"}
+    )
+
+    assert count_wrong_vectors(resource) == 0
+    assert storage.diagnose_record_table(connection, resource.table_version_id or 0).has_columns
+
+
+def count_wrong_vectors(resource: Resource) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM"
+            f" datastore_search_record_{resource.table_version_id} AS record WHERE"
+            " search IS DISTINCT FROM datastore_search_vector(data, %s::regconfig)"
+            " OR search::text <> datastore_search_vector(data, %s::regconfig)::text",
+            [resource.language, resource.language],
+        )
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
+def test_records_that_are_written_after_a_load_have_the_search_vectors_of_postgresql() -> None:
+    resource = make_resource(CSV, language="english")
+    with open_writer(resource) as writer:
+        writer.write([{"n": 1, "text": "running foxes"}], Method.INSERT)
+        writer.write([{"_id": 7, "text": "jumped fences"}], Method.UPDATE)
+    with connection.cursor() as cursor:
+        cursor.execute("SET search_path = ''")
+        cursor.execute(
+            f"UPDATE public.datastore_search_record_{resource.table_version_id}"
+            " SET data = data || '{\"text\": \"leaping lizards\"}', search = '' WHERE _id = 8"
+        )
+        cursor.execute("RESET search_path")
+
+    assert count_wrong_vectors(resource) == 0
+    assert "'lizard'" in read_rows(resource.table_version_id or 0)[7][2]
+
+
+def test_a_table_that_has_lost_what_computes_its_vectors_is_found_damaged() -> None:
+    resource = make_resource(CSV)
+    table_id = resource.table_version_id or 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"ALTER TABLE datastore_search_record_{table_id}"
+            " DISABLE TRIGGER datastore_search_vector"
+        )
+
+    assert not storage.diagnose_record_table(connection, table_id).computes_vectors

@@ -66,6 +66,13 @@ def _diagnose_resource(connection: BaseDatabaseWrapper, resource: Resource) -> I
     found = storage.diagnose_record_table(connection, version.pk)
     if not found.has_columns:
         yield Finding("table.columns", name, _("The table has other columns than it should."))
+    if not found.computes_vectors:
+        yield Finding(
+            "vectors.stale",
+            name,
+            _("New records are not found by their words."),
+            partial(storage.restore_vectors, connection, version.pk, language=version.language),
+        )
     if not found.has_primary_key:
         yield Finding("index.missing", name, _("The table has no primary key."))
     yield from diagnose_indexes(connection, resource, version, found.indexes)

@@ -25,7 +25,12 @@ from .keys import format_field_names
 from .plan import LoadPlan
 from .profiles import build_profiles
 from .progress import ProgressReporter
-from .rows import find_line, measure_longest_values, render_rows
+from .rows import (
+    find_line,
+    measure_longest_values,
+    render_rows,
+    render_searchable_rows,
+)
 
 _FIELDS_PER_STATEMENT = 500
 
@@ -123,13 +128,28 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.In
     )
 
 
-def _report_batches(plan: LoadPlan, total: int, progress: ProgressReporter) -> Iterator[list[str]]:
+def _report_batches(
+    plan: LoadPlan, total: int, progress: ProgressReporter
+) -> Iterator[storage.Batch]:
     done = 0
     progress.report_rows(done, total)
-    for batch in render_rows(plan.table, plan.decisions):
-        yield [text for _line, text in batch]
-        done += len(batch)
+    for batch in _render_batches(plan, has_texts=total > _MAX_ROWS_OF_ONE_CONNECTION):
+        yield batch
+        done += len(batch.records)
         progress.report_rows(done, total)
+
+
+def _render_batches(plan: LoadPlan, *, has_texts: bool) -> Iterator[storage.Batch]:
+    if not has_texts:
+        for rows in render_rows(plan.table, plan.decisions):
+            yield storage.Batch([record for _line, record in rows])
+        return
+    for searchable in render_searchable_rows(plan.table, plan.decisions):
+        texts = [text for _line, _record, text in searchable if text is not None]
+        yield storage.Batch(
+            [record for _line, record, _text in searchable],
+            texts if len(texts) == len(searchable) else None,
+        )
 
 
 def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVersion) -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from ...field_types import dump_json
+from ...field_types import Ordered, dump_json
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision, FieldFormat
 
 _ROWS_PER_BATCH = 2_000
+
+#: The types whose JSON value is a text, a number or a boolean.
+_MOMENTS = frozenset({"timestamp", "timestamptz"})
+_TYPES_WITH_TEXT = _MOMENTS | {
+    "text", "int2", "int4", "int8", "numeric", "float8", "bool", "date", "time"
+}  # fmt: skip
+
+#: A letter whose words only PostgreSQL knows.
+_OTHER_LETTER = "\uffff"
 
 #: More columns are rendered in lists, and so many cells by one statement: DuckDB prepares an
 #: expression of a column in 1 ms, but one of a list holds all that it has made of 2,048 rows.
@@ -36,6 +45,52 @@ def render_rows(
         rows = table.execute(SQL("{} WHERE {}").format(query, condition))
         while batch := rows.fetchmany(_ROWS_PER_BATCH):
             yield batch
+
+
+def render_searchable_rows(
+    table: StagedTable, decisions: Sequence[Decision]
+) -> Iterator[list[tuple[int, str, str | None]]]:
+    """
+    Render the rows in the order of the file, with the text of the values of each.
+
+    The text is what ``datastore_search_values`` makes of the object; None where that is not known,
+    and in a wide table.
+    """
+    has_texts = all(decision.field_type.name in _TYPES_WITH_TEXT for decision in decisions)
+    if not has_texts or len(table.columns) > _MAX_COLUMNS_WITHOUT_LISTS:
+        for lines in render_rows(table, decisions):
+            yield [(line, record, None) for line, record in lines]
+        return
+    # Blanks between the values, which have the order in which jsonb has its keys.
+    keys = [name.encode() for name in table.names]
+    cells = zip(keys, map(quote_identifier, table.columns), decisions, strict=True)
+    texts = (
+        _build_text(cell, decision)
+        for _key, cell, decision in sorted(cells, key=lambda each: (len(each[0]), each[0]))
+    )
+    rows = table.execute(
+        SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}', concat_ws(' ', {}) FROM {}").format(
+            SQL(", ").join(_build_members(table, decisions)), SQL(", ").join(texts), STAGED_ROWS
+        )
+    )
+    while batch := rows.fetchmany(_ROWS_PER_BATCH):
+        yield batch
+
+
+def _build_text(cell: Composed, decision: Decision) -> Composed:
+    """Build a value as PostgreSQL's ``->>`` has it, or what has the same words."""
+    field_type = decision.field_type
+    if field_type.is_text:
+        return cell
+    value = decision.field_format.build_json_value(cell)
+    text = SQL("CASE WHEN {} <> '' THEN trim({}, '\"') END").format(cell, value)
+    if field_type.ordered is Ordered.NUMBERS:
+        # PostgreSQL writes an exponent as digits: this letter leaves the record to it.
+        return SQL("replace(replace({}, 'e', {other}), 'E', {other})").format(
+            text, other=quote_literal(_OTHER_LETTER)
+        )
+    # The T of a moment separates words.
+    return SQL("replace({}, 'T', ' ')").format(text) if field_type.name in _MOMENTS else text
 
 
 def _split_rows(table: StagedTable) -> Iterator[Composed]:
