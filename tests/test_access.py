@@ -387,7 +387,11 @@ ADMIN_LISTS = {"datastore_search_load_progress"}
 CLOSED_ADMIN = {"datastore_search_load_add", "datastore_search_load_delete"}
 
 #: The tags that show a resource; another one only links a file.
-TAGS = {"datastore_table": "", "datastore_chart": ' show="count" by="code"'}
+TAGS = {
+    "datastore_table": "",
+    "datastore_chart": ' show="count" by="code"',
+    "datastore_map": "",
+}
 OTHER_TAGS = {"datastore_styles"}
 
 

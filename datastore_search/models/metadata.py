@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -40,6 +41,8 @@ def clean_metadata(name: str, value: object) -> Any:
     # The kind comes first: a field of Django's reads JSON out of a text, and fails on a number.
     if isinstance(field, ArrayField):
         cleaned: Any = _clean_texts([] if value in (None, "") else value)
+        if isinstance(value, list):  # empty texts count, too
+            ArrayMaxLengthValidator(field.size)(value)
     else:
         cleaned = _clean_text("" if value is None else value)
     return field.clean(cleaned, None) if cleaned else field.get_default()

@@ -128,6 +128,10 @@ def test_members_without_a_meaning_have_no_effect(client: Client, token: str) ->
             {"tags": ["List contains 51 items, it should contain no more than 50."]},
         ),
         (
+            {"tags": [""] * 51},
+            {"tags": ["List contains 51 items, it should contain no more than 50."]},
+        ),
+        (
             {"tags": ["é" * 101]},
             {
                 "tags": [

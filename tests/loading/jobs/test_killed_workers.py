@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,21 @@ from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ...builders import ask, get_version_id
 from ...reader_threads import ReaderThreads
-from .holds import MOMENTS, Hold, allow_holding_copies, wait_until
+from .holds import MOMENTS, TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies, wait_until
 from .workers import DATABASE, IMMEDIATE, build_database_url, run_queued_tasks, run_worker
 
 #: More rows than are copied over a single connection.
 _ROWS = 10_100
 
+_WORD = "river"
 
-def write_records(version: int, count: int) -> bytes:
-    return b"version,text\n" + f"{version},river\n".encode() * count
+#: The texts of a file, in turn: PostgreSQL builds the search vectors of all, or of a tenth.
+_TEXTS = {"inserting": [*[_WORD] * 9, TEXT_FOR_POSTGRESQL]}
+
+
+def write_records(version: int, count: int, texts: Sequence[str] = (TEXT_FOR_POSTGRESQL,)) -> bytes:
+    rows = (f"{version},{text}\n" for text in islice(cycle(texts), count))
+    return "".join(["version,text\n", *rows]).encode()
 
 
 class Searchers(ReaderThreads):
@@ -50,7 +57,8 @@ class Searchers(ReaderThreads):
         self._resource = resource
 
     def read_once(self) -> None:
-        extras: tuple[dict[str, Any], ...] = ({}, {"q": "river"}, {"filters": {"text": "river"}})
+        filters = {"text": [_WORD, TEXT_FOR_POSTGRESQL]}
+        extras: tuple[dict[str, Any], ...] = ({}, {"q": _WORD}, {"filters": filters})
         for extra in extras:
             answer = ask(
                 Client(), {"resource_id": str(self._resource.pk), "limit": 20, **extra}
@@ -84,10 +92,11 @@ def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Re
         Resource.objects.all().delete()
 
 
-def queue_load(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
+def queue_load(resource: Resource, mode: Mode = Mode.REPLACE, moment: str = "") -> Load:
+    texts = _TEXTS.get(moment, [TEXT_FOR_POSTGRESQL])
     return submit_load(
         resource,
-        file=ContentFile(write_records(1, _ROWS), name="second.csv"),
+        file=ContentFile(write_records(1, _ROWS, texts), name="second.csv"),
         options=LoadOptions(mode=mode.value),
     )
 
@@ -106,12 +115,12 @@ def has_no_session(load: Load) -> bool:
     return not storage.is_running(connection, load.pk)
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", [*MOMENTS, "inserting"])
 def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     served: Resource, uploads: Path, settings: Any, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queue_load(served)
+    load = queue_load(served, moment=moment)
 
     with hold_load(load, moment, uploads) as worker:
         worker.kill()
@@ -154,12 +163,12 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     assert storage.list_record_tables(connection) == {before, get_version_id(other)}
 
 
-@pytest.mark.parametrize("moment", ["copying", "indexing", "publishing"])
+@pytest.mark.parametrize("moment", ["copying", "inserting", "indexing", "publishing"])
 def test_a_load_is_cancelled_by_another_process(
     served: Resource, uploads: Path, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queue_load(served)
+    load = queue_load(served, moment=moment)
 
     with hold_load(load, moment, uploads) as worker:
         worker.send_signal(signal.SIGSTOP)  # it may check for a request just now

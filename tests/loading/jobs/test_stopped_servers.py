@@ -22,7 +22,7 @@ from datastore_search.models import LoadState, Resource
 
 from ...deployment.portals import empty_portal, migrate_portal, use_databases
 from ...deployment.servers import run_own_server
-from .holds import MOMENTS, Hold, allow_holding_copies, wait_until
+from .holds import MOMENTS, TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies, wait_until
 from .workers import DATABASE, IMMEDIATE, PROJECT, run_worker
 
 _ROWS = 12_000
@@ -35,7 +35,7 @@ import django
 django.setup()
 from django.test import Client
 client = Client(raise_request_exception=False, SERVER_NAME="localhost")
-queries = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
+queries = [{}, {"q": "river"}, {"filters": {"text": "river 川"}}]
 while True:
     time.sleep(0.05)
     for query in queries:
@@ -89,7 +89,7 @@ def run_searches(
 
 
 def write_records(version: int, count: int) -> bytes:
-    return b"version,text\n" + f"{version},river\n".encode() * count
+    return b"version,text\n" + f"{version},{TEXT_FOR_POSTGRESQL}\n".encode() * count
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -115,7 +115,8 @@ CASES = [
         "one damaged character in much UTF-8",
         failure=(
             "The file is in UTF-8, but line 10 has characters that are not: they were damaged"
-            " before. Correct them, or choose the encoding."
+            " before, or are in Windows-1252. Correct them, or choose the encoding"
+            " “utf-8+windows-1252”, which reads them as Windows-1252."
         ),
     ),
     Case(
