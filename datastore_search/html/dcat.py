@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,9 +40,9 @@ class DcatView(PublicListView[ListedDataset]):
         published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
         return self.write_document(build_dcat_catalog(self._describe_page(page), published))
 
+    @abstractmethod
     def write_document(self, document: dict[str, Any]) -> str:
         """Write JSON-LD in the notation of the view."""
-        raise NotImplementedError
 
     def _describe_page(self, page: ListPage[ListedDataset]) -> CataloguePage:
         address = self.request.build_absolute_uri(self.request.path)

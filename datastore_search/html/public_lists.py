@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
@@ -37,7 +38,7 @@ class ListPage(Generic[Item]):
     items: Sequence[Item]
 
 
-class PublicListView(PageView, Generic[Item]):
+class PublicListView(PageView, ABC, Generic[Item]):
     """
     A page of a list, with an ``ETag`` for the whole list.
 
@@ -72,21 +73,21 @@ class PublicListView(PageView, Generic[Item]):
         validators.set_headers(response, request)
         return response
 
+    @abstractmethod
     def read_state(self, datasets: Datasets) -> CatalogueState:
         """Read the state of the list, which changes with each of its items."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Item]:
         """Read the items of a page."""
-        raise NotImplementedError
 
     def shows_items(self, last: int) -> bool:
         """Return whether the page that is asked for has items; ``last`` is the last page."""
         return True
 
+    @abstractmethod
     def write(self, page: ListPage[Item]) -> str:
         """Write a page."""
-        raise NotImplementedError
 
 
 class ResourceListView(PublicListView[Resource]):
