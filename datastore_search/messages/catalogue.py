@@ -237,7 +237,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " as CSV."
     ),
     # Rows that cannot be loaded -------------------------------------------------------------------
-    "row.cell_count": _("The row has %(cells)s cells; the header has %(header)s."),
+    "row.cell_count": _("The header has %(header)s cells; the row has %(cells)s."),
     "row.open_quote": _("A quotation mark is opened and never closed."),
     "row.stray_quote": _(
         "Text follows a closing quotation mark; one within a text must be doubled."

@@ -735,7 +735,7 @@ def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Res
     resource.refresh_from_db()
     assert resource.table_version_id == before
     assert "The file was not loaded; the records are as they were." in page
-    assert "The row has 1 cells; the header has 2." in page
+    assert "The header has 2 cells; the row has 1." in page
     assert "Leave the bad rows out and load the rest" in page
     assert "Download the list as CSV" in page
 
@@ -826,7 +826,7 @@ def test_an_unchanged_file_leads_to_the_records(staff: Client, empty: Resource) 
 def test_a_bad_row_without_a_field_is_named_as_a_whole(staff: Client, empty: Resource) -> None:
     page = get_page(staff, upload_bad_file(staff, empty), "change/")
 
-    assert "The first: Line 3: The row has 1 cells; the header has 2." in page
+    assert "The first: Line 3: The header has 2 cells; the row has 1." in page
     assert '<td colspan="2" class="datastore-quiet">the whole row</td>' in page
 
 

@@ -190,7 +190,7 @@ def test_many_faults_are_all_reported(path: Path) -> None:
     rows, errors = read_file(path)
 
     assert len(rows) == len(errors) == 20_000
-    assert errors[-1] == (40_000, "The row has 1 cells; the header has 2.")
+    assert errors[-1] == (40_000, "The header has 2 cells; the row has 1.")
 
 
 def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_cell_of_four_megabytes_is_read(path: Path) -> None:
     rows, errors = read_file(path)
 
     assert rows == [(2, "1", long), (5, "3", "y")]
-    assert errors == [(4, "The row has 1 cells; the header has 2.")]
+    assert errors == [(4, "The header has 2 cells; the row has 1.")]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
 
     assert count == 2_201
     assert rows == [(2_203, *["1", "x"] * 800)]
-    assert errors == [(2_202, "The row has 1 cells; the header has 1600.")]
+    assert errors == [(2_202, "The header has 1600 cells; the row has 1.")]
 
 
 # Encodings ----------------------------------------------------------------------------------------

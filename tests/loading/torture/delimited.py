@@ -13,7 +13,7 @@ _STRAY = "Text follows a closing quotation mark; one within a text must be doubl
 
 def build_cell_count_message(cells: int, header: int) -> str:
     """Build the message of a row with another number of cells than the header."""
-    return f"The row has {cells} cells; the header has {header}."
+    return f"The header has {header} cells; the row has {cells}."
 
 
 def build_bad_rows_message(count: int, line: int, reason: str) -> str:

@@ -192,7 +192,7 @@ CASES = [
         fields={"province": "text", "n": "int4"},
         records=[["Hanoi", 1], ["Da Nang", 2]],
         notices=[build_skipped_rows_message(1)],
-        row_errors=[(3, "", "", "The row has 1 cells; the header has 2.")],
+        row_errors=[(3, "", "", "The header has 2 cells; the row has 1.")],
     ),
     Case(
         "rows_without_header.json",
