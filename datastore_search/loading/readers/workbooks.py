@@ -106,6 +106,10 @@ def _translate_errors() -> Iterator[None]:
         if _TOO_LARGE in str(error):
             raise LoadFailed("load.out_of_memory") from error
         raise LoadFailed("workbook.damaged") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise LoadFailed("workbook.damaged") from error  # Rust's for a member that ends too early
     except BaseException as error:
         # A panic of Rust is not an ``Exception``, and its class cannot be imported.
         if type(error).__name__ == "PanicException":

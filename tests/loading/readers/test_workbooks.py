@@ -271,6 +271,14 @@ def test_a_workbook_that_lacks_what_it_says_is_refused(path: Path, part: str) ->
     assert isinstance(get_read_failure(path, content), LoadFailed)
 
 
+def test_an_ods_whose_kind_is_cut_is_refused(path: Path) -> None:
+    content = build_ods(build_ods_table("S", build_ods_texts("a")))
+    cut = edit_archive(content, {"mimetype": lambda kind: kind[-24:]})
+
+    # calamine reads a fixed number of bytes, and raises an OSError without a number.
+    assert get_read_failure(path, cut).code == "workbook.damaged"
+
+
 def test_a_panic_of_calamine_is_a_damaged_workbook(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
