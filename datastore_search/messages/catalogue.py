@@ -206,6 +206,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.unknown_path": _("The JSON has no list and no object at “%(path)s”."),
     "json.repeated_member": _("The member “%(member)s” is there twice in one object."),
     "json.invalid_cube": _("The JSON-stat in the file is damaged, or has too many values."),
+    "json.several_cubes": _(
+        "The file is a collection of JSON-stat. Load each of its datasets from a file of its own."
+    ),
     "json.no_records": _(
         "The JSON's list holds no object with members, and no row, to make records of."
     ),

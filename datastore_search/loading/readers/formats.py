@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import json
 import re
 from dataclasses import replace
 from enum import Enum, auto
@@ -51,7 +51,8 @@ _OTHER_SIGNATURES = (
 _HTML = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
 _JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
-_MAYBE_JSON = re.compile(r"[\[{]")
+#: A call of JavaScript around JSON, and a comment above it, are reported as what is no JSON.
+_MAYBE_JSON = re.compile(r"[\[{]|[\w.$]+\(|/[/*]")
 _JSON_SUFFIXES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
 _XML_SUFFIXES = (".xml", ".kml", ".gpx", ".rdf", ".rss", ".atom")
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
@@ -168,9 +169,5 @@ def _detect_text_format(text: str, name: str) -> Format:
 
 def _decode_start(start: bytes) -> str:
     """Decode the start of a file as far as its format needs it, without blanks before it."""
-    encoding = "utf-8"
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    elif b"\0" in start[:2]:
-        encoding = "utf-16-le" if start[1:2] == b"\0" else "utf-16-be"
+    encoding = json.detect_encoding(start)  # by its mark, or by where NULs are
     return start.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")

@@ -7,8 +7,10 @@ numbers keep their digits, and what is nested stays JSON.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,12 +21,14 @@ from .json_layouts import (
     Source,
     detect_layout,
     find_chosen,
+    find_cube,
     find_list,
-    read_field_names,
     read_records,
+    read_text_records,
 )
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
+from .json_row_names import RowNames, find_row_names
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
@@ -50,14 +54,22 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     if not options.records_path and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
     source = _find_source(path, encoding, parser, options.records_path)
-    names: tuple[str, ...] = ()
-    if source.path and source.layout is Layout.LIST:
+    row_names = RowNames()
+    if source.layout in {Layout.LIST, Layout.TEXT}:
         with Document(path, encoding, parser) as document:
-            names = read_field_names(document, source.path)
-    with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
-        elements = enumerate(read_records(document, source), start=1)
-        return _build_table(builder, parser, elements, source.describe())
+            row_names = find_row_names(document, source.path)
+        parser.pop_repeated_member()
+    with Document(path, encoding, parser) as document:
+        if source.layout is Layout.TEXT:
+            text, delimiter = read_text_records(document, source.path)
+            options = replace(options, delimiter=delimiter, encoding="utf-8", skip=0, header_rows=1)
+            table = _stage_text(text, row_names.names, options, staging_area)
+            return replace(table, notices=(*source.describe(), *table.notices))
+        with RowWriter(staging_area) as writer:
+            names = row_names.list_names()
+            builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
+            elements = row_names.add_index(read_records(document, source))
+            return _build_table(builder, parser, enumerate(elements, start=1), source.describe())
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -135,11 +147,13 @@ def _find_source(path: Path, encoding: str, parser: Parser, wanted: str) -> Sour
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
-        if _may_be_cube(path, encoding) and detect_layout(document) is Layout.CUBE:
-            return Source((), Layout.CUBE)
+    if _may_be_cube(path, encoding):
+        with Document(path, encoding, parser) as document:
+            if cube := find_cube(document):
+                return cube
     try:
         with Document(path, encoding, parser) as document:
-            return Source(find_list(document))
+            return find_list(document)
     except LoadFailed as failure:
         if failure.code != "json.no_list":
             raise
@@ -156,6 +170,27 @@ def _may_be_cube(path: Path, encoding: str) -> bool:
     with path.open(encoding=encoding, errors="replace") as file:
         start = file.read(_START_BYTES)
     return all(mark in start for mark in _CUBE_MARKS)
+
+
+# Text -------------------------------------------------------------------------------------------
+
+
+def _stage_text(
+    text: str, names: Sequence[str], options: ReadOptions, staging_area: StagingArea
+) -> StagedTable:
+    """
+    Stage delimited cells that a JSON file has as a text, below the names of their fields.
+
+    Raises: ``LoadFailed``, with what is wrong with them.
+    """
+    from .delimited import read_delimited  # noqa: PLC0415 - hardly any JSON needs it
+
+    path = staging_area.folder / "records.csv"
+    # A half of a surrogate pair becomes bytes that are not UTF-8, which are refused.
+    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        csv.writer(file, delimiter=options.delimiter, lineterminator="\n").writerow(names)
+        file.write(text)
+    return read_delimited(path, options, staging_area)
 
 
 # Elements -----------------------------------------------------------------------------------------

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import product
 from typing import Any
 
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
-from ...table_limits import MAX_FIELDS
+from .json_cubes import is_collection, is_cube, read_cube_at
 from .json_parser import Document
 from .json_records import KeyedRecord
 
@@ -31,8 +30,11 @@ _MAX_PATH_LENGTH = 4
 #: An object with fewer members may be a message about an error.
 _MIN_MEMBERS = 2
 
-_STAT_MEMBERS = frozenset(("id", "size", "dimension", "value"))
-_MAX_CUBE_CELLS = 10_000_000
+#: Lists that describe the records; CKAN's answer without records has no others.
+_DESCRIPTIONS = frozenset(("fields", "columns"))
+#: CKAN's name for the records, which may be a text of delimited cells.
+_TEXT_NAME, _TEXT_FORMAT = "records", "records_format"
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class Layout(Enum):
@@ -43,6 +45,7 @@ class Layout(Enum):
     COLUMNS = auto()
     CUBE = auto()
     RECORD = auto()
+    TEXT = auto()
 
 
 _NOTICES = {
@@ -59,11 +62,12 @@ class Source:
 
     path: tuple[str, ...]
     layout: Layout = Layout.LIST
+    is_empty: bool = False
 
     def describe(self) -> list[Notice]:
         """Describe where the records are, unless the file itself is their list."""
         path = ".".join(self.path)
-        if self.layout is Layout.LIST:
+        if self.layout in {Layout.LIST, Layout.TEXT}:
             is_usual = self.path in {(), ("features",)}
             return [] if is_usual else [Notice("notice.nested_list", path=path)]
         return [Notice(_NOTICES[self.layout], path=path or WHOLE_FILE)]
@@ -72,39 +76,79 @@ class Source:
 # Where the records are ----------------------------------------------------------------------------
 
 
-def find_list(document: Document) -> tuple[str, ...]:
+def find_list(document: Document) -> Source:
     """
     Find the list of records in an object: one of a usual name, or the only one.
 
     Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, and what ``Document``
     raises.
     """
-    paths = []
+    paths: list[tuple[str, ...]] = []
+    others: list[Source] = []
     for found in _find_lists(document, ()):
-        if found[-1] in _LIST_NAMES:
+        if found.is_empty or found.layout is Layout.TEXT:
+            others.append(found)
+        elif found.path[-1] in _LIST_NAMES:
             return found
-        paths.append(found)
+        else:
+            paths.append(found.path)
     document.check_end()
+    for other in others:
+        beside = [(*other.path[:-1], name) for name in _DESCRIPTIONS]
+        if (paths or other.is_empty) and not set(paths) - set(beside):
+            return other
     if len(paths) > 1:
         listed = ", ".join(f"“{'.'.join(each)}”" for each in paths)
         raise LoadFailed("json.several_lists", paths=listed)
     if not paths:
         raise LoadFailed("json.no_list")
-    return paths[0]
+    return Source(paths[0])
 
 
-def _find_lists(document: Document, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Find the lists of objects or lists, each before it has been read."""
+def _find_lists(document: Document, above: tuple[str, ...]) -> Iterator[Source]:
+    """
+    Find the lists of objects or lists, each before it has been read.
+
+    An empty list of a usual name is found, too, and the text that may stand for CKAN's.
+    """
     for name in document.read_members():
-        path = (*above, name)
-        if document.peek_character() == "{" and len(path) < _MAX_PATH_LENGTH:
+        path, start = (*above, name), document.peek_character()
+        if start == "{" and len(path) < _MAX_PATH_LENGTH:
             yield from _find_lists(document, path)
-        elif document.peek_character() == "[":
+        elif start == "[":
+            position = -1
             for position, element in enumerate(document.read_elements()):
                 if position == 0 and isinstance(element, dict | list):
-                    yield path
+                    yield Source(path)
+            if position < 0 and name in _LIST_NAMES:
+                yield Source(path, is_empty=True)
         else:
             document.skip_value()
+            if start == '"' and name == _TEXT_NAME:
+                yield Source(path, Layout.TEXT)
+
+
+def find_cube(document: Document) -> Source | None:
+    """
+    Read an object, and find the cube of JSON-stat that it is, or has as a member.
+
+    Raises: ``LoadFailed`` with ``json.several_lists``, ``json.several_cubes``.
+    """
+    shapes: dict[str, frozenset[Any]] = {}
+    cubes: list[str] = []
+    for name in document.read_members():
+        value = document.read_value()
+        shapes[name] = _get_shape(value)[1]
+        if isinstance(value, dict) and is_cube(value):
+            cubes.append(name)
+        if is_collection({name: value}):
+            raise LoadFailed("json.several_cubes")
+    if is_cube(shapes):
+        return Source((), Layout.CUBE)
+    if len(cubes) > 1:
+        listed = ", ".join(f"“{name}”" for name in cubes)
+        raise LoadFailed("json.several_lists", paths=listed)
+    return Source((cubes[0],), Layout.CUBE) if cubes else None
 
 
 def find_chosen(document: Document, wanted: str) -> Source:
@@ -138,15 +182,11 @@ def _walk_to(document: Document, wanted: str) -> tuple[str, ...] | None:
 
 def detect_layout(document: Document) -> Layout | None:
     """Read an object, and detect how it holds records; None where it may be a record itself."""
-    shapes = []
-    names = set()
-    for name in document.read_members():
-        names.add(name)
-        shapes.append(_get_shape(document.read_value()))
-    if names >= _STAT_MEMBERS:
+    shapes = {name: _get_shape(document.read_value()) for name in document.read_members()}
+    if is_cube({name: members for name, (_kind, members) in shapes.items()}):
         return Layout.CUBE
-    kinds = {kind for kind, _members in shapes}
-    members = {members for _kind, members in shapes}
+    kinds = {kind for kind, _members in shapes.values()}
+    members = {members for _kind, members in shapes.values()}
     if len(shapes) < _MIN_MEMBERS or len(kinds) > 1:
         return None
     if kinds == {dict}:
@@ -173,28 +213,6 @@ def _are_positions(names: frozenset[str]) -> bool:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def read_field_names(document: Document, path: Sequence[str]) -> tuple[str, ...]:
-    """
-    Read the names of fields that stand above the list at a path; none where there are none.
-
-    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``.
-    """
-    if not path or document.peek_character() != "{":
-        return ()
-    for name in document.read_members():
-        if len(path) > 1 and name == path[0]:
-            return read_field_names(document, path[1:])
-        if len(path) == 1 and name == "fields" and document.peek_character() == "[":
-            fields = list(document.read_elements())
-            ids = [field.get("id") for field in fields if isinstance(field, dict)]
-            names = tuple(each for each in ids if isinstance(each, str))
-            return names if len(names) == len(fields) <= MAX_FIELDS else ()
-        if len(path) == 1 and name == path[0]:
-            return ()
-        document.skip_value()
-    return ()
-
-
 def read_records(document: Document, source: Source) -> Iterator[Any]:
     """Read the elements of a source, and the file to its end."""
     yield from _read_below(document, source.path, source.layout)
@@ -206,11 +224,34 @@ def _read_below(document: Document, path: Sequence[str], layout: Layout) -> Iter
         yield from _READERS[layout](document)
         return
     start = "[" if len(path) == 1 and layout is Layout.LIST else "{"
+    was_read = False
     for name in document.read_members():
         if name == path[0] and document.peek_character() == start:
+            if was_read:
+                raise LoadFailed("json.repeated_member", member=name)
+            was_read = True
             yield from _read_below(document, path[1:], layout)
         else:
             document.skip_value()
+
+
+def read_text_records(document: Document, path: Sequence[str]) -> tuple[str, str]:
+    """
+    Read the text at a path, whose cells are records, and the delimiter that stands beside it.
+
+    Source: CKAN ``datastore_search``, ``records_format`` ``csv`` and ``tsv``.
+    """
+    text, delimiter = "", ""
+    for name in document.read_members():
+        if len(path) > 1 and name == path[0]:
+            return read_text_records(document, path[1:])
+        if len(path) == 1 and name in {_TEXT_NAME, _TEXT_FORMAT}:
+            value = document.read_value()
+            text = value if name == _TEXT_NAME else text
+            delimiter = _DELIMITERS.get(str(value), "") if name == _TEXT_FORMAT else delimiter
+        else:
+            document.skip_value()
+    return text, delimiter or _DELIMITERS["csv"]
 
 
 def _read_keyed(document: Document) -> Iterator[Any]:
@@ -245,57 +286,10 @@ def _list_values(column: Any) -> Sequence[Any]:
     return list(column)
 
 
-def _read_cube(document: Document) -> Iterator[Any]:
-    """
-    Read a cube of JSON-stat: a record for each value, with the codes and labels of its dimensions.
-
-    Source: JSON-stat 2.0, class ``dataset``.
-    """
-    cube = _read_object(document)
-    try:
-        dimensions = [_read_dimension(name, cube["dimension"][name]) for name in cube["id"]]
-        sizes = [int(size) for size in cube["size"]]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise LoadFailed("json.invalid_cube") from error
-    count = 1
-    for size, dimension in zip(sizes, dimensions, strict=False):
-        count *= size
-        if size != len(dimension) or count > _MAX_CUBE_CELLS:
-            raise LoadFailed("json.invalid_cube")
-    values, status = cube["value"], cube.get("status")
-    if len(sizes) != len(dimensions) or not isinstance(values, list | dict):
-        raise LoadFailed("json.invalid_cube")
-    if isinstance(values, list) and len(values) != count:
-        raise LoadFailed("json.invalid_cube")
-    for position, categories in enumerate(product(*dimensions)):
-        record = {name: value for category in categories for name, value in category.items()}
-        record["value"] = _get_cell(values, position)
-        if isinstance(status, list | dict):
-            record["status"] = _get_cell(status, position)
-        yield record
-
-
-def _read_dimension(name: str, dimension: Any) -> list[dict[str, Any]]:
-    """Read the categories of a dimension, each with the fields that it gives to a record."""
-    category = dimension["category"]
-    labels = category.get("label", {})
-    index = category.get("index", list(labels))
-    codes = sorted(index, key=lambda code: int(index[code])) if isinstance(index, dict) else index
-    if all(labels.get(code, code) == code for code in codes):
-        return [{name: code} for code in codes]
-    return [{name: code, f"{name} label": labels.get(code)} for code in codes]
-
-
-def _get_cell(cells: Any, position: int) -> Any:
-    if isinstance(cells, Mapping):
-        return cells.get(str(position))
-    return cells[position] if position < len(cells) else None
-
-
 _READERS = {
     Layout.LIST: Document.read_elements,
     Layout.KEYED: _read_keyed,
     Layout.COLUMNS: _read_columns,
-    Layout.CUBE: _read_cube,
+    Layout.CUBE: read_cube_at,
     Layout.RECORD: _read_record,
 }
