@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(PY) -m pip install --quiet
 # For its axe-core alone.
-AXE := --no-deps 'axe-playwright-python>=0.1.8'
+AXE := axe-playwright-python>=0.1.8
 
 .PHONY: help setup constraints demo serve test programs lint bench abuse hostile soak audit docs reference messages clean
 
@@ -30,15 +30,20 @@ $(STAMP): pyproject.toml $(CONSTRAINTS)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv and ensurepip modules is needed (Debian: python3-venv); none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable '.[test]'
-	$(INSTALL) $(AXE)
+	$(INSTALL) --no-deps '$(AXE)'
 	touch $@
 
-constraints: ## Write the newest versions of all packages, for this Python, into constraints/
-	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(PYTHON) -m venv "$$folder" \
-	&& "$$folder/bin/python" -m pip install --quiet hatchling '.[audit,docs,test]' \
-	&& "$$folder/bin/python" -m pip install --quiet $(AXE) && mkdir -p constraints \
-	&& "$$folder/bin/python" -m pip freeze --exclude datastore-search > "$$folder/versions" \
-	&& mv "$$folder/versions" constraints/python$$("$$folder/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
+# uv resolves for Pythons that are not installed. Every package but docopt must have a wheel there.
+constraints: ## Write the newest versions of all packages, for each Python, into constraints/
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(PYTHON) -m venv "$$folder" \
+	&& "$$folder/bin/python" -m pip install --quiet uv \
+	&& for version in 3.11 3.12 3.13 3.14; do \
+		compile="$$folder/bin/uv pip compile --quiet --no-header --no-annotate --only-binary :all: \
+			--no-binary docopt --no-emit-package pip --no-emit-package setuptools --python-version $$version" \
+		&& echo hatchling | $$compile --all-extras pyproject.toml - > "$$folder/versions" \
+		&& echo '$(AXE)' | $$compile --no-deps - >> "$$folder/versions" \
+		&& LC_ALL=C sort "$$folder/versions" > constraints/python$$version.txt || exit 1; \
+	done
 
 demo: setup ## Prepare the example portal with sample data and serve it
 	$(PY) manage.py demo --port $(PORT)

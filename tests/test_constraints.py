@@ -52,10 +52,10 @@ def test_the_versions_are_those_that_the_project_allows(path: Path) -> None:
     assert [name for name in required if versions[name] not in required[name]] == []
 
 
-def test_there_is_a_file_for_the_oldest_python() -> None:
-    oldest = PROJECT["requires-python"].removeprefix(">=")
+def test_there_is_a_file_for_each_python() -> None:
+    classifiers = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
 
-    assert f"python{oldest}" in [path.stem for path in FILES]
+    assert [path.stem for path in FILES] == [f"python{version}" for version in classifiers]
 
 
 def test_the_documentation_says_why_each_core_package_is_there() -> None:
