@@ -15,6 +15,7 @@ from urllib.parse import quote, quote_plus
 
 from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
+from datastore_search.mcp.tools import tools
 
 from .values import choose_text, choose_value
 
@@ -28,7 +29,12 @@ _CONTENT_TYPES: Final = (
     "application/json; charset=utf-16",
     "application/xml",
 )
-_PAGES: Final = ("", "api/", "chart/", "map/", "schema.json", "r/{}/")
+_PAGES: Final = (
+    "", "api/", "chart/", "map/", "r/{}/", "schema.json", "datapackage.json", "csv-metadata.json",
+)  # fmt: skip
+_CATALOGUE_PAGES: Final = (
+    "", "api/", "api/{}/", "catalog.ttl", "catalog.jsonld", "sitemap.xml", "changes.atom",
+)  # fmt: skip
 _PAGE_PARAMETERS: Final = (
     "q", "filters", "sort", "page", "size", "fields", "field.{}", "from.{}", "to.{}", "empty.{}",
     "not.{}", "contains.{}", "starts.{}", "show", "of", "by", "per", "split", "format", "embed",
@@ -110,9 +116,12 @@ class _Generator:
         chance = self._chance
         headers = self._choose_headers()
         prefix = f"/{chance.choice(_LOCALES)}/datastore/"
-        (kind,) = chance.choices(["action", "dump", "page", "catalogue"], [60, 15, 20, 5])
+        kinds = ["action", "dump", "page", "catalogue", "agent"]
+        (kind,) = chance.choices(kinds, [55, 15, 20, 5, 5])
         if kind == "action":
             return self._build_action(headers)
+        if kind == "agent":
+            return self._build_message(f"{prefix}mcp", headers)
         if kind == "dump":
             names = list(DumpParameters().get_fields())
             path = f"{prefix}dump/{self._choose_id()}"
@@ -122,7 +131,7 @@ class _Generator:
             path = f"{prefix}{self._choose_id()}/{page}"
         else:
             names = ["q", "page", "next"]
-            path = prefix + chance.choice(["", "api/", f"api/{self._segment()}/"])
+            path = prefix + chance.choice(_CATALOGUE_PAGES).format(self._segment())
         sent = {name: self._choose(name) for name in chance.choices(names, k=chance.randrange(6))}
         return self._send(chance.choice(_METHODS[:1] * 9 + _METHODS), path, sent, headers)
 
@@ -145,6 +154,25 @@ class _Generator:
         method = "POST" if action.is_writing or self._happens(50) else "GET"
         method = chance.choice(_METHODS) if self._happens(5) else method
         return self._send(method, root + name, sent, headers)
+
+    def _build_message(self, path: str, headers: dict[str, str]) -> HostileRequest:
+        """Build a message of an agent, which mostly calls a tool."""
+        chance = self._chance
+        tool = chance.choice([*tools.values()])
+        sent = {name: self._choose(name) for name in tool.names if self._happens(50)}
+        if "resource_id" in tool.names and self._happens(90):
+            sent["resource_id"] = self._choose_id()
+        message: dict[str, Any] = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call" if self._happens(90) else self._text(),
+            "params": {"name": tool.name, "arguments": sent},
+        }
+        if self._happens(10):
+            message[chance.choice([*message])] = choose_value(chance)
+        method = "POST" if self._happens(90) else chance.choice(_METHODS)
+        accepted = {"Accept": "application/json, text/event-stream"}
+        return self._send(method, path, message, accepted | headers)
 
     # Parts ----------------------------------------------------------------------------------------
 
