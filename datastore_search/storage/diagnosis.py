@@ -112,11 +112,16 @@ class FoundIndex:
 
 @dataclass(frozen=True, slots=True)
 class TableDiagnosis:
-    """What a record table has; the valid indexes come first, and of these the older ones."""
+    """
+    What a record table has; the valid indexes come first, and of these the older ones.
+
+    After more changes than ``analyze_threshold``, autovacuum takes the statistics of a new table.
+    """
 
     has_columns: bool
     computes_vectors: bool
     has_statistics: bool
+    analyze_threshold: int
     indexes: list[FoundIndex]
 
     @property
@@ -143,9 +148,11 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         )
         columns = dict(cursor.fetchall())
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_statistic WHERE starelid = %s::regclass)", [name]
+            "SELECT EXISTS (SELECT FROM pg_statistic WHERE starelid = %s::regclass),"
+            " current_setting('autovacuum_analyze_threshold')::int",
+            [name],
         )
-        (has_statistics,) = cursor.fetchone()
+        has_statistics, analyze_threshold = cursor.fetchone()
         cursor.execute(
             "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
             "  AND attname = 'search' AND attgenerated = 's')"
@@ -155,7 +162,9 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         )
         (computes_vectors,) = cursor.fetchone()
     indexes = _list_indexes(connection, name)
-    return TableDiagnosis(columns == _COLUMNS, computes_vectors, has_statistics, indexes)
+    return TableDiagnosis(
+        columns == _COLUMNS, computes_vectors, has_statistics, analyze_threshold, indexes
+    )
 
 
 def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:

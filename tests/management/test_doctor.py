@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
+from django.test import Client
 
 from datastore_search import storage
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
-from ..builders import get_record_table, make_resource, make_unpublished_version
+from ..builders import (
+    act,
+    get_record_table,
+    get_result,
+    make_resource,
+    make_unpublished_version,
+    make_writer_token,
+)
 from .test_commands import run_command
 
 
@@ -99,10 +107,24 @@ def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resou
         assert cursor.fetchone() == (0,)
 
 
-def test_missing_statistics_are_taken(resource: Resource) -> None:
+def test_missing_statistics_are_taken(db: None) -> None:
+    resource = make_resource("n\n" + "1\n" * 51)
     execute(f"DELETE FROM pg_statistic WHERE starelid = '{get_record_table(resource)}'::regclass")
 
     check_is_mended("statistics.missing", str(resource.pk))
+
+
+def test_a_table_that_autovacuum_does_not_analyze_yet_is_whole(db: None) -> None:
+    records = [{"n": number} for number in range(50)]
+    sent = {"resource": {"name": "new"}, "records": records}
+    answer = act(Client(), "datastore_create", sent, make_writer_token())
+    created = get_result(answer, "datastore_create")
+    table = get_record_table(Resource.objects.get(pk=created["resource_id"]))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_statistic WHERE starelid = %s::regclass", [table])
+        assert cursor.fetchone() == (0,)
+    assert examine() == []
 
 
 @pytest.mark.django_db(transaction=True)

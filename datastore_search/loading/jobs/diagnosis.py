@@ -76,7 +76,7 @@ def _diagnose_resource(connection: BaseDatabaseWrapper, resource: Resource) -> I
     if not found.has_primary_key:
         yield Finding("index.missing", name, _("The table has no primary key."))
     yield from diagnose_indexes(connection, resource, version, found.indexes)
-    if version.record_count and not found.has_statistics:
+    if not found.has_statistics and version.record_count > found.analyze_threshold:
         yield Finding(
             "statistics.missing",
             name,
