@@ -27,6 +27,12 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
     )
     parser.add_argument("--minutes", type=float, default=30, help="duration (%(default)s)")
     parser.add_argument(
+        "--quiet-seconds",
+        type=float,
+        default=60,
+        help="time before, in which five records are requested and nothing else (%(default)s)",
+    )
+    parser.add_argument(
         "--fault-minutes",
         type=float,
         default=5,
@@ -36,7 +42,11 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
     values = parser.parse_args(arguments)
     if not 0 < values.minutes <= MAX_MINUTES:
         parser.error(f"--minutes must be at most {MAX_MINUTES:g}.")
-    return Options(values.minutes * 60, values.fault_minutes * 60, values.rows)
+    if not 0 < values.quiet_seconds <= MAX_MINUTES * 60:
+        parser.error(f"--quiet-seconds must be at most {MAX_MINUTES * 60:g}.")
+    return Options(
+        values.minutes * 60, values.quiet_seconds, values.fault_minutes * 60, values.rows
+    )
 
 
 def main() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import json
-import random
+import math
 import threading
 import time
 from collections import Counter
@@ -18,10 +17,10 @@ from django.db import DatabaseError, InterfaceError, connection
 from datastore_search.loading.jobs import retry_load
 from datastore_search.models import Load, LoadState
 
+from .calls import TIMEOUT_SECONDS, UnavailableError, WrongError, call, expect
+from .readers import Readers, Readings
 from .tables import MATCHING_EVERY, Tables, count_version_rows, submit_version, write_fixed_rows
 
-_TIMEOUT_SECONDS: Final = 100
-_LIMIT: Final = 5
 #: The end of a file whose rows broke off, as its reader is told.
 _BROKEN_OFF: Final = "This file is incomplete: the server could not send the rest.\n"
 
@@ -49,25 +48,25 @@ class Findings:
 
 
 class Clients:
-    """The clients, as threads of this process."""
+    """The clients: threads of this process, and the readers of five records."""
 
     def __init__(self, address: str, tables: Tables) -> None:
         """Take the address of the portal, and its tables."""
         self.findings = Findings()
-        self.is_quiet = True
+        self._readers = Readers(address, tables.fixed, tables.rows)
+        self._busy_at = math.inf
         self._address, self._tables = address, tables
         self._ended = threading.Event()
         self._threads: list[threading.Thread] = []
         self._csv = write_fixed_rows(tables.rows)
 
-    def start_readers(self) -> None:
-        """Start the two that request five records, and nothing else."""
-        for number in range(2):
-            self._start(f"five records {number + 1}", self._read_five)
+    def start_readers(self, seconds: float) -> None:
+        """Start those that request five records, and nothing else, for so long."""
+        self._readers.start(seconds)
 
     def start_others(self) -> None:
         """Start all others: readers, writers, loads, downloads."""
-        self.is_quiet = False
+        self._busy_at = time.monotonic()
         self._start("rankings", self._rank)
         self._start("replaced table", self._read_replaced)
         self._start("writes", self._write)
@@ -80,6 +79,17 @@ class Clients:
         self._ended.set()
         for thread in self._threads:
             thread.join()
+        for number, readings in enumerate(self._readers.end(), start=1):
+            self._add_readings(f"five records {number}", readings)
+
+    def _add_readings(self, name: str, readings: Readings) -> None:
+        findings = self.findings
+        for outcome, count in readings.outcomes.items():
+            findings.outcomes[name, outcome] += count
+        findings.wrong += readings.wrong
+        for ended_at, seconds in readings.answers:
+            is_quiet = ended_at < self._busy_at
+            (findings.quiet_seconds if is_quiet else findings.busy_seconds).append(seconds)
 
     def _start(self, name: str, step: Callable[[], str]) -> None:
         thread = threading.Thread(target=self._repeat, args=(name, step), name=name)
@@ -95,7 +105,7 @@ class Clients:
             except (DatabaseError, InterfaceError):  # of this program's own connection
                 connection.close()
                 outcome = "database away"
-            except _UnavailableError:
+            except UnavailableError:
                 outcome = "503"
             except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
                 outcome = "wrong"
@@ -114,45 +124,16 @@ class Clients:
         """
         Call an action, and return its result.
 
-        Raises: ``_UnavailableError`` for a 503 as it should be, ``_WrongError`` for other failures.
+        Raises: ``UnavailableError`` for a 503 as it should be, ``WrongError`` for other failures.
         """
-        client = http.client.HTTPConnection(self._address, timeout=_TIMEOUT_SECONDS)
-        headers = {"Content-Type": "application/json"}
-        if token:
-            headers["Authorization"] = token
-        try:
-            client.request("POST", f"/en/api/3/action/{action}", json.dumps(parameters), headers)
-            response = client.getresponse()
-            body = response.read()
-        finally:
-            client.close()
-        answer = json.loads(body)
-        if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
-            _expect(answer["error"]["__type"] == "Service Unavailable", answer)
-            _expect("Retry-After" in response.headers, answer)
-            raise _UnavailableError
-        _expect(response.status == http.HTTPStatus.OK, answer)
-        return answer["result"]
+        return call(self._address, action, parameters, token)
 
     # Ways of use -----------------------------------------------------------------------------
 
-    def _read_five(self) -> str:
-        offset = random.randrange(min(1000, self._tables.rows - _LIMIT))
-        is_quiet, began = self.is_quiet, time.perf_counter()
-        result = self._search(self._tables.fixed, limit=_LIMIT, offset=offset)
-        seconds = time.perf_counter() - began
-        numbers = [record["number"] for record in result["records"]]
-        _expect(numbers == list(range(offset + 1, offset + 1 + _LIMIT)), (offset, result))
-        _expect(result["total"] == self._tables.rows, result)
-        times = self.findings.quiet_seconds if is_quiet else self.findings.busy_seconds
-        times.append(seconds)
-        self._ended.wait(0.02)
-        return "right"
-
     def _rank(self) -> str:
         result = self._search(self._tables.fixed, q="river", limit=20)
-        _expect(result["total"] == self._tables.rows // MATCHING_EVERY, result["total"])
-        _expect(all("river" in record["text"] for record in result["records"]), result)
+        expect(result["total"] == self._tables.rows // MATCHING_EVERY, result["total"])
+        expect(all("river" in record["text"] for record in result["records"]), result)
         return "right"
 
     def _read_replaced(self) -> str:
@@ -160,8 +141,8 @@ class Clients:
         result = self._search(self._tables.replaced, limit=50, sort="_id desc")
         newest = self.findings.submitted_version
         (version,) = {record["version"] for record in result["records"]}
-        _expect(oldest <= version <= newest, (oldest, version, newest))
-        _expect(result["total"] == count_version_rows(version), (version, result["total"]))
+        expect(oldest <= version <= newest, (oldest, version, newest))
+        expect(result["total"] == count_version_rows(version), (version, result["total"]))
         self._ended.wait(0.05)
         return "right"
 
@@ -178,7 +159,7 @@ class Clients:
         findings.acknowledged.add(key)
         findings.unknown.discard(key)
         found = self._search(self._tables.written, filters={"key": key})
-        _expect([record["text"] for record in found["records"]] == [f"written {key}"], found)
+        expect([record["text"] for record in found["records"]] == [f"written {key}"], found)
         return "right"
 
     def _load(self) -> str:
@@ -188,7 +169,7 @@ class Clients:
         load = submit_version(self._tables.replaced, version)
         while (state := self._wait_for_load(load)) != LoadState.READY:
             failure = load.failure or {}
-            _expect(failure.get("code") in _FAULTS, (state, failure))
+            expect(failure.get("code") in _FAULTS, (state, failure))
             findings.loads[str(failure["code"])] += 1
             load = _persist(partial(retry_load, load))
         findings.loads["ready"] += 1
@@ -203,10 +184,10 @@ class Clients:
             if load.is_finished:
                 return load.state
             time.sleep(0.2)
-        raise _WrongError(f"Load {load.pk} is still {load.state}.")
+        raise WrongError(f"Load {load.pk} is still {load.state}.")
 
     def _download(self) -> str:
-        client = http.client.HTTPConnection(self._address, timeout=_TIMEOUT_SECONDS)
+        client = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
         try:
             client.request("GET", f"/en/datastore/dump/{self._tables.fixed}?bom=false")
             response = client.getresponse()
@@ -214,17 +195,17 @@ class Clients:
         finally:
             client.close()
         if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
-            raise _UnavailableError
-        _expect(response.status == http.HTTPStatus.OK, text[:500])
+            raise UnavailableError
+        expect(response.status == http.HTTPStatus.OK, text[:500])
         if text.endswith(_BROKEN_OFF):
             return "cut off"
         lines = text.replace("\r\n", "\n").split("\n")
         rows = [line.partition(",")[2] for line in lines]  # without _id
-        _expect(rows == self._csv.split("\n"), (len(rows), rows[:3]))
+        expect(rows == self._csv.split("\n"), (len(rows), rows[:3]))
         return "right"
 
     def _read_slowly(self) -> str:
-        client = http.client.HTTPConnection(self._address, timeout=_TIMEOUT_SECONDS)
+        client = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
         try:
             client.request("GET", f"/en/datastore/dump/{self._tables.fixed}?format=json")
             response = client.getresponse()
@@ -234,24 +215,6 @@ class Clients:
         finally:
             client.close()
         return "right" if response.status == http.HTTPStatus.OK else "503"
-
-
-class _UnavailableError(Exception):
-    """The portal has answered 503, as it should while something is away."""
-
-
-class _WrongError(Exception):
-    """An answer is not as it must be."""
-
-
-def _expect(is_right: bool, found: object) -> None:
-    """
-    Raise an error that shows what was found, unless it is right.
-
-    Raises: ``_WrongError``.
-    """
-    if not is_right:
-        raise _WrongError(found)
 
 
 def _persist(step: Callable[[], Any]) -> Any:

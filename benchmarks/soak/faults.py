@@ -56,9 +56,11 @@ class Faults(threading.Thread):
             if self._ended.wait(self._interval_seconds):
                 return
             try:
-                self.recoveries.seconds.setdefault(name, []).append(kinds[name]())
+                seconds = kinds[name]()
             except (TimeoutError, AssertionError, psutil.Error) as error:
                 self.recoveries.errors.append(f"{name}: {error!r}")
+            else:
+                self.recoveries.seconds.setdefault(name, []).append(seconds)
 
     def end(self) -> None:
         """Let the last fault be over."""

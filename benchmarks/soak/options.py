@@ -10,8 +10,13 @@ MAX_MINUTES: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How long a run takes, how often each process is killed, and the size of the large table."""
+    """
+    How long a run takes, how often each process is killed, and the size of the large table.
+
+    Before the ``seconds`` of all clients, the readers are alone for ``quiet_seconds``.
+    """
 
     seconds: float
+    quiet_seconds: float
     fault_seconds: float
     rows: int

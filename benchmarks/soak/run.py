@@ -22,7 +22,7 @@ from datastore_search.models import FINISHED, Load, Resource
 from ..report import Table
 from ..server import find_free_port, wait_for_server
 from ..throwaway_postgres import ThrowawayServer
-from .clients import Clients
+from .clients import Clients, Findings
 from .faults import Faults, Recoveries
 from .memory import Memory
 from .options import Options
@@ -33,10 +33,9 @@ MAX_SLOWDOWN: Final = 5.0
 MAX_GROWTH: Final = 0.1
 
 _WORKERS: Final = 2
+_PERCENTS: Final = (50, 90, 99)
 #: Requests before the run, for which each worker loads its modules.
 _WARM_UP_REQUESTS: Final = 50
-#: The share of a run without any work but that of the readers.
-_QUIET_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class Outcome:
     """What a run has shown: errors, and the figures."""
 
     errors: list[str]
-    slowdown: tuple[float, float]
     growths: list[tuple[float, float]]
 
     @property
@@ -80,11 +78,11 @@ def run(options: Options, server: ThrowawayServer, folder: Path) -> bool:
         for _time in range(_WARM_UP_REQUESTS):
             _is_answering(clients, tables)
         memory.start()
-        clients.start_readers()
-        time.sleep(options.seconds * _QUIET_SHARE)
+        clients.start_readers(options.quiet_seconds + options.seconds)
+        time.sleep(options.quiet_seconds)
         clients.start_others()
         faults.start()
-        time.sleep(options.seconds * (1 - _QUIET_SHARE))
+        time.sleep(options.seconds)
         faults.end()
         clients.end()
         memory.end()
@@ -136,8 +134,7 @@ def _judge(clients: Clients, tables: Tables, recoveries: Recoveries, memory: Mem
         errors.append(f"{len(lost)} acknowledged writes are lost: {sorted(lost)[:10]}")
     if strange := written - findings.acknowledged - findings.unknown:
         errors.append(f"{len(strange)} records were never written: {sorted(strange)[:10]}")
-    slowdown = (_compute_p99(findings.quiet_seconds), _compute_p99(findings.busy_seconds))
-    return Outcome(errors, slowdown, memory.growths)
+    return Outcome(errors, memory.growths)
 
 
 def _find_leftovers(folder: Path) -> list[str]:
@@ -155,8 +152,25 @@ def _find_leftovers(folder: Path) -> list[str]:
     ]
 
 
-def _compute_p99(seconds: list[float]) -> float:
-    return sorted(seconds)[round((len(seconds) - 1) * 0.99)] if seconds else 0.0
+def _compute_percentile_ms(seconds: list[float], percent: int) -> float:
+    values = sorted(seconds) or [0.0]
+    return values[round((len(values) - 1) * percent / 100)] * 1000
+
+
+def _print_readers(findings: Findings) -> None:
+    phases = {"quiet": findings.quiet_seconds, "under load": findings.busy_seconds}
+    rows = [
+        (
+            name,
+            f"{len(seconds):,}",
+            *(f"{_compute_percentile_ms(seconds, percent):.1f}" for percent in _PERCENTS),
+        )
+        for name, seconds in phases.items()
+    ]
+    header = ("phase", "right answers", *(f"p{percent} ms" for percent in _PERCENTS))
+    print(Table("# Five records", header, rows).as_text(), end="\n\n")
+    quiet, busy = (_compute_percentile_ms(seconds, 99) for seconds in phases.values())
+    print(f"Five records, p99: {busy / (quiet or 1):.1f} times (the aim is {MAX_SLOWDOWN:g}).")
 
 
 def _print_figures(
@@ -181,11 +195,7 @@ def _print_figures(
     ]
     header = ("fault", "times", "median s to recover", "max s")
     print(Table("# The faults", header, faults).as_text(), end="\n\n")
-    quiet, busy = outcome.slowdown
-    print(
-        f"Five records, p99: {quiet * 1000:.0f} ms quiet, {busy * 1000:.0f} ms under load"
-        f" ({busy / (quiet or 1):.1f} times; the aim is {MAX_SLOWDOWN:g})."
-    )
+    _print_readers(findings)
     loads = ", ".join(f"{name}: {count}" for name, count in findings.loads.items())
     print(f"Loads: {loads or 'none'}.")
     print(f"Writes: {len(findings.acknowledged):,} acknowledged, {len(findings.unknown)} not.")

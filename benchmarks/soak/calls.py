@@ -1,0 +1,53 @@
+"""Calls of the portal's actions, without Django, for clients in any process."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+TIMEOUT_SECONDS: Final = 100
+
+
+class UnavailableError(Exception):
+    """The portal has answered 503, as it should while something is away."""
+
+
+class WrongError(Exception):
+    """An answer is not as it must be."""
+
+
+def expect(is_right: bool, found: object) -> None:
+    """
+    Raise an error that shows what was found, unless it is right.
+
+    Raises: ``WrongError``.
+    """
+    if not is_right:
+        raise WrongError(found)
+
+
+def call(address: str, action: str, parameters: Mapping[str, Any], token: str = "") -> Any:
+    """
+    Call an action, and return its result.
+
+    Raises: ``UnavailableError`` for a 503 as it should be, ``WrongError`` for other failures.
+    """
+    client = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = token
+    try:
+        client.request("POST", f"/en/api/3/action/{action}", json.dumps(parameters), headers)
+        response = client.getresponse()
+        body = response.read()
+    finally:
+        client.close()
+    answer = json.loads(body)
+    if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+        expect(answer["error"]["__type"] == "Service Unavailable", answer)
+        expect("Retry-After" in response.headers, answer)
+        raise UnavailableError
+    expect(response.status == http.HTTPStatus.OK, answer)
+    return answer["result"]
