@@ -31,7 +31,7 @@ from ..search import (
     translate_database_errors,
 )
 from ..spooling import MAX_MEMORY_BYTES
-from .facet_cache import FacetKey, facet_cache
+from .facet_cache import FacetKey, facet_cache, is_slow, is_too_slow, note_slow_facets
 from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .stored_facets import StoredCounts, list_stored_counts
 from .time_budget import TimeBudget
@@ -281,17 +281,29 @@ class _Counter:
         Raises: ``InvalidParameters`` when the values of a facet are too large.
         """
         facets = list(known)
-        for positions in _group_by_conditions(tasks, known):
-            counted = self._count_group([tasks[position] for position in positions])
-            for position, facet in zip(positions, counted, strict=True):
-                facets[position] = facet
+        for conditions in _group_by_conditions(tasks, known):
+            for positions in self._separate_slow(tasks, conditions):
+                counted = self._count_group([tasks[position] for position in positions])
+                for position, facet in zip(positions, counted, strict=True):
+                    facets[position] = facet
         if self._total is None:
             self._total = count_matches(self._read, self._bound)
         return FacetsAnswer(self._total, [each for each in facets if each], self._is_complete)
 
+    def _separate_slow(
+        self, tasks: Sequence[_Task], positions: Sequence[int]
+    ) -> Iterator[list[int]]:
+        """Yield the positions of facets that are counted together, then each of the slow ones."""
+        keys = {position: _build_cache_key(self._read, tasks[position]) for position in positions}
+        timeout = self._budget.timeout
+        slow = [position for position, key in keys.items() if key and is_slow(key, timeout)]
+        if others := [position for position in positions if position not in slow]:
+            yield others
+        yield from ([position] for position in slow)
+
     def _count_group(self, tasks: Sequence[_Task]) -> list[bytes]:
         """Count facets with the same conditions; incomplete ones have what is stored."""
-        counted = self._count(tasks)
+        counted = self._count_unless_slow(tasks)
         if counted is None:
             self._is_complete = False
             return [self._stored.render_incomplete(task) for task in tasks]
@@ -301,6 +313,18 @@ class _Counter:
         for task, facet in zip(tasks, facets, strict=True):
             _cache(self._read, task, facet)
         return facets
+
+    def _count_unless_slow(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
+        """Count facets that are not known to take too long; note those that do."""
+        keys = [key for task in tasks if (key := _build_cache_key(self._read, task))]
+        timeout = self._budget.timeout
+        if any(is_too_slow(key, timeout) for key in keys):
+            return None
+        has_whole_time = self._budget.is_untouched
+        counted = self._count(tasks)
+        if counted is None and has_whole_time:
+            note_slow_facets(keys, timeout)
+        return counted
 
     def _count(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
         """Count facets with the same conditions by one statement; None if that takes too long."""

@@ -16,12 +16,17 @@ _MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
 
 
 class TimeBudget:
-    """``conf.FACETS_TIMEOUT``, or a shorter time; zero of the setting is no limit."""
+    """
+    ``conf.FACETS_TIMEOUT``, or a shorter time; zero of the setting is no limit.
+
+    It ``is_untouched`` until a statement runs.
+    """
 
     def __init__(self, timeout: timedelta = timedelta.max) -> None:
         """Begin the time now."""
-        timeout = min(conf.FACETS_TIMEOUT or timedelta.max, timeout)
-        self._deadline = monotonic() + timeout.total_seconds()
+        self.timeout = min(conf.FACETS_TIMEOUT or timedelta.max, timeout)
+        self.is_untouched = True
+        self._deadline = monotonic() + self.timeout.total_seconds()
 
     def fetch_rows(
         self, read: ConsistentRead, statement: Clause, *, share: float = 1
@@ -31,6 +36,7 @@ class TimeBudget:
 
         Raises: ``StaleVersion``, as ``ConsistentRead.fetch_rows``.
         """
+        self.is_untouched = False
         remaining = (self._deadline - monotonic()) * share
         if remaining < _MIN_TIMEOUT_SECONDS:
             return None

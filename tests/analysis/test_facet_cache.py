@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from datastore_search.analysis import facet_cache as module
+from datastore_search.analysis import time_budget
 from datastore_search.analysis.facet_cache import facet_cache
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
@@ -124,3 +127,76 @@ def test_facets_that_took_too_long_are_not_kept(numbers: Resource, settings: Any
 
     assert facet["complete"] is False
     assert len(facet_cache) == 0
+
+
+#: Two facets of all records, each of which needs a read of the table.
+FACETS = ["amount", {"field": "code", "bins": 3}]
+
+#: The seconds of a call at which its time begins, and at which a statement is sent: with nine
+#: seconds left, or with ten milliseconds, which a slow table exceeds.
+BEGIN, ENOUGH, TOO_LATE = 0.0, 0.0, 8.99
+
+
+def call_at(
+    monkeypatch: pytest.MonkeyPatch,
+    resource: Resource,
+    facets: list[Any],
+    *seconds: float,
+    **question: Any,
+) -> list[bool]:
+    """Call while the clock of the time limit shows these seconds; return which are complete."""
+    moments = iter((BEGIN, *seconds))
+    monkeypatch.setattr(time_budget, "monotonic", lambda: next(moments))
+    found = call("datastore_facets", resource, facets=facets, **question)["facets"]
+    assert next(moments, None) is None  # as many statements as expected
+    return [facet["complete"] for facet in found]
+
+
+@pytest.fixture
+def slow(numbers: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Resource:
+    """A resource whose facets take longer than ten milliseconds, of nine seconds that they have."""
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=9)
+    monkeypatch.setattr(module, "_REFUSED_LIMITS", 100)  # the machine may be busy
+    make_slow(numbers, 0.1)
+    return numbers
+
+
+def test_facets_that_took_too_long_together_are_counted_one_by_one(
+    slow: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call_at(monkeypatch, slow, FACETS, TOO_LATE) == [False, False]
+    assert call_at(monkeypatch, slow, FACETS, ENOUGH, TOO_LATE) == [True, False]
+    assert call_at(monkeypatch, slow, FACETS, ENOUGH) == [True, True]
+    assert len(facet_cache) == 2
+
+
+def test_a_facet_that_always_takes_too_long_does_not_keep_others_from_being_counted(
+    slow: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call_at(monkeypatch, slow, FACETS, TOO_LATE)
+
+    assert call_at(monkeypatch, slow, FACETS, TOO_LATE, TOO_LATE) == [False, False]
+    assert call_at(monkeypatch, slow, FACETS, ENOUGH) == [False, True]
+
+
+def test_a_facet_that_took_too_long_by_itself_is_counted_again_after_a_while(
+    slow: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call_at(monkeypatch, slow, FACETS[:1], TOO_LATE) == [False]
+    assert call_at(monkeypatch, slow, FACETS[:1]) == [False]
+    # Another list of the same values is another facet.
+    assert call_at(monkeypatch, slow, [{"field": "amount", "limit": 2}], ENOUGH) == [True]
+
+    monkeypatch.setattr(module, "monotonic", lambda: monotonic() + 901)
+
+    assert call_at(monkeypatch, slow, FACETS[:1], ENOUGH) == [True]
+
+
+def test_facets_of_a_question_are_tried_each_time(
+    slow: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = {"filters": {"_id": {"gte": 0}}}
+    for _time in range(2):
+        completed = call_at(monkeypatch, slow, FACETS, TOO_LATE, **question)
+
+        assert completed == [False, False]
