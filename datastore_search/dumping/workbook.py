@@ -92,7 +92,7 @@ def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Gene
     workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
     try:
         sheet = _Sheet(workbook, copy.fields, headers)
-        with copy.open_cells() as rows:
+        with copy.open_cells(conf.FILE_TIMEOUT) as rows:
             for number, row in enumerate(rows, 1):
                 sheet.write_row(number, row)
                 if number % REPORTED_ROWS == 0:

@@ -27,6 +27,7 @@ from ..exceptions.availability import ClientDisconnected, TooManyStreams
 from ..exceptions.dumps import FileTooSlow
 from ..filters import Clause
 from ..models import Load, Resource
+from ..precedence import pause_between
 from ..spooling import Spool
 from ..stream_slots import StreamSlot
 from .consistency import (
@@ -104,10 +105,16 @@ class RecordCopy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
-    def open_cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
-        """Copy rows of cells as they are in CSV, None for null."""
+    def open_cells(
+        self, timeout: timedelta | None = None
+    ) -> Iterator[Iterator[tuple[str | None, ...]]]:
+        """
+        Copy rows of cells as they are in CSV, None for null.
+
+        ``timeout`` is the time limit of the file, where that is not ``conf.DUMP_TIMEOUT``.
+        """
         with self._copy(self._choose_plan().select_cells(), _CELLS) as copy:
-            yield self._check_rows(copy, copy.rows())
+            yield self._check_rows(copy, copy.rows(), timeout)
 
     def count_rows(self, most: int) -> int:
         """Count the rows; where they cannot be more than ``most``, nothing is read."""
@@ -133,12 +140,17 @@ class RecordCopy:
         with translate_database_errors(plain=self._plain):
             return choose_stream_plan(query, lambda: count_matches(self._read, query))
 
-    def _check_rows(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
+    def _check_rows(
+        self, copy: Copy, rows: Iterator[Row], timeout: timedelta | None = None
+    ) -> Iterator[Row]:
         """
-        Pass on the rows of a copy; where their number is known, check that none is missing.
+        Pass on the rows of a copy, which gives way to short requests.
+
+        Where the number of rows is known, check that none is missing.
 
         Raises: ``RecordsIncomplete``.
         """
+        rows = pause_between(rows, timeout or conf.DUMP_TIMEOUT)
         known_total = self._query.known_total
         if known_total is None:
             return rows

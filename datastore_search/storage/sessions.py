@@ -16,6 +16,7 @@ from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
 from ..clients import Client
+from ..precedence import note_statement
 from .admission import admit_search
 from .batches import BatchCursor, BatchReader, Result
 from .watchdog import Watched
@@ -119,6 +120,7 @@ class Session:
         """Watch the connection during a block, as if the session ran its statements."""
         if self.client is None:
             return nullcontext()
+        note_statement()
         return Watched(self.connection, self.client, limit=limit)
 
     def _run(self, send: Callable[[], Result]) -> Result:
