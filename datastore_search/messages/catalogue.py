@@ -187,6 +187,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "workbook.encrypted": _("The workbook is protected by a password. Save it without one."),
     "workbook.damaged": _("The workbook is damaged or incomplete."),
+    "workbook.long_duration": _(
+        "A cell of the sheet shows a number as a duration of millions of years. Correct it, or show"
+        " it as a number."
+    ),
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
     "workbook.empty_range": _("The sheet “%(sheet)s” has no cells at %(range)s."),
@@ -233,6 +237,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "geo.unknown_coordinates": _("The coordinates of the file are of an unknown kind."),
     # Parquet --------------------------------------------------------------------------------------
+    "parquet.moment_range": _(
+        "The field “%(field)s” has moments before the year 1 or after 9999 as INT96, which may"
+        " stand for others. Correct them, or write them as TIMESTAMP."
+    ),
     "parquet.damaged": _("The Parquet file is damaged or incomplete."),
     "parquet.encrypted": _("The Parquet file is encrypted."),
     "parquet.out_of_memory": _(
@@ -311,6 +319,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.files_joined": _(
         "Files of the archive that were read as one table: %(count)s. Lines are counted on from"
         " file to file; the first lines are: %(lines)s."
+    ),
+    "notice.empty_formulas": _(
+        "Formulas whose values are not in the file: %(count)s. Their cells are empty. Open the"
+        " workbook in a spreadsheet program, and save it there."
     ),
     "notice.cells_unchecked": _(
         "Cells with errors, negative times and dates before March 1900 could not be checked in this"

@@ -94,6 +94,7 @@ class _Column:
     name: str
     type: _DuckDBType
     source: Composed
+    is_int96: bool = False
 
     @property
     def may_be_long(self) -> bool:
@@ -103,6 +104,9 @@ class _Column:
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     columns = _read_columns(source, staging_area)
     _check_size(source, len(columns), staging_area)
+    for column in columns:
+        if column.is_int96:
+            _check_moments(source, column, columns, staging_area)
     labels = tuple(column.name for column in columns)
     names = make_unique_names(labels)
     notices: list[Notice] = []
@@ -140,29 +144,51 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     """
     query = SQL("SELECT * FROM read_parquet({})").format(source)
     types = staging_area.connection.sql(query.text).types
-    names = _read_names(source, staging_area)
+    names, int96 = _read_names(source, staging_area)
     if len(names) > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=len(names), most=MAX_FIELDS)
     if not names:
         raise LoadFailed("file.empty")
     return [
-        _Column(name, kind, quote_identifier(f"c{position}"))
+        _Column(name, kind, quote_identifier(f"c{position}"), position in int96)
         for position, (name, kind) in enumerate(zip(names, types, strict=True))
     ]
 
 
-def _read_names(source: Composed, staging_area: StagingArea) -> list[str]:
-    """Read the names of the columns; DuckDB's own differ where only the case is another."""
+def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str], set[int]]:
+    """
+    Read the names of the columns, and the positions of those that are INT96.
+
+    DuckDB's own names differ where only the case is another.
+    """
     tree = staging_area.execute(
-        SQL("SELECT name, coalesce(num_children, 0) FROM parquet_schema({})").format(source)
+        SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})").format(source)
     ).fetchall()
-    names, below = [], 0
-    for name, children in tree[1:]:
+    names: list[str] = []
+    int96, below = set(), 0
+    for name, children, kind in tree[1:]:
         if not below:
+            int96 |= {len(names)} if kind == "INT96" else set()
             names.append(name)
             below = 1
         below += children - 1
-    return names
+    return names, int96
+
+
+def _check_moments(
+    source: Composed, column: _Column, columns: Iterable[_Column], staging_area: StagingArea
+) -> None:
+    """
+    Check the moments of a column of INT96: DuckDB makes other moments of days that it cannot count.
+
+    Raises: ``LoadFailed`` with ``parquet.moment_range``.
+    """
+    query = SQL(
+        "SELECT count(*) FROM {} WHERE {column} < '0001-01-01' OR {column} >= '10000-01-01'"
+    ).format(_build_relation(source, columns), column=column.source)
+    row = staging_area.execute(query).fetchone()
+    if row and row[0]:
+        raise LoadFailed("parquet.moment_range", field=column.name)
 
 
 def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:

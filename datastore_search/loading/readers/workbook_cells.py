@@ -8,7 +8,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-_ODS_DURATION = re.compile(r"(-?)PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]([0-9]+))?S")
+_ODS_DURATION = re.compile(
+    r"(-?)PT(?=[0-9])(?:([0-9]{1,15})H)?(?:([0-9]{1,15})M)?(?:([0-9]{1,15})(?:[.,]([0-9]+))?S)?"
+)
 #: As which calamine reads the number 60, which Excel shows as a day that 1900 did not have.
 _DAY_BEFORE_DAY_60 = (1900, 2, 28)
 #: A double holds each integer below this.
@@ -54,13 +56,16 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
 
 
 def format_ods_text(text: str) -> str:
-    """Write a duration that calamine leaves as ODS has it like all others: negative or long."""
+    """Write a duration as the others, where calamine leaves it as ODS has it."""
     match = _ODS_DURATION.fullmatch(text) if text.startswith(("PT", "-PT")) else None
     if not match:
         return text
-    sign, hours, minutes, seconds, decimals = match.groups(default="")
+    sign, *parts, decimals = match.groups(default="")
+    hours, minutes, seconds = (int(part or 0) for part in parts)
+    minutes, seconds = minutes + seconds // 60, seconds % 60
+    hours, minutes = hours + minutes // 60, minutes % 60
     fraction = f".{decimals}".rstrip("0").rstrip(".")
-    return f"{sign}{int(hours):02}:{int(minutes):02}:{int(seconds):02}{fraction}"
+    return f"{sign}{hours:02}:{minutes:02}:{seconds:02}{fraction}"
 
 
 def find_declared_type(kinds: set[type]) -> str | None:

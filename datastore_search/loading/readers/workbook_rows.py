@@ -57,7 +57,8 @@ class Sheet:
     ``corrections`` are cells that ``cells`` lacks or has in another form, ``numbers_without_date``
     those whose numbers are no date, both in the order of the rows; the latter are looked for only
     where a date may be one of them.  Only the cells of ``area`` are read.
-    Where it ``is_unchecked``, the corrections could not be found.
+    Where it ``is_unchecked``, the corrections could not be found.  ``empty_formulas`` counts the
+    formulas whose values are not in the file.
     """
 
     cells: CalamineSheet
@@ -66,6 +67,7 @@ class Sheet:
     format_text: Callable[[str], str] = str
     area: CellRange = _NO_AREA
     is_unchecked: bool = False
+    empty_formulas: int = 0
 
     @property
     def left(self) -> int:
@@ -179,6 +181,7 @@ def _read_rows(sheet: Sheet, finder: TableFinder) -> Iterator[_Row]:
             if correction.row == line and left <= correction.column < left + width:
                 if isinstance(correction, ErrorCell):
                     errors[correction.column - left] = correction.name
+                    cells[correction.column - left] = ""
                 else:
                     cells[correction.column - left] = correction.text
             correction = next(sheet.corrections, None)

@@ -1,9 +1,9 @@
 """
 Read from a workbook's XML what calamine does not give: some cells, and which sheets have values.
 
-calamine gives a cell with an error (``#N/A``) as an empty one, leaves out the tabs and line breaks
-within a paragraph of an ODS, and makes a time of day of a negative number.  The XML is read block
-by block.
+calamine gives a cell with an error (``#N/A``) as an empty one, and so a cell of an ODS that has a
+text but not the value of its type; it leaves out the tabs and line breaks within a paragraph of an
+ODS, and makes a time of day of a negative number.  The XML is read block by block.
 """
 
 from __future__ import annotations
@@ -32,9 +32,26 @@ _XLSX_ERROR = re.compile(
     rb"<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])[^<>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^<>]*>"
     rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>([^<]*)<"
 )
-_ODS_SHEET, _ODS_ROW = b"<table:table ", b"<table:table-row"
+#: A formula whose result is no text and is not there.
+_XLSX_EMPTY_FORMULA = re.compile(
+    rb"<(?:\w++:)?c\b(?![^<>]*?\bt=[\"']str)[^<>]*+>"
+    rb"<(?:\w++:)?f\b(?:[^<>]*/>|[^<>]*+>[^<]*+</(?:\w++:)?f>)"
+    rb"(?:<(?:\w++:)?v\s*+(?:/>|></(?:\w++:)?v>))?</(?:\w++:)?c>"
+)
+_ODS_SHEET, _ODS_ROW = re.compile(rb"<table:table\s"), b"<table:table-row"
+#: What follows in the names of elements that hold rows: groups of rows, and all of them.
+_ODS_ROW_PARENTS = (b"-group", b"s")
 _ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell\b[^<>]*+>")
 _ODS_ERROR = b'calcext:value-type="error"'
+#: A cell of a type whose value is missing, or is none; it may have a text.
+_ODS_NO_VALUE = re.compile(
+    rb"<table:(?:covered-)?table-cell\b(?=[^<>]*?\boffice:value-type=[\"'](?!string|void))"
+    rb"(?![^<>]*?\boffice:(?:(?:date-|time-)?value=[\"'][^\"']|boolean-value=[\"'](?:true|false)[\"']))"
+    rb"[^<>]*+>"
+)
+#: Errors as older programs write them, into cells with the number 0.
+_ODS_OLD_ERROR = re.compile(rb"\s*+<text:p>(#[A-Z][A-Z/0]*[!?A]|Err:[0-9]{3})</text:p>")
+_ODS_FORMULA = b"table:formula="
 _ODS_REPEATED = re.compile(rb"table:number-(?:rows|columns)-repeated=[\"']([0-9]{1,9})[\"']")
 _ODS_TEXT = re.compile(rb"\s*+<text:p[^<>]*+>([^<]*)")
 #: Tabs and line breaks, which are elements.
@@ -132,6 +149,18 @@ def has_xlsx_values(archive: ZipFile, part: str) -> bool:
     return any(_XLSX_VALUE.search(block) for block in _read_blocks(archive, part, b">"))
 
 
+def count_empty_xlsx_formulas(path: Path, number: int) -> int:
+    """
+    Count the formulas in a sheet of an XLSX, counted from 0, whose values are not in the file.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    with open_archive(path) as archive:
+        part = find_xlsx_sheets(archive)[number]
+        blocks = _read_blocks(archive, part, b"c>")
+        return sum(len(_XLSX_EMPTY_FORMULA.findall(block)) for block in blocks)
+
+
 def find_xlsx_errors(path: Path, number: int) -> Iterator[ErrorCell]:
     """
     Find the errors in a sheet of an XLSX, counted from 0.
@@ -161,28 +190,50 @@ def find_xlsx_numbers_without_date(path: Path, number: int) -> Iterator[TextCell
 
 def find_ods_cells(path: Path, number: int) -> Iterator[ErrorCell | TextCell]:
     """
-    Find the errors and the texts with tabs and line breaks in a sheet of an ODS, counted from 0.
+    Find the cells in a sheet of an ODS, counted from 0, that calamine reads as something else.
+
+    They are errors, texts with tabs and line breaks, and the texts of cells without a value.
 
     Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     with open_archive(path) as archive:
         rows = _split_ods_rows(archive)
-        sheet, line = next(rows).count(_ODS_SHEET) - 1, 1
+        sheet, line = len(_ODS_SHEET.findall(next(rows))) - 1, 1
         for row in rows:
             if sheet == number:
                 repeats = _parse_repeats(row.partition(b">")[0])
-                if _ODS_ERROR in row or _ODS_BREAK.search(row):
+                if _is_unusual(row):
                     cells = list(_find_cells_in_row(row))
                     for repeated in range(line, line + repeats):
                         yield from (cell._replace(row=repeated) for cell in cells)
                 line += repeats
-            sheet += row.count(_ODS_SHEET)
+            found = len(_ODS_SHEET.findall(row))
+            sheet, line = sheet + found, 1 if found else line
 
 
 def _split_ods_rows(archive: ZipFile) -> Iterator[bytes]:
     """Yield the text above the first row, then each row with the text below it."""
+    row: bytes | None = None
     for block in _read_blocks(archive, "content.xml", _ODS_ROW):
-        yield from block.removesuffix(_ODS_ROW).split(_ODS_ROW)
+        for part in block.removesuffix(_ODS_ROW).split(_ODS_ROW):
+            if row is not None and part.startswith(_ODS_ROW_PARENTS):
+                row += part
+                continue
+            if row is not None:
+                yield row
+            row = part
+    if row is not None:
+        yield row
+
+
+def _is_unusual(row: bytes) -> bool:
+    """Return whether a row has a cell that calamine does not read as it is."""
+    return bool(
+        _ODS_ERROR in row
+        or _ODS_BREAK.search(row)
+        or _ODS_NO_VALUE.search(row)
+        or (_ODS_FORMULA in row and _ODS_OLD_ERROR.search(row))
+    )
 
 
 def _find_cells_in_row(cells: bytes) -> Iterator[ErrorCell | TextCell]:
@@ -190,14 +241,19 @@ def _find_cells_in_row(cells: bytes) -> Iterator[ErrorCell | TextCell]:
     for cell in _ODS_CELL.finditer(cells):
         repeats = _parse_repeats(cell[0])
         found: ErrorCell | TextCell | None = None
+        end = None if cell[0].endswith(b"/>") else _ODS_CELL_END.search(cells, cell.end())
+        content = cells[cell.end() : end.start()] if end else b""
         if _ODS_ERROR in cell[0]:
-            text = _ODS_TEXT.match(cells, cell.end())
+            text = _ODS_TEXT.match(content)
             found = ErrorCell(0, column, _decode(text[1]) if text else "")
-        elif b'"string"' in cell[0] and b"office:string-value" not in cell[0]:
-            end = None if cell[0].endswith(b"/>") else _ODS_CELL_END.search(cells, cell.end())
-            content = cells[cell.end() : end.start()] if end else b""
-            if _ODS_BREAK.search(content):
-                found = TextCell(0, column, _read_ods_text(content))
+        elif _ODS_FORMULA in cell[0] and (error := _ODS_OLD_ERROR.match(content)):
+            found = ErrorCell(0, column, _decode(error[1]))
+        elif _ODS_NO_VALUE.fullmatch(cell[0]) or (
+            b'"string"' in cell[0]
+            and b"office:string-value" not in cell[0]
+            and _ODS_BREAK.search(content)
+        ):
+            found = TextCell(0, column, _read_ods_text(content))
         if found:
             for repeated in range(column, column + min(repeats, _MAX_COLUMNS)):
                 yield found._replace(column=repeated)

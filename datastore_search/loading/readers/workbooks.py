@@ -33,6 +33,7 @@ from .workbook_cells import format_ods_text
 from .workbook_rows import Sheet, stage_sheet
 from .workbook_xls import find_xls_errors, find_xls_numbers_without_date, open_xls_sheet
 from .workbook_xml import (
+    count_empty_xlsx_formulas,
     find_ods_cells,
     find_xlsx_errors,
     find_xlsx_numbers_without_date,
@@ -87,6 +88,8 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
             sheet = workbook.open_sheet(number)
             if sheet.is_unchecked:
                 notices.append(Notice("notice.cells_unchecked"))
+            if sheet.empty_formulas:
+                notices.append(Notice("notice.empty_formulas", count=sheet.empty_formulas))
             return stage_sheet(sheet, options, staging_area, notices)
 
 
@@ -96,7 +99,7 @@ def _translate_errors() -> Iterator[None]:
     Translate the errors of calamine.
 
     Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``,
-    ``load.out_of_memory``.
+    ``workbook.long_duration``, ``load.out_of_memory``.
     """
     try:
         yield
@@ -106,6 +109,8 @@ def _translate_errors() -> Iterator[None]:
         if _TOO_LARGE in str(error):
             raise LoadFailed("load.out_of_memory") from error
         raise LoadFailed("workbook.damaged") from error
+    except OverflowError as error:
+        raise LoadFailed("workbook.long_duration") from error
     except OSError as error:
         if error.errno is not None:
             raise
@@ -198,6 +203,7 @@ class _Workbook:
                 cells,
                 find_xlsx_errors(self.path, number),
                 find_xlsx_numbers_without_date(self.path, number),
+                empty_formulas=count_empty_xlsx_formulas(self.path, number),
             )
         checked = open_xls_sheet(self.path, cells.name)
         if checked is None:

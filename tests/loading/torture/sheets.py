@@ -6,8 +6,8 @@ from datastore_search.loading.jobs import LoadOptions
 
 from .cases import Case
 
-_ERROR = "The cell has an error. List “{0}” among the texts that stand for no value, or correct it."
-_NO_DATE = "The sheet shows this number as a date or a time, which it does not stand for."
+ERROR = "The cell has an error. List “{0}” among the texts that stand for no value, or correct it."
+NO_DATE = "The sheet shows this number as a date or a time, which it does not stand for."
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
 )
@@ -58,10 +58,10 @@ CASES = [
         records=[[1, "1900-01-01"], [59, "1900-02-28"], [61, "1900-03-01"], [0.25, "06:00:00"]],
         notices=["Rows that could not be loaded and were left out: 4."],
         row_errors=[
-            (4, "day", "60", _NO_DATE),
-            (5, "day", "60.5", _NO_DATE),
-            (7, "day", "-1.5", _NO_DATE),
-            (9, "day", "-0.25", _NO_DATE),
+            (4, "day", "60", NO_DATE),
+            (5, "day", "60.5", NO_DATE),
+            (7, "day", "-1.5", NO_DATE),
+            (9, "day", "-0.25", NO_DATE),
         ],
     ),
     Case(
@@ -159,10 +159,10 @@ CASES = [
         "errors.xlsx",
         "cells with errors",
         failure="Rows that cannot be loaded: 2. The first: Line 3, field “n”, value “#N/A”: "
-        + _ERROR.format("#N/A"),
+        + ERROR.format("#N/A"),
         row_errors=[
-            (3, "n", "#N/A", _ERROR.format("#N/A")),
-            (4, "n", "#DIV/0!", _ERROR.format("#DIV/0!")),
+            (3, "n", "#N/A", ERROR.format("#N/A")),
+            (4, "n", "#DIV/0!", ERROR.format("#DIV/0!")),
         ],
     ),
     Case(
@@ -172,7 +172,7 @@ CASES = [
         fields={"k": "text", "n": "int4"},
         records=[["a", 1], ["b", None], ["d", 4]],
         notices=["Rows that could not be loaded and were left out: 1."],
-        row_errors=[(4, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+        row_errors=[(4, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
     ),
     Case(
         "preamble.xlsx",
@@ -233,7 +233,7 @@ CASES = [
         fields={"k": "text", "m": "text", "l": "text", "n": "int4"},
         records=[["x", None, None, 1]],
         notices=["Rows that could not be loaded and were left out: 1."],
-        row_errors=[(3, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+        row_errors=[(3, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
     ),
     Case(
         "texts.ods",
@@ -263,9 +263,9 @@ CASES = [
         ],
         notices=["Rows that could not be loaded and were left out: 3."],
         row_errors=[
-            (4, "day", "60", _NO_DATE),
-            (6, "day", "-1.5", _NO_DATE),
-            (9, "day", "#N/A", _ERROR.format("#N/A")),
+            (4, "day", "60", NO_DATE),
+            (6, "day", "-1.5", NO_DATE),
+            (9, "day", "#N/A", ERROR.format("#N/A")),
         ],
     ),
 ]

@@ -1,0 +1,264 @@
+"""Builds the files whose cells are easily read as something else."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import struct
+from datetime import datetime, timedelta
+from zipfile import ZipFile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from openpyxl import Workbook
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
+
+from .make_files import (
+    build_archive,
+    build_ods,
+    build_ods_cell,
+    build_ods_table,
+    build_ods_texts,
+    build_sheet,
+    edit_archive,
+    register_builder,
+    save_workbook,
+)
+
+_SHEET = "xl/worksheets/sheet1.xml"
+
+
+def _replace_rows(workbook: Workbook, rows: str) -> bytes:
+    """Save a workbook, with other rows in its sheet."""
+
+    def replace(text: str) -> str:
+        return re.sub("<sheetData>.*</sheetData>", lambda _: f"<sheetData>{rows}</sheetData>", text)
+
+    return edit_archive(save_workbook(workbook), {_SHEET: replace})
+
+
+def _build_row(number: int, *cells: str) -> str:
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def _build_inline(place: str, content: str) -> str:
+    return f'<c r="{place}" t="inlineStr"><is>{content}</is></c>'
+
+
+def _build_text(text: str) -> str:
+    return f'<t xml:space="preserve">{text}</t>'
+
+
+_TEXTS = (
+    _build_text("a_x000D_\nb"),
+    _build_text("_x0041_ _x005F_x0041_ _x005f_ _x41_"),
+    "<r><t>Hà </t></r><r><rPr><b/></rPr><t xml:space='preserve'> Nội</t></r>",
+    '<t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/>',
+    _build_text("&lt;b&gt; &amp;amp; &#272;"),
+    "<t><![CDATA[<a&b>]]></t>",
+)
+
+
+@register_builder("strings.xlsx")
+def _build_strings() -> bytes:
+    """Texts with escapes, formats, readings and entities: in the cells, and shared."""
+    rows = [_build_row(1, _build_inline("A1", "<t>k</t>"), _build_inline("B1", "<t>shared</t>"))]
+    rows += [
+        _build_row(row, _build_inline(f"A{row}", text), f'<c r="B{row}" t="s"><v>{row - 2}</v></c>')
+        for row, text in enumerate(_TEXTS, start=2)
+    ]
+    relation = (
+        '<Relationship Id="rId99" Target="sharedStrings.xml" Type="http://schemas.openxmlformats'
+        '.org/officeDocument/2006/relationships/sharedStrings"/></Relationships>'
+    )
+    saved = edit_archive(
+        _replace_rows(Workbook(), "".join(rows)),
+        {
+            "xl/_rels/workbook.xml.rels": lambda text: text.replace("</Relationships>", relation),
+        },
+    )
+    shared = "".join(f"<si>{text}</si>" for text in _TEXTS)
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return _add_member(saved, "xl/sharedStrings.xml", f'<sst xmlns="{space}">{shared}</sst>')
+
+
+def _add_member(archive: bytes, name: str, content: str) -> bytes:
+    with ZipFile(io.BytesIO(archive)) as source:
+        members = {each: source.read(each) for each in source.namelist()}
+    return build_archive({**members, name: content})
+
+
+@register_builder("forms.xlsx")
+def _build_forms() -> bytes:
+    """Rows and cells out of order, dates as ISO has them, truth values as words."""
+    rows = (
+        _build_row(1, *(_build_inline(f"{name.upper()}1", f"<t>{name}</t>") for name in "abc")),
+        _build_row(4, _build_inline("A4", "<t>c</t>"), '<c r="B4" t="d"><v>1850-12-31</v></c>'),
+        _build_row(
+            2,
+            '<c r="C2" t="b"><v>true</v></c>',
+            '<c r="B2" t="d"><v>2024-03-05</v></c>',
+            _build_inline("A2", "<t>a</t>"),
+        ),
+        _build_row(3, _build_inline("A3", "<t>b</t>"), '<c r="C3" t="b"><v>0</v></c>'),
+    )
+    return _replace_rows(Workbook(), "".join(rows))
+
+
+@register_builder("unsaved.xlsx")
+def _build_unsaved() -> bytes:
+    """Formulas whose values no program has computed, one that is shared, and an empty text."""
+    cells = (
+        '<c r="B2"><f>1+1</f><v></v></c>',
+        '<c r="B3"><f t="shared" si="0"/></c>',
+        '<c r="B4" t="str"><f>""</f><v></v></c>',
+        '<c r="B5"><f>2+1</f><v>3</v></c>',
+    )
+    rows = [_build_row(1, _build_inline("A1", "<t>k</t>"), _build_inline("B1", "<t>n</t>"))]
+    rows += [
+        _build_row(row, _build_inline(f"A{row}", "<t>x</t>"), cell)
+        for row, cell in enumerate(cells, start=2)
+    ]
+    return _replace_rows(Workbook(), "".join(rows))
+
+
+@register_builder("long_duration.xlsx")
+def _build_long_duration() -> bytes:
+    workbook, sheet = build_sheet(["n"], [1e9])
+    sheet["A2"].number_format = "[h]:mm"
+    return save_workbook(workbook)
+
+
+_EDGES: tuple[object, ...] = (-1, -0.5, 0.25, 1, 59, 60, 2957003, 2957004)
+
+
+@register_builder("edges_1904.xlsx")
+def _build_edges_1904() -> bytes:
+    """The numbers that are days in the system of 1904, and those that are none."""
+    workbook, sheet = build_sheet(["n", "day", "duration"], *([n] * 3 for n in _EDGES))
+    workbook.epoch = CALENDAR_MAC_1904
+    for row in range(2, len(_EDGES) + 2):
+        sheet.cell(row, 2).number_format = "yyyy-mm-dd"
+        sheet.cell(row, 3).number_format = "[h]:mm:ss"
+    return save_workbook(workbook)
+
+
+@register_builder("edges_1904.xls")
+def _build_xls_edges_1904() -> bytes:
+    """Build the same as an XLS; built once with xlwt."""
+    xlwt = importlib.import_module("xlwt")
+    workbook = xlwt.Workbook()
+    workbook.dates_1904 = True
+    sheet = workbook.add_sheet("S")
+    day, duration = (xlwt.easyxf(num_format_str=form) for form in ("yyyy-mm-dd", "[h]:mm:ss"))
+    for column, name in enumerate(("n", "day", "duration")):
+        sheet.write(0, column, name)
+    for row, number in enumerate(_EDGES, start=1):
+        sheet.write(row, 0, number)
+        sheet.write(row, 1, number, day)
+        sheet.write(row, 2, number, duration)
+    target = io.BytesIO()
+    workbook.save(target)
+    return target.getvalue()
+
+
+@register_builder("errors.xls")
+def _build_xls_errors() -> bytes:
+    """All errors, and a formula that no program has computed; built once with xlwt."""
+    xlwt = importlib.import_module("xlwt")
+    workbook = xlwt.Workbook()
+    sheet = workbook.add_sheet("S")
+    sheet.write(0, 0, "n")
+    sheet.write(0, 1, "m")
+    for row, code in enumerate((0x00, 0x07, 0x0F, 0x17, 0x1D, 0x24, 0x2A), start=1):
+        sheet.write(row, 0, row)
+        sheet.row(row).set_cell_error(1, code)
+    sheet.write(8, 0, 8)
+    sheet.write(8, 1, 5)
+    target = io.BytesIO()
+    workbook.save(target)
+    return target.getvalue()
+
+
+@register_builder("no_values.ods")
+def _build_no_values() -> bytes:
+    """Cells that have a text but not the value of their type, and durations without all parts."""
+    true = build_ods_cell("boolean", "TRUE", boolean_value="true")
+    return build_ods(
+        build_ods_table(
+            "S",
+            build_ods_texts("truth", "n", "day", "clock"),
+            true
+            + build_ods_cell("float", "1.50", value="1.5")
+            + build_ods_cell("date", "x", date_value="2024-03-05T14:30:15+07:00")
+            + build_ods_cell("time", "", time_value="PT5M"),
+            build_ods_cell("boolean", "FALSE")
+            + build_ods_cell("percentage", "2 %")
+            + build_ods_cell("date", "5 March")
+            + build_ods_cell("time", "", time_value="-PT90M30.50S"),
+            build_ods_cell("boolean", "FALSCH", boolean_value="0")
+            + build_ods_cell("currency", "1,00 €", currency="EUR")
+            + build_ods_cell("date", "-", date_value="0001-01-01")
+            + build_ods_cell("time", "", time_value="P1DT2H"),
+        )
+    )
+
+
+@register_builder("grouped.ods")
+def _build_grouped() -> bytes:
+    """Rows in groups, with errors: as today, and as older programs write them beside a 0."""
+    error = (
+        '<table:table-cell table:formula="of:={}" office:value-type="string"'
+        ' office:string-value="" calcext:value-type="error"><text:p>{}</text:p></table:table-cell>'
+    )
+    old = (
+        '<table:table-cell table:formula="of:=1/0" office:value-type="float" office:value="0">'
+        "<text:p>#DIV/0!</text:p></table:table-cell>"
+    )
+    rows = (
+        build_ods_texts("first") + build_ods_cell("float", "1", value="1"),
+        build_ods_texts("a<text:tab/>b") + error.format("FOO()", "#NAME?"),
+        build_ods_texts("c<text:tab/>d") + build_ods_cell("float", "2", value="2"),
+        build_ods_texts("e") + old,
+        build_ods_texts("f") + error.format("1/", "Err:508"),
+    )
+    one, *others = (f"<table:table-row>{row}</table:table-row>" for row in rows)
+    header = f"<table:table-row>{build_ods_texts('k', 'n')}</table:table-row>"
+    return build_ods(
+        f'<table:table\n table:name="S"><table:table-header-rows>{header}'
+        f"</table:table-header-rows><table:table-row-group>{one}</table:table-row-group>"
+        f"<table:table-rows>{''.join(others)}</table:table-rows></table:table>"
+    )
+
+
+@register_builder("int96.parquet")
+def _build_int96() -> bytes:
+    """Moments from the first day to the last."""
+    return _patch_int96([(1721426, 0), (2440588, 1_000), (5373484, 0)])
+
+
+@register_builder("int96_far.parquet")
+def _build_far_int96() -> bytes:
+    """A day that DuckDB makes another one of."""
+    return _patch_int96([(2**31 - 1, 0)])
+
+
+def _patch_int96(moments: list[tuple[int, int]]) -> bytes:
+    """Write INT96 of Julian days and nanoseconds, which no program would write."""
+    start = datetime.fromisoformat("2024-03-05")
+    written = [start + timedelta(microseconds=each + 1) for each in range(len(moments))]
+    target = io.BytesIO()
+    pq.write_table(
+        pa.table({"t": pa.array(written, type=pa.timestamp("ns"))}),
+        target,
+        use_deprecated_int96_timestamps=True,
+        use_dictionary=False,
+        write_statistics=False,
+        compression="none",
+    )
+    content = target.getvalue()
+    for each, (day, nanoseconds) in enumerate(moments):
+        place = struct.pack("<qi", (each + 1) * 1_000, 2460375)
+        content = content.replace(place, struct.pack("<qi", nanoseconds, day))
+    return content
