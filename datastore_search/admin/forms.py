@@ -27,6 +27,8 @@ from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.readers.sheet_tables import CellRange
 from ..loading.sources.fetching import check_url
+from ..loading.typing.month_names import list_month_languages
+from ..loading.typing.number_units import MAX_UNITS, is_unit
 from ..loading.typing.schema import parse_table_schema
 from ..messages.bidi import show_bidi_controls
 from ..models import Field, IndexKind, Mode, Resource
@@ -48,7 +50,7 @@ _DELIMITERS: _Choices = [
 #: The suggested encodings; the field accepts every encoding of Python.
 _ENCODINGS = (
     "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
-    "windows-1258", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5", "euc-kr",
+    "windows-1258", "tcvn3", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5", "euc-kr",
 )  # fmt: skip
 
 _BAD_ROWS: _Choices = [
@@ -60,7 +62,14 @@ _DATE_ORDERS: _Choices = [
     ("", _("neither: such a field stays text")),
     ("dmy", _("day first: 03/04/2025 is 3 April")),
     ("mdy", _("month first: 03/04/2025 is 4 March")),
+    ("dmyy", _("day first, also years of two digits: 03/04/69 is 3 April 1969, 68 is 2068")),
+    ("mdyy", _("month first, also years of two digits: 03/04/69 is 4 March 1969, 68 is 2068")),
+    ("yymd", _("year first, also years of two digits: 69/04/03 is 3 April 1969, 68 is 2068")),
 ]
+
+
+def _list_date_languages() -> _Choices:
+    return [("", _("none: dates have digits only")), *list_month_languages().items()]
 
 
 #: What a resource says of its data; two fields are on one line.
@@ -247,6 +256,16 @@ class LoadForm(forms.Form):
     date_order = forms.ChoiceField(
         label=_("Dates that can be read both ways"), choices=_DATE_ORDERS, required=False
     )
+    date_language = forms.ChoiceField(
+        label=_("Language of months"), choices=_list_date_languages, required=False
+    )
+    units = LinesField(
+        label=_("Units of numbers"),
+        help_text=_(
+            "Such as % or €, one on each line; () where numbers in parentheses are negative. "
+            "12.5 % becomes 12.5."
+        ),
+    )
     encoding = forms.CharField(
         label=_("Character encoding"),
         required=False,
@@ -368,6 +387,16 @@ class LoadForm(forms.Form):
             except LoadFailed as error:
                 raise ValidationError(str(error)) from error
         return cell_range
+
+    def clean_units(self) -> tuple[str, ...]:
+        """Refuse what is no unit."""
+        units = tuple(unit.strip() for unit in self.cleaned_data["units"] if unit.strip())
+        for unit in units:
+            if not is_unit(unit):
+                raise ValidationError(str(LoadFailed("option.unknown_unit", unit=unit)))
+        if len(units) > MAX_UNITS:
+            raise ValidationError(str(LoadFailed("option.too_many_units", most=MAX_UNITS)))
+        return units
 
     def clean_encoding(self) -> str:
         """Refuse an encoding that neither Python nor a load knows."""

@@ -12,9 +12,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext
 
-from ..exceptions.loads import LoadFailed
+from ..exceptions.loads import LoadFailed, UnknownType
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
-from ..loading.typing.field_formats import field_formats as types
+from ..loading.typing.chosen_formats import parse_field_format
 from ..messages import Message, Notice
 from ..messages.numbers import format_count
 from ..models import Load, Mode
@@ -202,7 +202,10 @@ def _offer_names(option: str, listed: str) -> list[Offer]:
 
 
 def _get_type_title(name: str) -> str:
-    return str(types[name].title) if name in types else name
+    try:
+        return str(parse_field_format(name).title)
+    except UnknownType:
+        return name
 
 
 def _render_message(stored: dict[str, Any] | None) -> str:

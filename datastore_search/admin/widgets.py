@@ -13,7 +13,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
+from ..loading.typing.chosen_formats import OFFERED_FORMATS, parse_field_format
+from ..loading.typing.field_formats import DAY_ORDERS
 from ..loading.typing.field_formats import field_formats as types
+from ..loading.typing.month_names import find_month_names
 
 
 def list_type_choices(selected: str = "") -> list[tuple[str, str]]:
@@ -25,9 +28,12 @@ def list_type_choices(selected: str = "") -> list[tuple[str, str]]:
 @cache
 def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
     """List the field types in the active language; cached, since a page has up to 1,600 lists."""
+    names = find_month_names(language or "")
+    with_months = [f"date:{order},{language}" for order in DAY_ORDERS if names]
+    chosen = (parse_field_format(name) for name in (*OFFERED_FORMATS, *with_months))
     return [
         ("", gettext("as the file shows")),
-        *((name, str(form.title)) for name, form in types.items()),
+        *((each.name, str(each.title)) for each in (*types.values(), *chosen)),
     ]
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
+from ..loading.typing.options import DATE_ORDERS
 from ..models import Mode
 
 
@@ -81,8 +82,21 @@ def _add_type_arguments(parser: CommandParser) -> None:
     add(
         "--date-order",
         default="",
-        choices=("dmy", "mdy"),
+        choices=DATE_ORDERS,
         help=_("the order of day and month where a field leaves it open"),
+    )
+    add(
+        "--date-language",
+        default="",
+        metavar="CODE",
+        help=_("the language of the months in dates, such as fr"),
+    )
+    add(
+        "--unit",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help=_("a unit that numbers have in the file, such as %% or €; may be repeated"),
     )
     add("--schema", type=Path, metavar="FILE", help=_("a Table Schema that describes the fields"))
     add("--ignore-saved", action="store_true", help=_("forget what was chosen at earlier loads"))
@@ -132,6 +146,8 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         header_rows=options["header_rows"],
         cell_range=options["cell_range"],
         date_order=options["date_order"],
+        date_language=options["date_language"],
+        units=tuple(options["unit"]),
         schema=_read_schema(options["schema"]),
         drop_missing_fields=options["drop_missing_fields"],
         force=options["force"],

@@ -47,6 +47,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "option.unknown_choice": _(
         "“%(value)s” is not known as “%(name)s”. Choose one of: %(choices)s."
     ),
+    "option.unknown_unit": _("“%(unit)s” is no unit of numbers, such as %%, € or kr."),
+    "option.too_many_units": _("A load may have at most %(most)s units of numbers."),
     "option.unknown_encoding": _("There is no character encoding “%(encoding)s”."),
     "option.invalid_schema": _("The table schema cannot be used: %(reason)s"),
     # Reasons why a schema cannot be used.
@@ -367,6 +369,17 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Field “%(field)s” stays text: it cannot be told whether the day or the month comes first, "
         "as in “%(value)s”. Choose %(one)s or %(other)s."
     ),
+    "notice.no_tcvn3_capitals": _(
+        "Capital letters with a tone are small letters: in TCVN3 only the font shows them as "
+        "capitals."
+    ),
+    "notice.ambiguous_points": _(
+        "Field “%(field)s” stays text: the point may set apart thousands or decimals, as in "
+        "“%(value)s”. Choose %(one)s or %(other)s."
+    ),
+    "notice.unit": _(
+        "Field “%(field)s” has numbers as they are written, without the unit “%(unit)s”."
+    ),
     "notice.ambiguous_numbers": _(
         "Field “%(field)s” stays text: the comma may set apart thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."
@@ -441,6 +454,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "type.two_digit_years": _(
         "text: years of two digits are never guessed, as in line %(line)s: “%(value)s”"
     ),
+    "type.month_names": _(
+        "text: the language of months is never guessed, as in line %(line)s: “%(value)s”"
+    ),
+    "type.units": _(
+        "text: the unit of numbers is never left out without a choice, as in line %(line)s: "
+        "“%(value)s”"
+    ),
     "type.no_values": _("text: the field has no values"),
     "type.chosen": _("%(type)s: chosen"),
     "type.declared": _("%(type)s: declared in the file"),
@@ -453,6 +473,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "format.decimal_point": _("%(type)s, thousands set apart, decimal point"),
     "format.decimal_comma": _("%(type)s, thousands set apart or not, decimal comma"),
     "format.spaced_thousands": _("%(type)s, thousands set apart by a blank or an apostrophe"),
+    "format.month_names": _("%(type)s, with names of months (%(name)s)"),
+    "format.short_years": _("%(type)s, years 69 to 99 are 1969 to 1999 (%(name)s)"),
+    "format.unit": _("%(type)s, with a unit in the file (%(name)s)"),
+    "format.accounting": _("%(type)s, negative in parentheses (%(name)s)"),
     "format.boolean_words": _("%(type)s, in words of its own (%(name)s)"),
     # What values look like ------------------------------------------------------------------------
     "values.numbers": _("numbers"),

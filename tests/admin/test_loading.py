@@ -141,6 +141,9 @@ def test_a_file_that_is_too_large_is_refused(
         ({"encoding": "klingon"}, "There is no character encoding “klingon”."),
         ({"encoding": "rot13"}, "There is no character encoding “rot13”."),
         ({"skip": "-1"}, "greater than or equal to 0"),
+        ({"units": "7"}, "“7” is no unit of numbers, such as %, € or kr."),
+        ({"units": "\n".join(map(chr, range(97, 118)))}, "at most 20 units of numbers"),
+        ({"date_language": "xx"}, "xx is not one of the available choices"),
         ({"mode": "shuffle"}, "shuffle is not one of the available choices"),
         ({"schema": make_file("{", "schema.json")}, "The Table Schema is not JSON."),
     ],
@@ -157,7 +160,8 @@ def test_options_that_mean_nothing_are_refused(
 def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
     options_of_form = {
         "delimiter": ";", "encoding": "windows-1258", "skip": "1", "nulls": "NA\n-\n",
-        "date_order": "dmy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
+        "date_order": "dmyy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
+        "date_language": "fr", "units": "%\n US$ \n",
     }  # fmt: skip
 
     load = upload(staff, empty, b"a title\na;b\n1;\xd2\n", **options_of_form)
@@ -165,6 +169,24 @@ def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
     options = LoadOptions.from_json(load.options)
     assert (options.delimiter, options.encoding, options.skip) == (";", "windows-1258", 1)
     assert (options.nulls, options.key, load.mode) == (("NA", "-"), ("a", "b"), "upsert")
+    assert (options.date_order, options.date_language) == ("dmyy", "fr")
+    assert options.units == ("%", "US$")
+
+
+def test_the_preview_shows_short_years_and_units(staff: Client, empty: Resource) -> None:
+    data = "day,share\n3 mars 99,5 %\n"
+
+    page = get_page(
+        staff,
+        upload(staff, empty, data, date_order="dmyy", date_language="fr", units="%"),
+    )
+
+    for text in (
+        "date, years 69 to 99 are 1969 to 1999 (date:dmyy,fr)",
+        "int4, with a unit in the file (int4:%)",
+        "Field “share” has numbers as they are written, without the unit “%”.",
+    ):
+        assert text in page
 
 
 def test_what_a_load_was_read_by_is_offered_for_the_next(staff: Client, empty: Resource) -> None:

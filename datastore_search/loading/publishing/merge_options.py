@@ -11,15 +11,16 @@ from ...messages import Notice
 from ...models import Mode, Resource, TableVersion
 from ..readers.duckdb_sql import SQL, quote_identifier
 from ..readers.staging import STAGED_ROWS, StagedTable
+from ..typing.chosen_formats import list_chosen_groups, parse_field_format
 from ..typing.field_formats import (
     FORMAT_SEPARATOR,
     FieldFormat,
     bind_value,
     field_formats,
-    parse_field_format,
 )
 from ..typing.matching import count_matches
 from ..typing.options import LoadOptions, resolve_key
+from ..typing.written_dates import get_day_order
 from .keys import format_field_names
 
 
@@ -84,15 +85,21 @@ def _find_format(
     the default format, or any of those that read all values as the same.  If they do not, the
     column is ambiguous, and values that are not in the default format are row errors.
     """
-    formats = [each for each in field_formats.values() if each.field_type.name == type_name]
+    chosen = list_chosen_groups(
+        date_order=options.date_order, date_language=options.date_language, units=options.units
+    )
+    allowed = [*field_formats.values(), *(each for group in chosen for each in group.formats)]
+    allowed += [parse_field_format(before)] if before else []
+    formats = [each for each in dict.fromkeys(allowed) if each.field_type.name == type_name]
     default = field_formats[type_name]
     if len(formats) == 1:
         return default
+    day_order = get_day_order(options.date_order)
     counts = count_matches(table, column, formats)
     best = [each for each in formats if counts[each] == max(counts.values())]
     preferred = (
         *(each for each in best if each.name == before),
-        *(each for each in best if options.date_order and each.format == options.date_order),
+        *(each for each in best if each.format in {options.date_order, day_order} - {""}),
         *(each for each in best if each is default),
     )
     if preferred:

@@ -165,7 +165,7 @@ def _merge(
             load, plan.options, plan.key, resource.language, resource.index_kinds
         ),
     )
-    save_options(resource, plan.options)
+    save_options(resource, plan.options, units=plan.units)
     storage.drop_staging_table(connection, load.pk)
     progress.enter_state(LoadState.READY)
 

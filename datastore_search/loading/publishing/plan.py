@@ -41,3 +41,12 @@ class LoadPlan:
             name: decision.field_format.name
             for name, decision in zip(self.table.names, self.decisions, strict=True)
         }
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of numbers in the file, by the names of the fields that have one."""
+        return {
+            name: decision.field_format.unit
+            for name, decision in zip(self.table.names, self.decisions, strict=True)
+            if decision.field_format.unit
+        }

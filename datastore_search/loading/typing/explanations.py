@@ -29,13 +29,26 @@ _TITLE_CODES = {
     "timestamptz": "values.timestamps",
     "time": "values.times",
 }
-_SHORT_YEARS = "short years"
+#: Values that are read by choice only, by the code of the explanation.
+_BY_CHOICE = {
+    "type.two_digit_years": (
+        "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"
+    ),
+    "type.month_names": (
+        r"regexp_full_match({v}, '[0-9]{1,4}[-./, ]*\pL{3,}[-./, ]+([0-9]{4}|[0-9]{1,2})( .*)?')"
+        r" OR regexp_full_match({v}, '\pL{3,}\.? [0-9]{1,2},? ([0-9]{4}|[0-9]{2})( .*)?')"
+    ),
+    "type.units": (
+        r"regexp_full_match({v}, '[-(]?\p{Sc} ?[-(]?[0-9][0-9., ]*[)]?|"
+        r"[-(]?[0-9][0-9., \x{a0}\x{202f}]*[)]?[ \x{a0}\x{202f}]?(%|\p{Sc})[)]?')"
+    ),
+}
 _CONDITIONS: Mapping[str, str] = {
     name: each.condition
     for type_name in _TITLE_CODES
     for name, each in field_formats.items()
     if each.field_type.name == type_name
-} | {_SHORT_YEARS: "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"}
+} | _BY_CHOICE
 
 #: What a number would lose, and the condition of values that would lose it.
 _LOSSES: Mapping[str, str] = {
@@ -145,9 +158,9 @@ def _explain_text(
     name, count = max(counts.items(), key=lambda item: item[1].matching)
     if not count.is_near(_MIN_SHARE):
         return None
-    if name == _SHORT_YEARS:
+    if name in _BY_CHOICE:
         line, value = _find_first(table, column, _CONDITIONS[name]) or (0, "")
-        return Message("type.two_digit_years", line=line, value=value)
+        return Message(name, line=line, value=value)
     type_name = field_formats[name].field_type.name
     title = Message(_TITLE_CODES[type_name])
     if count.share < 1:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...exceptions.loads import UnknownType
-from ...field_types import FieldType, Ordered, field_types, get_field_type, inferred_types
+from ...field_types import FieldType, Ordered, field_types, inferred_types
 from ...messages import Message, Notice
 from ..readers.duckdb_sql import SQL, Composed, quote_literal
 
@@ -40,6 +39,8 @@ class FieldFormat:
     condition: str
     json_expression: str
     title_code: str = ""
+    #: What the numbers count, such as ``%`` or ``€``: it is written in the file, and not stored.
+    unit: str = ""
 
     @property
     def name(self) -> str:
@@ -51,7 +52,7 @@ class FieldFormat:
         """The title for users: a message, or the type where that is enough."""
         if not self.title_code:
             return self.field_type.name
-        if self.title_code == "format.boolean_words":
+        if self.name not in field_formats:
             return Message(self.title_code, type=self.field_type.name, name=self.name)
         return Message(self.title_code, type=self.field_type.name)
 
@@ -197,11 +198,15 @@ _ORDERS: tuple[tuple[str, str], ...] = (
     ("mdy", "format.month_first"),
     ("ymd", "format.year_first"),
 )
+#: The names of those orders.
+DAY_ORDERS = tuple(order for order, _title_code in _ORDERS)
 _DIGITS = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _CLOCK_24 = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
 _CLOCK_12 = "(0?[1-9]|1[0-2]):[0-5][0-9](:[0-5][0-9])? ?([AP]M|[ap]m)"
-_CLOCK = f"[ T]({_CLOCK_24}|{_CLOCK_12})"
-_STRPTIME_FORMATS = ", ".join(
+#: A pattern of the time of a timestamp, with what is before it.
+CLOCK = f"[ T]({_CLOCK_24}|{_CLOCK_12})"
+#: The formats of DuckDB that read a date in ISO's notation and such a time.
+STRPTIME_FORMATS = ", ".join(
     f"'%Y-%m-%d{clock}'"
     for clock in (
         " %H:%M:%S",
@@ -290,16 +295,16 @@ def _build_date_format(order: str, title_code: str) -> FieldFormat:
 
 
 def _build_timestamp_format(order: str, title_code: str) -> FieldFormat:
-    moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{_STRPTIME_FORMATS}])"
+    moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{STRPTIME_FORMATS}])"
     return FieldFormat(
         field_type=field_types["timestamp"],
         format=order,
         inference_conditions=(
-            (_match_existing_date(order, _CLOCK),),
+            (_match_existing_date(order, CLOCK),),
             *_build_uniform_dates(order),
             *_UNIFORM_CLOCKS,
         ),
-        condition=_match_existing_date(order, f"({_CLOCK})?"),
+        condition=_match_existing_date(order, f"({CLOCK})?"),
         json_expression=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
         title_code=title_code,
     )
@@ -414,41 +419,3 @@ format_groups: tuple[FormatGroup, ...] = (
 field_formats: Mapping[str, FieldFormat] = _DEFAULT_FORMATS | {
     each.name: each for group in format_groups for each in group.formats if each.format
 }
-
-
-def parse_field_format(name: str) -> FieldFormat:
-    """
-    Parse the name of a format, as users choose it.
-
-    ``bool`` takes its words: ``bool:yes,ja/no,nein``.
-
-    Raises: ``UnknownType``.
-    """
-    type_name, colon, format_name = name.partition(":")
-    try:
-        field_type = get_field_type(type_name)
-    except KeyError:
-        raise UnknownType(name, field_formats) from None
-    if field_type.name == "bool" and colon:
-        return _parse_boolean_format(name, format_name)
-    try:
-        return field_formats[f"{field_type.name}{colon}{format_name.strip().lower()}"]
-    except KeyError:
-        raise UnknownType(name, field_formats) from None
-
-
-def _parse_boolean_format(name: str, format_name: str) -> FieldFormat:
-    """Parse the words that a format names for true and for false."""
-    yes, slash, no = format_name.partition("/")
-    words = [[word.strip() for word in side.split(",") if word.strip()] for side in (yes, no)]
-    if not slash or not all(words) or set(words[0]) & set(words[1]) or {*"{}"} & {*format_name}:
-        raise UnknownType(name, field_formats)
-    true, false = (SQL(", ").join(map(quote_literal, side)) for side in words)
-    return FieldFormat(
-        field_type=field_types["bool"],
-        format=format_name,
-        inference_conditions=((),),
-        condition=f"{{v}} IN ({true}, {false})",
-        json_expression=f"CASE WHEN {{v}} IN ({true}) THEN 'true' ELSE 'false' END",
-        title_code="format.boolean_words",
-    )

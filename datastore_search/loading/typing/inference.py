@@ -8,7 +8,7 @@ too long for an integer stay text.  So do ambiguous values: ``1/2/2024``, ``1,23
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...exceptions.loads import LoadFailed
@@ -16,6 +16,7 @@ from ...field_types import Ordered
 from ...messages import BadRow, Message, Notice
 from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
+from .chosen_formats import list_chosen_groups, parse_field_format
 from .explanations import explain_text_columns
 from .field_formats import (
     FORMAT_SEPARATOR,
@@ -24,11 +25,11 @@ from .field_formats import (
     FieldFormat,
     bind_value,
     field_formats,
-    parse_field_format,
 )
 from .matching import count_matches, find_columns_that_meet, find_conditions_met, match_formats
 from .options import LoadOptions
 from .schema import parse_table_schema
+from .written_dates import get_day_order
 
 #: Grouped digits that all have at least this length, and the same, are telephone numbers.
 _MIN_CODE_LENGTH = 9
@@ -59,7 +60,10 @@ def decide_formats(
     decisions = _take_chosen_formats(table, options)
     decisions |= _take_declared_formats(table, _list_undecided(table, decisions))
     undecided = _list_undecided(table, decisions)
-    matches = match_formats(table, undecided)
+    chosen = list_chosen_groups(
+        date_order=options.date_order, date_language=options.date_language, units=options.units
+    )
+    matches = match_formats(table, undecided, chosen)
     decisions |= {
         column: _decide_among_matches(table, column, matches.get(column, ()), options)
         for column in undecided
@@ -71,7 +75,7 @@ def decide_formats(
 
 
 def collect_type_notices(
-    table: StagedTable, options: LoadOptions, decisions: Iterable[Decision]
+    table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
 ) -> tuple[Notice, ...]:
     """Collect the notices about the types of a file's fields."""
     unknown = [name for name in options.requested_types if _find_column(table, name) is None]
@@ -79,6 +83,11 @@ def collect_type_notices(
         *parse_table_schema(options.schema).notices,
         *(Notice("notice.type_not_applied", field=name) for name in unknown),
         *(decision.notice for decision in decisions if decision.notice),
+        *(
+            Notice("notice.unit", field=name, unit=decision.field_format.unit)
+            for name, decision in zip(table.names, decisions, strict=True)
+            if decision.field_format.unit
+        ),
     )
 
 
@@ -200,13 +209,18 @@ def _decide_ambiguous(
 ) -> Decision:
     """Leave an ambiguous field as text, unless the order of dates is chosen."""
     for each in matches:
-        if each.format == options.date_order:
+        if options.date_order and each.format == get_day_order(options.date_order):
             return Decision(each, explanation=Message("type.date_order", type=each.title))
-    has_numbers = matches[0].field_type.ordered is Ordered.NUMBERS
+    if matches[0].field_type.ordered is not Ordered.NUMBERS:
+        code, value = "notice.ambiguous_dates", _find_example(table, column, "true")
+    elif value := _find_example(table, column, _HAS_COMMA):
+        code = "notice.ambiguous_numbers"
+    else:
+        code, value = "notice.ambiguous_points", _find_example(table, column, _HAS_POINT)
     notice = Notice(
-        "notice.ambiguous_numbers" if has_numbers else "notice.ambiguous_dates",
+        code,
         field=_find_name(table, column),
-        value=_find_example(table, column, _HAS_COMMA if has_numbers else "true"),
+        value=value,
         one=matches[0].name,
         other=matches[1].name,
     )

@@ -25,15 +25,18 @@ _DATE_GROUPS = tuple(group for group in format_groups if group.has_dates)
 ConditionsMet = dict[str, frozenset[str]]
 
 
-def match_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, tuple[FieldFormat, ...]]:
+def match_formats(
+    table: StagedTable, columns: Sequence[str], chosen: tuple[FormatGroup, ...] = ()
+) -> dict[str, tuple[FieldFormat, ...]]:
     """
     Find the formats that all values of each column match: several where they are ambiguous.
 
-    The first rows are tested before the others.  All rows are read only where a format is left,
-    and the narrowest first.  A column without values is left out.
+    ``chosen`` are groups that a user allows, and that are tested last.  The first rows are tested
+    before the others.  All rows are read only where a format is left, and the narrowest first.  A
+    column without values is left out.
     """
     declared_types = dict(zip(table.columns, table.declared_types, strict=True))
-    groups = {column: _select_groups(declared_types[column]) for column in columns}
+    groups = {column: (*_select_groups(declared_types[column]), *chosen) for column in columns}
     first = _test_formats(table, _select_first_rows(), groups)
     if table.count_rows() <= _FIRST_ROWS:
         return {column: candidates.matches for column, candidates in first.items()}

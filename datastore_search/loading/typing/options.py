@@ -13,11 +13,15 @@ from ...models import Mode, Resource, add_translations
 from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
 from ..readers.sheet_tables import CellRange
+from .chosen_formats import parse_field_format
 from .data_package import apply_package_metadata
-from .field_formats import parse_field_format
+from .month_names import find_month_names, list_month_languages
+from .number_units import MAX_UNITS, is_unit
 from .schema import parse_table_schema
+from .written_dates import SHORT_YEAR_ORDERS
 
-_DATE_ORDERS = ("dmy", "mdy")
+#: The orders of a load; those with ``yy`` read years of two digits too.
+DATE_ORDERS = ("dmy", "mdy", *SHORT_YEAR_ORDERS)
 
 
 class BadRowsChoice(StrEnum):
@@ -35,7 +39,10 @@ class LoadOptions(ReadOptions):
     - ``types`` maps fields, by name or label, to formats (``text``, ``date``, ``date:dmy``);
     - ``saved_types`` are those of earlier loads, ignored where the file lacks the field;
     - ``key`` names the fields of the primary key (None: the resource's own);
-    - ``date_order`` is ``dmy`` or ``mdy``, for fields whose dates are ambiguous;
+    - ``date_order`` is ``dmy`` or ``mdy``, for fields whose dates are ambiguous; ``dmyy``, ``mdyy``
+      and ``yymd`` read years of two digits, too;
+    - ``date_language`` is that of the names of months in dates (``fr``, ``pt-br``);
+    - ``units`` are those that numbers have in the file (``%``, ``€``);
     - ``schema`` is a Frictionless Table Schema;
     - ``drop_missing_fields`` lets the resource lose fields that the file lacks;
     - ``force`` loads a file that has not changed since the last load;
@@ -48,6 +55,8 @@ class LoadOptions(ReadOptions):
     key: tuple[str, ...] | None = None
     bad_rows: str = BadRowsChoice.REFUSE.value
     date_order: str = ""
+    date_language: str = ""
+    units: tuple[str, ...] = ()
     schema: Mapping[str, Any] | None = None
     drop_missing_fields: bool = False
     force: bool = False
@@ -64,7 +73,7 @@ class LoadOptions(ReadOptions):
         """Read stored options; those that this version does not have are ignored."""
         known = {each.name for each in fields(cls)}
         values = {name: value for name, value in stored.items() if name in known}
-        for name in ("key", "nulls"):
+        for name in ("key", "nulls", "units"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         return cls(**values)
@@ -108,7 +117,7 @@ _NOT_SAVED = (
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
     *("header_rows", "cell_range", "join_members"),
-    *("date_order", "schema"),
+    *("date_order", "date_language", "units", "schema"),
 )
 
 
@@ -143,12 +152,15 @@ def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
-def save_options(resource: Resource, options: LoadOptions) -> None:
+def save_options(
+    resource: Resource, options: LoadOptions, *, units: Mapping[str, str] | None = None
+) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    Fields without a label, notes or a translation of them take those of the schema; so does the
-    resource with what a Data Package says of it.
+    ``units`` are those of the numbers of fields, by name: they become members ``unit`` of the data
+    dictionary.  Fields without a label, notes or a translation of them take those of the schema; so
+    does the resource with what a Data Package says of it.
     """
     schema, before = parse_table_schema(options.schema), resource.options.get("schema")
     resource.options = _reset_unsaved_options(options).to_json()
@@ -156,18 +168,19 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
     described = apply_package_metadata(resource, schema.metadata, is_new=is_new)
     resource.save(update_fields=["options", "modified_at", *described])
     descriptions = schema.descriptions
-    changed = []
+    changed, names = [], ["chosen_type", "label", "notes", "translations", "extra_info"]
     for field_ in resource.fields.all():
-        known = (field_.chosen_type, field_.label, field_.notes, field_.translations)
+        known = [getattr(field_, name) for name in names]
         if options.ignore_saved or field_.name in options.types:
             field_.chosen_type = options.types.get(field_.name, "")
         if description := descriptions.get(field_.name):
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
             field_.translations = add_translations(field_.translations, description.translations)
-        if known != (field_.chosen_type, field_.label, field_.notes, field_.translations):
+        if unit := (units or {}).get(field_.name):
+            field_.extra_info = {**field_.extra_info, "unit": unit}
+        if known != [getattr(field_, name) for name in names]:
             changed.append(field_)
-    names = ["chosen_type", "label", "notes", "translations"]
     resource.fields.bulk_update(changed, names, batch_size=500)
 
 
@@ -179,7 +192,7 @@ def _check_options(options: LoadOptions) -> None:
     choices: dict[str, Sequence[object]] = {
         "mode": Mode.values,
         "bad_rows": [choice.value for choice in BadRowsChoice],
-        "date_order": ["", *_DATE_ORDERS],
+        "date_order": ["", *DATE_ORDERS],
         "footer": ["", SKIP_FOOTER],
         "header_rows": [None, *range(1, MAX_HEADER_ROWS + 1)],
     }
@@ -193,6 +206,17 @@ def _check_options(options: LoadOptions) -> None:
             codecs.lookup(options.encoding)
         except LookupError as error:
             raise LoadFailed("option.unknown_encoding", encoding=options.encoding) from error
+    if options.date_language and not find_month_names(options.date_language):
+        raise LoadFailed(
+            "option.unknown_choice",
+            name="date_language",
+            value=options.date_language,
+            choices=", ".join(list_month_languages()),
+        )
+    if unknown := [unit for unit in options.units if not is_unit(unit)]:
+        raise LoadFailed("option.unknown_unit", unit=unknown[0])
+    if len(options.units) > MAX_UNITS:
+        raise LoadFailed("option.too_many_units", most=MAX_UNITS)
     if options.cell_range:
         CellRange.parse(options.cell_range)
     for name in options.types.values():

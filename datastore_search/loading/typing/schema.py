@@ -24,8 +24,9 @@ from ...models import (
     split_translations,
     write_translations,
 )
+from .chosen_formats import parse_field_format
 from .data_package import PackageMetadata, parse_package_metadata
-from .field_formats import FORMAT_SEPARATOR, parse_field_format
+from .field_formats import FORMAT_SEPARATOR
 
 #: The profile that written schemas follow.
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"

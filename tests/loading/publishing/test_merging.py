@@ -195,6 +195,26 @@ def test_ambiguous_dates_are_row_errors_until_an_order_is_chosen(db: None) -> No
     assert read_rows(resource) == [[1, "2023-12-31"], [2, "2024-02-03"]]
 
 
+def test_formats_of_the_file_before_are_those_of_the_next(db: None) -> None:
+    resource = load_new_resource(
+        "day,share\n31/12/99,5 %\n", types={"day": "date:dmyy", "share": "int4:%"}
+    )
+
+    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append")
+
+    assert read_rows(resource)[1:] == [[2, "2000-03-02", 7]]
+
+
+def test_formats_by_choice_are_not_guessed_for_added_records(db: None) -> None:
+    resource = load_new_resource("day,share\n2023-12-31,5\n")
+
+    with fails_with("load.bad_rows"):
+        load_text(resource, "day,share\n02/03/00,7 %\n", mode="append")
+    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append", date_order="dmyy", units=("%",))
+
+    assert read_rows(resource)[1:] == [[2, "2000-03-02", 7]]
+
+
 def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
     with fails_with("load.bad_rows"):
         load_text(stock, "code,name,count\nd,x,1\nb,x,2\n,x,3\nd,x,4\nc,x,many\n", mode="append")

@@ -10,6 +10,14 @@ _DAY = {"id": "int4", "day": "date"}
 _DAY_AS_TEXT = {"id": "int4", "day": "text"}
 _AT = {"id": "int4", "at": "timestamp"}
 
+_NO_CAPITALS = (
+    "Capital letters with a tone are small letters: in TCVN3 only the font shows them as capitals."
+)
+_LEFT_OUT = "Rows that could not be loaded and were left out: 1."
+_NOT_MDYY = "The value is not of type date, years 69 to 99 are 1969 to 1999 (date:mdyy)."
+_NOT_EUROS = "The value is not of type numeric, with a unit in the file (numeric:€)."
+_WITHOUT_UNIT = "Field “{}” has numbers as they are written, without the unit “{}”."
+
 _SCHEMA = {
     "fields": [
         {"name": "id", "type": "string", "title": "Nummer"},
@@ -276,5 +284,91 @@ CASES = [
             " The value is not of type int4."
         ),
         row_errors=[(25002, "n", "n/a", "The value is not of type int4.")],
+    ),
+    Case(
+        "tcvn3.csv",
+        "Vietnamese in TCVN3, by choice",
+        LoadOptions(encoding="tcvn3"),
+        fields={"tên": "text", "dân số": "int4"},
+        records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["ĐăK LắK", 1918436]],
+        notices=[_NO_CAPITALS],
+    ),
+    Case(
+        "tcvn3_other_bytes.csv",
+        "capitals with a tone, which TCVN3 does not have",
+        LoadOptions(encoding="tcvn3"),
+        failure="The file is not in “tcvn3”, the character encoding that was chosen.",
+    ),
+    Case(
+        "dates_with_months.csv",
+        "names of months without a choice of their language",
+        fields={"id": "int4", "day": "text", "at": "text"},
+        records=[
+            [1, "3 tháng 2 2024", "03-Feb-21 14:30"],
+            [2, "ngày 12 tháng 11 năm 2024", "29-Feb-68 09:05"],
+        ],
+    ),
+    Case(
+        "dates_with_months.csv",
+        "names of months in two languages, chosen for the file and for a field",
+        LoadOptions(date_language="vi", types={"at": "timestamp:dmyy,en"}),
+        fields={"id": "int4", "day": "date", "at": "timestamp"},
+        records=[
+            [1, "2024-02-03", "2021-02-03T14:30:00.000"],
+            [2, "2024-11-12", "2068-02-29T09:05:00.000"],
+        ],
+    ),
+    Case(
+        "dates_two_digit_years.csv",
+        "years of two digits by choice",
+        LoadOptions(date_order="dmyy"),
+        fields=_DAY,
+        records=[[1, "2024-12-31"], [2, "2025-02-01"]],
+    ),
+    Case(
+        "dates_two_digit_years.csv",
+        "years of two digits in an order that the values do not have",
+        LoadOptions(types={"day": "date:mdyy"}, bad_rows="skip"),
+        fields=_DAY,
+        records=[[2, "2025-01-02"]],
+        notices=[_LEFT_OUT],
+        row_errors=[(2, "day", "31/12/24", _NOT_MDYY)],
+    ),
+    Case(
+        "amounts.csv",
+        "percentages and amounts without a choice",
+        fields={"id": "int4", "share": "text", "price": "text", "profit": "text"},
+        records=[
+            [1, "12,5 %", "€ 1.234,50", "(1,234.00)"],
+            [2, "100 %", "7,00 €", "5.50"],
+            [3, "0,05%", "-€ 3", "-1.25"],
+        ],
+    ),
+    Case(
+        "amounts.csv",
+        "percentages and amounts as numbers, by choice",
+        LoadOptions(units=("%", "€", "()")),
+        fields={"id": "int4", "share": "numeric", "price": "numeric", "profit": "numeric"},
+        records=[[1, 12.5, 1234.5, -1234], [2, 100, 7, 5.5], [3, 0.05, -3, -1.25]],
+        notices=[_WITHOUT_UNIT.format("share", "%"), _WITHOUT_UNIT.format("price", "€")],
+    ),
+    Case(
+        "amounts_mixed.csv",
+        "two currencies in one field",
+        LoadOptions(types={"price": "numeric:€"}, bad_rows="skip"),
+        fields={"id": "int4", "price": "numeric"},
+        records=[[1, 5]],
+        notices=[
+            _WITHOUT_UNIT.format("price", "€"),
+            "Rows that could not be loaded and were left out: 1.",
+        ],
+        row_errors=[(3, "price", "$ 6", _NOT_EUROS)],
+    ),
+    Case(
+        "amounts_mixed.csv",
+        "two currencies in one field, both allowed for the file",
+        LoadOptions(units=("€", "$")),
+        fields={"id": "int4", "price": "text"},
+        records=[[1, "€ 5"], [2, "$ 6"]],
     ),
 ]

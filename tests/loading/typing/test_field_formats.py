@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.staging import ROW_ERRORS
-from datastore_search.loading.typing.field_formats import field_formats, parse_field_format
+from datastore_search.loading.typing.chosen_formats import parse_field_format
+from datastore_search.loading.typing.field_formats import field_formats
 from datastore_search.loading.typing.inference import decide_formats
 
 from ...failures import fails_with

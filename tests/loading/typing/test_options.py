@@ -35,6 +35,26 @@ def read_types(resource: Resource) -> dict[str, str]:
     return dict(resource.fields.values_list("name", "type"))
 
 
+def test_units_and_the_language_of_dates_are_saved_for_the_next(
+    resource: Resource, tmp_path: Path
+) -> None:
+    text = "day,share,price\n3 mars 99,5 %,7 €\n"
+    choices = {"date_language": "fr", "date_order": "dmyy", "units": ("%", "€")}
+    types = {"day": "date", "share": "int4", "price": "int4"}
+
+    load_text(resource, tmp_path, text, **choices)
+    units = {field.name: field.info.get("unit") for field in resource.fields.all()}
+    load_text(resource, tmp_path, text, force=True)
+
+    assert units == {"day": None, "share": "%", "price": "€"}
+    assert read_types(resource) == types
+
+
+def test_a_language_without_names_of_months_is_refused(resource: Resource, tmp_path: Path) -> None:
+    with fails_with("option.unknown_choice"):
+        load_text(resource, tmp_path, date_language="th")
+
+
 def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource, tmp_path: Path) -> None:
     load_text(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
     assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}
@@ -147,7 +167,17 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         (
             {"date_order": "ymd"},
             "option.unknown_choice",
-            "“ymd” is not known as “date_order”. Choose one of: dmy, mdy.",
+            "“ymd” is not known as “date_order”. Choose one of: dmy, mdy, dmyy, mdyy, yymd.",
+        ),
+        (
+            {"units": ("%", "1")},
+            "option.unknown_unit",
+            "“1” is no unit of numbers, such as %, € or kr.",
+        ),
+        (
+            {"units": tuple("abcdefghijklmnopqrstu")},
+            "option.too_many_units",
+            "A load may have at most 20 units of numbers.",
         ),
         (
             {"encoding": "utf-9"},

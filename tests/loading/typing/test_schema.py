@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore_search.exceptions.loads import InvalidSchema
-from datastore_search.loading.typing.field_formats import parse_field_format
+from datastore_search.loading.typing.chosen_formats import parse_field_format
 from datastore_search.loading.typing.schema import FieldDescription, parse_table_schema
 
 from ...failures import fails_with
