@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain, islice
-from threading import Lock
 from typing import Final, TypeVar
 
 Row = TypeVar("Row")
@@ -32,21 +31,15 @@ _MAX_SHARE: Final = 0.25
 _BATCH_ROWS: Final = 64
 
 
-class _Process:
-    """What happens in this process: its downloads, and the last statement of another request."""
+class _LastStatement:
+    """When a statement of a short request began last, in this process."""
 
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.downloads = 0
-        self.last_statement_at = float("-inf")
-
-
-_process = _Process()
+    began_at = float("-inf")
 
 
 def note_statement() -> None:
     """Note that a statement of a short request begins."""
-    _process.last_statement_at = time.monotonic()
+    _LastStatement.began_at = time.monotonic()
 
 
 def pause_between(rows: Iterator[Row], timeout: timedelta) -> Iterator[Row]:
@@ -56,28 +49,22 @@ def pause_between(rows: Iterator[Row], timeout: timedelta) -> Iterator[Row]:
 
 def _split_rows(rows: Iterator[Row], seconds_left: float) -> Iterator[Iterator[Row] | tuple[Row]]:
     """Split rows into batches, none of which is kept in memory, and pause after some."""
-    with _process.lock:
-        _process.downloads += 1
-    try:
+    began_at = time.monotonic()
+    for first in rows:
+        yield (first,)
+        yield islice(rows, _BATCH_ROWS - 1)
+        worked_seconds = time.monotonic() - began_at
+        if worked_seconds < _MIN_WORK_SECONDS:
+            continue
+        seconds = min(_choose_pause(worked_seconds), seconds_left)
+        if seconds > 0:
+            time.sleep(seconds)
+            seconds_left -= seconds
         began_at = time.monotonic()
-        for first in rows:
-            yield (first,)
-            yield islice(rows, _BATCH_ROWS - 1)
-            worked_seconds = time.monotonic() - began_at
-            if worked_seconds < _MIN_WORK_SECONDS:
-                continue
-            seconds = min(_choose_pause(worked_seconds), seconds_left)
-            if seconds > 0:
-                time.sleep(seconds)
-                seconds_left -= seconds
-            began_at = time.monotonic()
-    finally:
-        with _process.lock:
-            _process.downloads -= 1
 
 
 def _choose_pause(worked_seconds: float) -> float:
-    """Choose a pause as long as all downloads of this process have worked; 0 without requests."""
-    if time.monotonic() - _process.last_statement_at > _RECENT_SECONDS:
+    """Choose a pause that is as long as the work, or none without other requests."""
+    if time.monotonic() - _LastStatement.began_at > _RECENT_SECONDS:
         return 0.0
-    return min(worked_seconds * _process.downloads, _MAX_PAUSE_SECONDS)
+    return min(worked_seconds, _MAX_PAUSE_SECONDS)

@@ -47,7 +47,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(precedence, "time", clock)
-    monkeypatch.setattr(precedence, "_process", precedence._Process())
+    monkeypatch.setattr(precedence._LastStatement, "began_at", float("-inf"))
     return clock
 
 
@@ -85,17 +85,6 @@ def test_a_request_counts_for_a_tenth_of_a_second(clock: Clock) -> None:
     assert clock.pauses == [0.032, 0.032]  # 64 ms pass with each: the third ends after 160
 
 
-def test_downloads_of_a_process_pause_as_long_as_all_have_worked(clock: Clock) -> None:
-    others = [pause_between(clock.work(BATCH, 0.0), HOUR) for _number in range(2)]
-    assert [next(other) for other in others] == [0, 0]
-
-    list(pause_between(clock.work(BATCH, 0.0001), HOUR))
-    others.clear()  # a download that ends early
-    list(pause_between(clock.work(BATCH, 0.0001), HOUR))
-
-    assert clock.pauses == [0.0192, 0.0064]
-
-
 def test_the_pauses_take_a_quarter_of_the_time_limit_at_most(clock: Clock) -> None:
     list(pause_between(clock.work(4 * BATCH, 0.001), timedelta(seconds=0.36)))
 
@@ -108,10 +97,10 @@ def test_searches_have_precedence_and_downloads_have_not(clock: Clock, client: C
 
     dump = client.get(f"/en/datastore/dump/{resource.pk}")
     assert dump.getvalue() == b"_id,code\r\n1,1\n2,2\n"
-    assert precedence._process.last_statement_at == float("-inf")
+    assert precedence._LastStatement.began_at == float("-inf")
 
     get_result(act(client, "datastore_search", {"resource_id": str(resource.pk)}))
-    assert precedence._process.last_statement_at == clock.now
+    assert precedence._LastStatement.began_at == clock.now
 
 
 @pytest.mark.django_db
