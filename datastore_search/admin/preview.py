@@ -74,7 +74,10 @@ class DraftPreview:
     @property
     def offers(self) -> list[Offer]:
         """What was recognised in the file, and can be chosen by one click."""
-        found = [self.stored.get("failure") or {}, *self.stored.get("notices", ())]
+        failure = self.stored.get("failure") or {}
+        if failure.get("code") == "archive.failed_member":
+            failure = failure["parameters"]["reason"]
+        found = [failure, *self.stored.get("notices", ())]
         return [
             offer
             for notice in found

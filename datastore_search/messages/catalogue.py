@@ -167,6 +167,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "archive.several_members": _(
         "The archive holds several files: choose one of them. There are: %(members)s."
     ),
+    "archive.failed_member": _("“%(member)s” in the archive: %(reason)s"),
     "archive.different_headers": _(
         "The files of the archive are no single table: “%(member)s” has other fields than"
         " “%(first)s”."

@@ -1035,6 +1035,17 @@ def test_damaged_letters_are_read_as_windows_1252_with_one_click(
     assert notice.endswith("Lines with such characters: 1 (22)")
 
 
+def test_a_file_among_several_asks_with_its_own_offers(staff: Client, empty: Resource) -> None:
+    content = build_archive({"a.csv": "n\n1\n", "b.json": '{"x": [{"n": 1}], "y": [{"n": 2}]}'})
+    load = upload(staff, empty, file=SimpleUploadedFile("ab.zip", content))
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"join_members": "True"})
+
+    page = get_page(staff, load)
+    assert "“b.json” in the archive: " in page
+    assert 'name="records_path" value="y"' in page
+
+
 def test_files_of_an_archive_are_chosen_with_one_click(staff: Client, empty: Resource) -> None:
     content = build_archive({"a.csv": "n\n1\n", "b.csv": "n\n2\n"})
     load = upload(staff, empty, file=SimpleUploadedFile("ab.zip", content))

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
-from ..sources.archives import UnpackedFile, unpack_each
+from ..sources.archives import UnpackedFile, name_failed_member, unpack_each
 from .duckdb_sql import SQL, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions
@@ -51,7 +51,8 @@ def read_joined_files(
     """
     Stage all files of a zip as one table, each by ``read``.
 
-    Raises: ``LoadFailed`` with ``archive.different_headers``, and with what is wrong with a file.
+    Raises: ``LoadFailed`` with ``archive.different_headers``, or with ``archive.failed_member`` and
+    what is wrong with it.
     """
     limits = staging_area.limits
     parts: list[_Part] = []
@@ -59,7 +60,7 @@ def read_joined_files(
     for file in unpack_each(path, staging_area.folder, limits, pattern=options.member):
         folder = staging_area.folder / f"part{len(parts)}"
         folder.mkdir()
-        with create_staging_area(folder, limits) as part_area:
+        with name_failed_member(file.name), create_staging_area(folder, limits) as part_area:
             table = read(file, options, part_area)
         part = _Part(file.name, table, offset)
         if not parts:

@@ -68,11 +68,14 @@ def read_shapefile(path: Path, options: ReadOptions, staging_area: StagingArea) 
         raise LoadFailed("geo.damaged") from error
     with reader, RowWriter(staging_area) as writer:
         builder = RecordTableBuilder(staging_area, writer, options.nulls)
+        number = 0
         for number, element in enumerate(_read_features(reader, converter), start=1):
             if isinstance(element, BadElement):
                 builder.add_bad_element(number, element)
             else:
                 builder.add_element(number, element)
+        if number != reader.numRecords:  # a shape of a record is missing, or a record of a shape
+            raise LoadFailed("geo.damaged")
         table = builder.build([*converter.describe()])
         dates = {field[0] for field in reader.fields if field[1] == "D"}
     return replace(

@@ -94,18 +94,50 @@ def unpack_each(
         limits.extend_cpu_time(len(members) * _BYTES_FOR_EACH)
         size = 0
         for member in members:
-            target = _extract(archive, member, folder / "member", limits, unpacked_bytes=size)
-            file = UnpackedFile(target, member.filename)
-            if _is_archive(file.path):
-                raise LoadFailed("archive.nested")
-            size += target.stat().st_size
-            if _is_gzip(file.path):
-                file = _unpack_gzip(file, folder / "unpacked", limits)
-                if _is_gzip(file.path) or _is_archive(file.path):
-                    raise LoadFailed("archive.nested")
-                size += file.path.stat().st_size
-                limits.check_unpacked_bytes(size)
-            yield UnpackedFile(file.path, member.filename)
+            with name_failed_member(member.filename), _translate_damages():
+                file, size = _unpack_member(archive, member, folder, limits, size)
+            yield file
+
+
+def _unpack_member(
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    folder: Path,
+    limits: ReadingLimits,
+    unpacked_bytes: int,
+) -> tuple[UnpackedFile, int]:
+    """
+    Unpack a member of a zip, and return it with the bytes of all that have been unpacked.
+
+    Raises: ``LoadFailed``, with why it cannot be unpacked.
+    """
+    target = _extract(archive, member, folder / "member", limits, unpacked_bytes=unpacked_bytes)
+    unpacked_bytes += target.stat().st_size
+    file = UnpackedFile(target, member.filename)
+    if _is_archive(file.path):
+        raise LoadFailed("archive.nested")
+    if _is_gzip(file.path):
+        file = _unpack_gzip(file, folder / "unpacked", limits)
+        if _is_gzip(file.path) or _is_archive(file.path):
+            raise LoadFailed("archive.nested")
+        unpacked_bytes += file.path.stat().st_size
+        limits.check_unpacked_bytes(unpacked_bytes)
+    return UnpackedFile(file.path, member.filename), unpacked_bytes
+
+
+@contextmanager
+def name_failed_member(name: str) -> Iterator[None]:
+    """
+    Name the member of an archive that is read in the block, if it fails.
+
+    Raises: ``LoadFailed`` with ``archive.failed_member``.
+    """
+    try:
+        yield
+    except LoadFailed as failure:
+        if "member" in failure.parameters:
+            raise
+        raise LoadFailed("archive.failed_member", member=name, reason=failure) from failure
 
 
 def unpack_shapefile(
@@ -277,11 +309,22 @@ def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     Raises: ``LoadFailed`` with ``archive.damaged``, ``archive.truncated``,
     ``archive.too_many_members``.
     """
-    try:
+    with _translate_damages():
         if _measure_list(path) > _MAX_LIST_BYTES:
             raise LoadFailed("archive.too_many_members")
         with zipfile.ZipFile(path) as archive:
             yield archive
+
+
+@contextmanager
+def _translate_damages() -> Iterator[None]:
+    """
+    Translate what is raised for a damaged zip.
+
+    Raises: ``LoadFailed`` with ``archive.damaged``.
+    """
+    try:
+        yield
     except _DAMAGES as error:
         raise LoadFailed("archive.damaged") from error
     except OSError as error:

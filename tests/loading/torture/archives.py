@@ -144,4 +144,29 @@ CASES = [
             " “2026.xlsx”, “README.txt”."
         ),
     ),
+    Case(
+        "two_lists.zip",
+        "files of one header, of which one has two lists",
+        options=LoadOptions(join_members=True),
+        failure=(
+            "“b.json” in the archive: The JSON holds several lists: “x”, “y”. Choose the one that"
+            " has the records."
+        ),
+    ),
+    Case(
+        "one_damaged.zip",
+        "files of one header, of which one is damaged",
+        options=LoadOptions(join_members=True),
+        failure="“b.csv.gz” in the archive: The compressed file ends too early: a part of it is"
+        " missing.",
+    ),
+    Case(
+        "one_damaged.zip",
+        "an archive with another one within",
+        options=LoadOptions(join_members=True, member="c*"),
+        failure=(
+            "“c.zip” in the archive: There is an archive within the archive: unpack it, and load"
+            " what is in it."
+        ),
+    ),
 ]

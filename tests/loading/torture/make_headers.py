@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import io
+import struct
 from datetime import date
 
 from .make_files import (
@@ -141,6 +143,32 @@ def _build_places_of_unknown_coordinates() -> bytes:
 def _build_damaged_places() -> bytes:
     parts = build_shapefile()
     return build_archive(parts | {"map/places.dbf": parts["map/places.dbf"][:40]})
+
+
+@register_builder("more_records_shp.zip")
+def _build_more_records() -> bytes:
+    parts = build_shapefile()
+    table = bytearray(parts["map/places.dbf"])
+    struct.pack_into("<I", table, 4, 3)
+    return build_archive(parts | {"map/places.dbf": bytes(table)})
+
+
+@register_builder("two_lists.zip")
+def _build_two_lists() -> bytes:
+    """A file that loads, and one that asks."""
+    return build_archive({"a.csv": "n\n1\n", "b.json": '{"x": [{"n": 1}], "y": [{"n": 2}]}'})
+
+
+@register_builder("one_damaged.zip")
+def _build_one_damaged() -> bytes:
+    """A file that loads, a gzip that is cut, and a zip."""
+    return build_archive(
+        {
+            "a.csv": "n\n1\n",
+            "b.csv.gz": gzip.compress(b"n\n1\n", mtime=0)[:-8],
+            "c.zip": build_archive({"d.csv": "n\n1\n"}),
+        }
+    )
 
 
 @register_builder("two_shp.zip")

@@ -46,6 +46,11 @@ CASES = [
     ),
     Case("damaged_shp.zip", "a cut DBF", failure="The shapefile is damaged or incomplete."),
     Case(
+        "more_records_shp.zip",
+        "a DBF with more records than there are shapes",
+        failure="The shapefile is damaged or incomplete.",
+    ),
+    Case(
         "two_shp.zip",
         "two shapefiles",
         failure=(
