@@ -193,6 +193,16 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
             count = int(parameters["count"])
             label = gettext("Join the %(count)s rows of the header") % {"count": count}
             yield Offer("header_rows", count, label)
+        case _:
+            yield from _make_part_offers(code, parameters)
+
+
+def _make_part_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
+    """Make the offers of the parts of a sheet, or of a line."""
+    match code:
+        case "notice.fixed_widths_found":
+            label = gettext("Read fields of these widths: %(widths)s") % parameters
+            yield Offer("fixed_widths", parameters["widths"], label)
         case "notice.several_tables":
             for cell_range in _QUOTED.findall(parameters["ranges"]):
                 label = gettext("Load only %(range)s") % {"range": cell_range}

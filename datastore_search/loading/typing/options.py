@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
+from ..readers.fixed_width import FixedWidths
 from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
 from ..readers.sheet_tables import CellRange
@@ -116,7 +117,7 @@ _NOT_SAVED = (
 #: Options of which the saved one is used where the call has none.
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
-    *("header_rows", "cell_range", "join_members"),
+    *("header_rows", "cell_range", "join_members", "fixed_widths"),
     *("date_order", "date_language", "units", "schema"),
 )
 
@@ -201,6 +202,17 @@ def _check_options(options: LoadOptions) -> None:
         if value not in known:
             listed = ", ".join(str(choice) for choice in known if choice)
             raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
+    _check_texts(options)
+    for name in options.types.values():
+        parse_field_format(name)
+
+
+def _check_texts(options: LoadOptions) -> None:
+    """
+    Check the options that are written in a notation of their own.
+
+    Raises: ``LoadFailed``.
+    """
     if options.encoding not in {"", UTF8_WITH_WINDOWS_1252}:
         try:
             codecs.lookup(options.encoding)
@@ -217,7 +229,7 @@ def _check_options(options: LoadOptions) -> None:
         raise LoadFailed("option.unknown_unit", unit=unknown[0])
     if len(options.units) > MAX_UNITS:
         raise LoadFailed("option.too_many_units", most=MAX_UNITS)
+    if options.fixed_widths:
+        FixedWidths.parse(options.fixed_widths)
     if options.cell_range:
         CellRange.parse(options.cell_range)
-    for name in options.types.values():
-        parse_field_format(name)
