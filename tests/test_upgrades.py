@@ -26,7 +26,14 @@ from datastore_search.search import ConsistentRead, Page, Query, build_relation,
 from datastore_search.storage import migration_locks
 from datastore_search.storage.migration_locks import LockTables
 
-from .builders import act, fetch_page, get_result, make_resource, make_writer_token
+from .builders import (
+    act,
+    fetch_page,
+    get_result,
+    load_csv,
+    make_resource,
+    make_writer_token,
+)
 from .deployment.servers import wait_until
 from .reader_threads import ReaderThreads
 
@@ -35,6 +42,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 _PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "upgrade.md"
 
 #: The earlier states in which a portal can have records: 0001 alone has no function to search them.
+#: ``deployment/portal_0002.sql`` is such a portal as the code of its time made it.
 _STATES = ("0002_functions_and_triggers", "0003_resource_texts")
 
 #: What a statement waits for a lock at most: a second, as the page on upgrades promises.
@@ -200,6 +208,30 @@ def test_old_and_new_code_work_while_a_filled_portal_is_migrated(
          str(each.fields.get().translations), each.aliases.get().name == f"alias of {each.name}")
         for each in inserted
     } == {("Old", "", (), "{}", "Code", "{}", True)}  # fmt: skip
+
+
+def test_resources_of_the_first_state_come_along_and_take_records(
+    migrated: None,
+) -> None:
+    state = "0001_initial"
+    call_command("migrate", "datastore_search", state, verbosity=0)
+    apps = read_apps(state)
+    resources, aliases, loads = (
+        apps.get_model("datastore_search", model)._default_manager
+        for model in ("Resource", "Alias", "Load")
+    )
+    old = resources.create(name="waters", title="Waters", language="english")
+    aliases.create(resource=old, name="the waters")
+    loads.create(resource=old, source="waters.csv", state="failed")
+
+    migrate()
+
+    resource = Resource.objects.get(pk=old.pk)
+    empty = act(Client(), "datastore_search", {"id": "the waters"})
+    load_csv(resource, _CSV)
+    found = get_result(act(Client(), "datastore_search", {"id": "the waters", "q": "lake"}))
+    assert (resource.title, resource.tags, resource.loads.count()) == ("Waters", [], 2)
+    assert (empty.status_code, found["total"]) == (404, 1_000)
 
 
 def test_older_code_can_insert_where_0003_has_left_no_defaults(resource: Resource) -> None:
