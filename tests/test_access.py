@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import import_module
@@ -29,7 +29,7 @@ from django.db import connection
 from django.db.models import Model
 from django.template import Context, Template
 from django.test import Client, RequestFactory
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 from django.utils.http import http_date
 from knox.models import AuthToken
@@ -56,7 +56,7 @@ from .shared import ModuleTransaction
 #: Begins the names and values of the private resource: no refusal may have it.
 SECRET: Final = "zq"
 
-CSV = "code,zqname\nzq1,zqfirst\nzq2,zqsecond\n"
+CSV = "code,zqname,latitude,longitude\nzq1,zqfirst,21.03,105.85\nzq2,zqsecond,10.78,106.7\n"
 
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 
@@ -272,8 +272,13 @@ ADDING = {"resource_create"}
 #: The actions of the catalogue that describe a resource by its id.
 DESCRIBING = ("package_show", "resource_show", "resource_view_list")
 
-#: CKAN's views of a resource, of which there are none.
-EMPTY = {"resource_view_list"}
+#: Answers without a word of the resource: CKAN's views, of which there are none, pixels, numbers.
+WORDLESS = {
+    "resource_view_list",
+    "page chart show=count by=code format=png",
+    "page chart show=points of=latitude by=longitude format=csv",
+    "page map format=png",
+}
 
 #: The lists of the catalogue that have what the user may read.
 LISTING: dict[str, dict[str, Any]] = {"package_search": {"include_private": True}}
@@ -313,8 +318,12 @@ PAGES: dict[str, list[dict[str, str]]] = {
         {"show": "count", "by": "code", "embed": "1"},
         {"show": "count", "by": "code", "format": "csv"},
         {"show": "count", "by": "code", "format": "svg"},
+        {"show": "count", "by": "code", "format": "png"},
+        {"show": "count", "by": "code", "format": "vl.json"},
+        {"show": "points", "of": "latitude", "by": "longitude"},
+        {"show": "points", "of": "latitude", "by": "longitude", "format": "csv"},
     ],
-    "map": [{}, {"embed": "1"}],
+    "map": [{}, {"embed": "1"}, {"format": "places.json"}, {"format": "svg"}, {"format": "png"}],
     "record": [{}],
     "schema": [{}],
     "data-package": [{}],
@@ -327,11 +336,6 @@ STATUSES = {
     "page resource q=": 302,
     "admin datastore_search_load_cancel": 302,
     "admin datastore_search_load_retry": 302,
-    # The resource has no places.
-    "dump geojson  ": 409,
-    "dump geojson  by session": 409,
-    "dump geojson by alias ": 409,
-    "dump geojson by alias by session": 409,
 }
 
 #: Pages that know no tokens of others, and redirect as Django does for what does not exist.
@@ -351,6 +355,18 @@ OPERATORS = {
     str(pattern.name): module.__name__
     for module in (health_urls, metrics_urls)
     for pattern in module.urlpatterns
+}
+
+#: The addresses of the example portal itself, which show no resource.
+PORTAL_PAGES = {"home", "schema", "docs", "set_language"}
+
+#: What the example portal includes, by namespace: the admin, and what the rows have.
+INCLUDED = {
+    "admin",
+    "datastore_search",
+    "datastore_search_health",
+    "datastore_search_mcp",
+    "datastore_search_metrics",
 }
 
 #: The other addresses, which the rows of actions and dumps have.
@@ -567,6 +583,37 @@ def test_every_door_has_a_row() -> None:
     assert tags.register.tags.keys() == TAGS.keys() | OTHER_TAGS
 
 
+def list_portal_addresses(patterns: Iterable[Any]) -> Iterator[str]:
+    """List the names of addresses that have no namespace, and the namespaces."""
+    for each in patterns:
+        if isinstance(each, URLPattern):
+            yield str(each.name)
+        elif each.app_name:
+            yield each.app_name
+        else:
+            yield from list_portal_addresses(each.url_patterns)
+
+
+def test_the_example_portal_has_no_other_address() -> None:
+    names = set(list_portal_addresses(get_resolver().url_patterns))
+
+    assert names | {"datastore_search_metrics"} == PORTAL_PAGES | INCLUDED
+
+
+@pytest.mark.parametrize("kind", ["nobody", "superuser"])
+@pytest.mark.parametrize("name", sorted(PORTAL_PAGES - {"set_language"}))
+def test_a_page_of_the_portal_itself_shows_no_resource(
+    portal: Portal, name: str, kind: str
+) -> None:
+    visitor = portal.visitors[kind]
+
+    response = visitor.open_client().get(reverse(name), headers=visitor.headers)
+
+    assert response.status_code == (302 if name == "home" else 200)
+    assert SECRET not in read_text(response)
+    assert str(portal.hidden.pk) not in read_text(response)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", DOORS)
 def test_a_door_is_open_to_those_with_the_permission_alone(
@@ -583,7 +630,7 @@ def test_a_door_is_open_to_those_with_the_permission_alone(
         assert is_shown is door.is_open_to(visitor.kind)
     elif door.is_open_to(visitor.kind):
         assert response.status_code == door.status
-        assert is_shown or door.name in EMPTY or door.verb != "view" or door.status != 200
+        assert is_shown or door.name in WORDLESS or door.verb != "view" or door.status != 200
         assert "public" not in response.get("Cache-Control", "")
     else:
         check_is_refused(door, response, visitor.kind)
