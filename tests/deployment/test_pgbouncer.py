@@ -25,7 +25,8 @@ from datastore_search.loading.publishing.row_errors import write_row_error_repor
 from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, get_result, make_user
+from ..builders import act, ask, get_result, get_version_id, make_user
+from ..loading.jobs.workers import build_database_url
 from ..reader_threads import ReaderThreads
 from .portals import empty_portal, migrate_portal, use_databases
 from .servers import run_own_server, run_pgbouncer, wait_until
@@ -331,6 +332,58 @@ def test_writes_and_searches_leave_nothing_behind(
     call_command("datastore_cleanup", verbosity=0)
 
     assert list_pool_leftovers(address) == set()
+
+
+@pytest.fixture
+def slow(server: ThrowawayServer, address: str, load: Callable[..., Load]) -> Iterator[Resource]:
+    """A resource of which every search takes a minute."""
+    resource = Resource.objects.create(name="slow")
+    table = f"datastore_search_record_{get_version_id(load(resource, write_csv(1, 10)))}"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"ALTER TABLE {table} RENAME TO slow")
+        connection.execute(
+            f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(60)"
+        )
+        yield resource
+        connection.execute(f"DROP VIEW {table}")
+        connection.execute(f"ALTER TABLE slow RENAME TO {table}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"MAX_SLOW_STATEMENTS": 0}, 503),  # the watchdog cancels them
+        ({"MAX_SLOW_STATEMENTS": 9, "STATEMENT_TIMEOUT": timedelta(seconds=1)}, 409),
+    ],
+)
+def test_cancelled_searches_end_in_postgresql_and_leave_nothing_behind(
+    server: ThrowawayServer,
+    slow: Resource,
+    settings: Any,
+    changed: dict[str, object],
+    status: int,
+) -> None:
+    for name, value in changed.items():
+        setattr(settings, f"DATASTORE_SEARCH_{name}", value)
+    statuses: list[int] = []
+
+    def search() -> None:
+        statuses.append(ask(Client(), {"resource_id": str(slow.pk), "q": "1"}).status_code)
+        connections["default"].close()
+
+    threads = [Thread(target=search) for _number in range(_POOL_SIZE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    with psycopg.connect(server.url) as connection:
+        sleeping = connection.execute(
+            "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        ).fetchall()
+    assert statuses == [status] * _POOL_SIZE
+    assert sleeping == []
+    assert list_pool_leftovers(build_database_url()) == set()
 
 
 @pytest.mark.parametrize("parameters", [{}, {"format": "json"}, {"format": "xlsx"}])
