@@ -16,7 +16,14 @@ from datastore_search.loading.publishing.planning import build_plan
 from datastore_search.loading.publishing.row_errors import delete_bad_rows
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.publishing.shortages import find_shortage
-from datastore_search.loading.readers import delimited, parquet, workbooks
+from datastore_search.loading.readers import (
+    delimited,
+    joined_files,
+    parquet,
+    shapefile_reader,
+    workbooks,
+    xml,
+)
 from datastore_search.loading.readers import json as json_reader
 from datastore_search.loading.readers.formats import read_file
 from datastore_search.loading.readers.shortages import is_file_too_large
@@ -26,12 +33,15 @@ from datastore_search.loading.typing.options import LoadOptions
 from datastore_search.models import Load, Resource
 
 #: ``read_file`` imports them when it needs one, which would be in each fork.
-PRELOADED = (delimited, json_reader, parquet, workbooks)
+PRELOADED = (delimited, joined_files, json_reader, parquet, shapefile_reader, workbooks, xml)
+
+#: Archives whose files are read as one table.
+_JOINED = ("one_damaged.zip", "years.zip")
 
 
 def _read(path: Path, name: str, folder: Path) -> str:
     """Read a file as a load does, up to the records, and describe the end."""
-    options = LoadOptions()
+    options = LoadOptions(join_members=name in _JOINED)
     try:
         limits = ReadingLimits.for_file(path).enforce()
         with create_staging_area(folder, limits) as staging_area:
