@@ -39,8 +39,10 @@ def messages() -> set[str]:
     texts_found = set()
     for text in texts:
         for _, function, message, _ in extract_python(BytesIO(text.encode()), KEYWORDS, [], {}):
-            first = message[0] if isinstance(message, tuple) else message
-            texts_found.add(str(first) if function not in _WITH_CONTEXT else str(message[1]))
+            parts = message if isinstance(message, tuple) else (message,)
+            text = parts[1] if function in _WITH_CONTEXT else parts[0]
+            if text is not None:  # else a variable, of Django's own messages
+                texts_found.add(str(text))
     return texts_found
 
 
