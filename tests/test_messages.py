@@ -40,9 +40,9 @@ def messages() -> set[str]:
     for text in texts:
         for _, function, message, _ in extract_python(BytesIO(text.encode()), KEYWORDS, [], {}):
             parts = message if isinstance(message, tuple) else (message,)
-            text = parts[1] if function in _WITH_CONTEXT else parts[0]
-            if text is not None:  # else a variable, of Django's own messages
-                texts_found.add(str(text))
+            found = parts[1] if function in _WITH_CONTEXT else parts[0]
+            if found is not None:  # else a variable, of Django's own messages
+                texts_found.add(str(found))
     return texts_found
 
 
