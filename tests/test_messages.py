@@ -39,7 +39,7 @@ def messages() -> set[str]:
     texts_found = set()
     for text in texts:
         for _, function, message, _ in extract_python(BytesIO(text.encode()), KEYWORDS, [], {}):
-            parts = message if isinstance(message, tuple) else (message,)
+            parts = list(message) if isinstance(message, tuple) else [message]
             found = parts[1] if function in _WITH_CONTEXT else parts[0]
             if found is not None:  # else a variable, of Django's own messages
                 texts_found.add(str(found))
