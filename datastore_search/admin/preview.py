@@ -182,6 +182,8 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
         case "archive.several_members":
             yield Offer("join_members", True, gettext("All files as one table"))
             yield from _offer_names("member", parameters["members"])
+        case "gpkg.several_layers":
+            yield from _offer_names("sheet", parameters["layers"])
         case "notice.sheet_chosen":
             for offer in _offer_names("sheet", parameters["others"]):
                 label = gettext("Sheet %(name)s") % {"name": offer.label}

@@ -242,6 +242,12 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The shapefile does not say which coordinates it has: its part “.prj” is missing."
     ),
     "geo.unknown_coordinates": _("The coordinates of the file are of an unknown kind."),
+    # GeoPackages ----------------------------------------------------------------------------------
+    "gpkg.damaged": _("The GeoPackage is damaged or incomplete."),
+    "gpkg.no_layers": _("The GeoPackage has no table of features or attributes."),
+    "gpkg.several_layers": _("The GeoPackage has several layers: %(layers)s. Choose one of them."),
+    "gpkg.unknown_layer": _("The GeoPackage has no layer “%(layer)s”. It has: %(layers)s."),
+    "gpkg.long_record": _("A record of the layer is longer than %(most)s MB."),
     # Parquet --------------------------------------------------------------------------------------
     "parquet.moment_range": _(
         "The field “%(field)s” has moments before the year 1 or after 9999 as INT96, which may"
@@ -359,6 +365,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.coordinates_converted": _("The coordinates were converted from %(name)s to WGS 84."),
     "notice.geometry_kinds": _(
         "Shapes of a kind that GeoJSON does not have were left out: %(count)s."
+    ),
+    "notice.measures_left_out": _(
+        "Measures (M), which GeoJSON does not have, were left out of shapes: %(count)s."
     ),
     "notice.json_keyed": _(
         "Each member of “%(path)s” is a record; its name is in the field “key”."

@@ -1044,6 +1044,19 @@ def test_damaged_letters_are_read_as_windows_1252_with_one_click(
     assert notice.endswith("Lines with such characters: 1 (22)")
 
 
+def test_a_layer_of_a_geopackage_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:
+    content = (FILES / "layers.gpkg").read_bytes()
+    load = upload(staff, empty, file=SimpleUploadedFile("layers.gpkg", content))
+
+    assert 'name="sheet" value="rivers"' in get_page(staff, load)
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"sheet": "rivers"})
+    load.refresh_from_db()
+    assert load.options["sheet"] == "rivers"
+    assert load.preview
+    assert load.preview["rows"] == [["1", "Hương", None]]
+
+
 def test_a_file_among_several_asks_with_its_own_offers(staff: Client, empty: Resource) -> None:
     content = build_archive({"a.csv": "n\n1\n", "b.json": '{"x": [{"n": 1}], "y": [{"n": 2}]}'})
     load = upload(staff, empty, file=SimpleUploadedFile("ab.zip", content))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
@@ -19,6 +21,7 @@ class Format(Enum):
     """The formats that are read."""
 
     DELIMITED = auto()
+    GEOPACKAGE = auto()
     JSON = auto()
     NDJSON = auto()
     PARQUET = auto()
@@ -34,13 +37,17 @@ _SIGNATURES = (
     (b"PARE", Format.PARQUET),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Format.WORKBOOK),
 )
+#: SQLite, and what it keeps for programs: four bytes that say which one made the file.
+_SQLITE, _PROGRAM = b"SQLite format 3\0", slice(68, 72)
+_GEOPACKAGE_PROGRAMS = (b"GPKG", b"GP10", b"GP11")
+_GEOPACKAGE_SUFFIX = ".gpkg"
 #: The names of formats that are not read.
 _OTHER_SIGNATURES = (
     (b"%PDF-", "PDF"),
     (b"\x89PNG", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
     (b"GIF89a", "GIF"),
-    (b"SQLite format 3\0", "SQLite"),
+    (_SQLITE, "SQLite"),
     (b"Rar!\x1a\x07", "RAR"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
     (b"BZh91AY&SY", "bzip2"),
@@ -99,6 +106,9 @@ def _read_unpacked(
             from .parquet import read_parquet as read
         case Format.WORKBOOK:
             from .workbooks import read_workbook as read
+        case Format.GEOPACKAGE:
+            with _require_extra("geo", "GeoPackage"):
+                from .geopackage import read_geopackage as read
         case Format.JSON:
             from .json import read_json as read
         case Format.NDJSON:
@@ -113,16 +123,23 @@ def _read_unpacked(
 
 
 def _read_shapes(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
+    """Stage a shapefile."""
+    with _require_extra("geo", "Shapefile"):
+        from .shapefile_reader import read_shapefile
+    return read_shapefile(path, options, staging_area)
+
+
+@contextmanager
+def _require_extra(extra: str, name: str) -> Iterator[None]:
     """
-    Stage a shapefile.
+    Import, within the block, the reader of a format that needs an extra.
 
     Raises: ``LoadFailed`` with ``file.extra_missing``.
     """
     try:
-        from .shapefile_reader import read_shapefile
+        yield
     except ModuleNotFoundError as error:
-        raise LoadFailed("file.extra_missing", format="Shapefile", extra="geo") from error
-    return read_shapefile(path, options, staging_area)
+        raise LoadFailed("file.extra_missing", format=name, extra=extra) from error
 
 
 def _describe_names(table: StagedTable) -> StagedTable:
@@ -146,6 +163,11 @@ def detect_format(path: Path, name: str) -> Format:
     for signature, file_format in _SIGNATURES:
         if start.startswith(signature):
             return file_format
+    is_geopackage = start[_PROGRAM] in _GEOPACKAGE_PROGRAMS or name.lower().endswith(
+        _GEOPACKAGE_SUFFIX
+    )
+    if start.startswith(_SQLITE) and is_geopackage:
+        return Format.GEOPACKAGE
     for signature, other in _OTHER_SIGNATURES:
         if start.startswith(signature):
             raise LoadFailed("file.unsupported_format", format=other)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import gzip
 import io
+import sqlite3
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 
 from ..torture.cases import FILES
+from ..torture.make_geopackages import (
+    build_geometry,
+    build_geopackage,
+    build_wkb,
+    nest_collections,
+)
 
 _MB = 2**20
 
@@ -114,6 +122,44 @@ _LAUGHS = (
 )
 
 
+# GeoPackages --------------------------------------------------------------------------------------
+
+_PAGE_BYTES = 512
+
+
+def build_shape(wkb: bytes) -> bytes:
+    """Build a GeoPackage of one geometry."""
+    rows = {"t": [(build_geometry(wkb),)]}
+    return build_geopackage("CREATE TABLE t (geom GEOMETRY);", rows, layers={"t": "features"})
+
+
+def build_repeating_pages(column: str) -> bytes:
+    """Build a table of one row, to which pages lead that each name the next one 50 times."""
+    rows = {"t": [(1,)]}
+    content = build_geopackage(f"CREATE TABLE t ({column});", rows, layers={"t": "attributes"})
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(content)
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 't'"
+        ).fetchone()
+    start, count = (root - 1) * _PAGE_BYTES, len(content) // _PAGE_BYTES
+    above = [_build_page(number) for number in range(count + 1, count + 9)]
+    pages = content[start : start + _PAGE_BYTES] + b"".join(above)
+    changed = bytearray(content + pages)
+    changed[start : start + _PAGE_BYTES] = _build_page(count + 9)
+    struct.pack_into(">I", changed, 28, len(changed) // _PAGE_BYTES)
+    return bytes(changed)
+
+
+def _build_page(child: int) -> bytes:
+    """Build a page of a tree whose entries all lead to one page."""
+    count, cell = 50, struct.pack(">IB", child, 1)
+    first = _PAGE_BYTES - count * len(cell)
+    head = struct.pack(">BHHHBI", 5, 0, count, first, 0, child)
+    entries = struct.pack(f">{count}H", *range(first, _PAGE_BYTES, len(cell)))
+    return (head + entries).ljust(first, b"\0") + cell * count
+
+
 # Others -------------------------------------------------------------------------------------------
 
 
@@ -187,6 +233,14 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "empty_objects_of_many_fields.json": lambda: (
         "[{" + ",".join(f'"a{n}":1' for n in range(1_600)) + "}" + ",{}" * 2**15 + "]"
     ),
+    "deep.gpkg": lambda: build_shape(nest_collections(500_000)),
+    "many_points.gpkg": lambda: build_shape(
+        build_wkb(7, 300_000) + build_wkb(1, 105.8525, 21.0287) * 300_000
+    ),
+    "many_empty_lines.gpkg": lambda: build_shape(build_wkb(7, 500_000) + build_wkb(2, 0) * 500_000),
+    "long_value.gpkg": lambda: build_shape(b"\0" * 20 * _MB),
+    "repeated_keys.gpkg": lambda: build_repeating_pages("fid INTEGER PRIMARY KEY"),
+    "repeated_rows.gpkg": lambda: build_repeating_pages("n INTEGER"),
     # The unpacked content is very large.
     "rows.parquet": lambda: build_parquet("SELECT 1 AS a FROM range(70_000_000)"),
     "texts.parquet": lambda: build_parquet("SELECT repeat('x', 1_000_000) AS a FROM range(1_000)"),

@@ -18,6 +18,7 @@ from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.publishing.shortages import find_shortage
 from datastore_search.loading.readers import (
     delimited,
+    geopackage,
     joined_files,
     parquet,
     shapefile_reader,
@@ -33,7 +34,16 @@ from datastore_search.loading.typing.options import LoadOptions
 from datastore_search.models import Load, Resource
 
 #: ``read_file`` imports them when it needs one, which would be in each fork.
-PRELOADED = (delimited, joined_files, json_reader, parquet, shapefile_reader, workbooks, xml)
+PRELOADED = (
+    delimited,
+    geopackage,
+    joined_files,
+    json_reader,
+    parquet,
+    shapefile_reader,
+    workbooks,
+    xml,
+)
 
 #: Archives whose files are read as one table.
 _JOINED = ("one_damaged.zip", "years.zip")

@@ -29,8 +29,8 @@ from django.test import override_settings
 _FILES = Path(__file__).parents[1] / "torture" / "files"
 #: One file of each of these is as likely as of the others.
 _SUFFIXES = (
-    ".csv", ".geojson", ".gpx", ".gz", ".json", ".kml", ".ndjson", ".ods", ".parquet", ".tsv",
-    ".txt", ".xls", ".xlsx", ".xml", ".zip",
+    ".csv", ".geojson", ".gpkg", ".gpx", ".gz", ".json", ".kml", ".ndjson", ".ods", ".parquet",
+    ".tsv", ".txt", ".xls", ".xlsx", ".xml", ".zip",
 )  # fmt: skip
 _ARCHIVES = (".ods", ".xlsx", ".zip")
 _MAX_BYTES = 200_000

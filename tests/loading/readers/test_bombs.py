@@ -62,6 +62,8 @@ _EXPECTED_CODES: dict[str, str] = {
     "open_cells.xlsx": "workbook.damaged",
     "laughs.xlsx": "workbook.damaged",
     "laughs_beside_sheets.xlsx": "workbook.damaged",
+    "long_value.gpkg": "gpkg.long_record",
+    "repeated_keys.gpkg": "gpkg.damaged",
     "repeated_cells.ods": "load.out_of_memory",
     "laughs.ods": "workbook.empty",
     "lying_texts.xlsx": "workbook.damaged",

@@ -593,7 +593,7 @@ def _build_late_misfit() -> bytes:
 
 def main(names: list[str]) -> None:
     """Write the files."""
-    for module in ("make_cells", "make_headers", "make_texts"):
+    for module in ("make_cells", "make_geopackages", "make_headers", "make_texts"):
         importlib.import_module(f"{__package__}.{module}")
     builders: Builders = importlib.import_module(f"{__package__}.make_files").BUILDERS
     for name in names or builders:
