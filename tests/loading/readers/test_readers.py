@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from datastore_search.loading.readers.process import open_table
 from datastore_search.loading.readers.staging import STAGED_ROWS
 
 from ...failures import fails_with
+from ..torture.cases import FILES
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -144,6 +146,24 @@ def test_what_is_no_table_is_refused(path: Path, content: bytes, failure: str) -
         read_rows(path)
 
     assert str(path.parent) not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "reader", "title"),
+    [
+        ("places.gpkg", "geopackage", "GeoPackage"),
+        ("places_shp.zip", "shapefile_reader", "Shapefile"),
+    ],
+)
+def test_a_format_names_the_extra_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch, name: str, reader: str, title: str
+) -> None:
+    monkeypatch.setitem(sys.modules, f"datastore_search.loading.readers.{reader}", None)
+
+    with fails_with(
+        "file.extra_missing", match=rf"{title} are read only where datastore-search\[geo\]"
+    ):
+        read_names(FILES / name)
 
 
 def test_a_nul_far_down_is_refused(path: Path) -> None:
