@@ -36,6 +36,9 @@ from .histogram import compute_date_bounds, compute_number_bounds
 _MAX_FIELDS_PER_STATEMENT = 200
 _MAX_CELLS_PER_STATEMENT = 200_000
 
+#: Longer values are not compared with each other, because that would hold all of them.
+_MAX_COMPARED_LENGTH = 100_000
+
 _MAX_VALUE_LENGTH = 100
 _MAX_TOP_VALUES = 10
 
@@ -148,7 +151,8 @@ def _build_parts(
     repeated = []
     for column in columns:
         count, distinct = profiles[column]["count"], counts[column].distinct
-        if count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE:
+        are_different = count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE
+        if are_different or counts[column].longest > _MAX_COMPARED_LENGTH:
             parts[column] = {"distinct": min(distinct, count), "distinct_is_estimated": True}
         else:
             repeated.append(column)

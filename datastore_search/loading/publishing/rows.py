@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ...field_types import Ordered, dump_json
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
@@ -27,6 +28,11 @@ _MAX_COLUMNS_WITHOUT_LISTS = 300
 _COLUMNS_PER_LIST = 100
 _CELLS_PER_STATEMENT = 500_000
 
+#: DuckDB renders so many rows at once, and holds each text that it makes of them until the last is
+#: made.  Rows of more bytes are rendered by statements of fewer rows.
+_ROWS_RENDERED_AT_ONCE = 2_048
+_MAX_BYTES_PER_STATEMENT = 4 * 2**20
+
 
 def render_rows(
     table: StagedTable, decisions: Sequence[Decision]
@@ -41,10 +47,7 @@ def render_rows(
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
         SQL(", ").join(members), STAGED_ROWS
     )
-    for condition in _split_rows(table) if is_wide else [SQL("true")]:
-        rows = table.execute(SQL("{} WHERE {}").format(query, condition))
-        while batch := rows.fetchmany(_ROWS_PER_BATCH):
-            yield batch
+    yield from _fetch_rows(table, query, _split_rows(table) if is_wide else _split_bytes(table))
 
 
 def render_searchable_rows(
@@ -68,13 +71,19 @@ def render_searchable_rows(
         _build_text(cell, decision)
         for _key, cell, decision in sorted(cells, key=lambda each: (len(each[0]), each[0]))
     )
-    rows = table.execute(
-        SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}', concat_ws(' ', {}) FROM {}").format(
-            SQL(", ").join(_build_members(table, decisions)), SQL(", ").join(texts), STAGED_ROWS
-        )
-    )
-    while batch := rows.fetchmany(_ROWS_PER_BATCH):
-        yield batch
+    query = SQL(
+        "SELECT line, '{{' || concat_ws(',', {}) || '}}', concat_ws(' ', {}) FROM {}"
+    ).format(SQL(", ").join(_build_members(table, decisions)), SQL(", ").join(texts), STAGED_ROWS)
+    yield from _fetch_rows(table, query, _split_bytes(table))
+
+
+def _fetch_rows(
+    table: StagedTable, query: Composed, conditions: Iterable[Composed]
+) -> Iterator[list[Any]]:
+    for condition in conditions:
+        rows = table.execute(SQL("{} WHERE {}").format(query, condition))
+        while batch := rows.fetchmany(_ROWS_PER_BATCH):
+            yield batch
 
 
 def _build_text(cell: Composed, decision: Decision) -> Composed:
@@ -102,6 +111,42 @@ def _split_rows(table: StagedTable) -> Iterator[Composed]:
         yield SQL("rowid >= {} AND rowid < {}").format(
             quote_literal(start), quote_literal(start + count)
         )
+
+
+def _split_bytes(table: StagedTable) -> Iterator[Composed]:
+    """Build conditions that split the rows into ranges of limited bytes; most tables need one."""
+    lengths = (SQL("coalesce(strlen({}), 0)").format(quote_identifier(c)) for c in table.columns)
+    size = SQL(" + ").join(lengths)
+    heavy = table.execute(
+        SQL(
+            "SELECT rowid // {} AS part FROM {} GROUP BY part HAVING sum({}) > {} ORDER BY part"
+        ).format(
+            quote_literal(_ROWS_RENDERED_AT_ONCE),
+            STAGED_ROWS,
+            size,
+            quote_literal(_MAX_BYTES_PER_STATEMENT),
+        )
+    ).fetchall()
+    start = 0
+    for (part,) in heavy:
+        first = part * _ROWS_RENDERED_AT_ONCE
+        rows = _build_range(first, first + _ROWS_RENDERED_AT_ONCE)
+        query = SQL("SELECT rowid, {} FROM {} WHERE {}").format(size, STAGED_ROWS, rows)
+        total = _MAX_BYTES_PER_STATEMENT  # such a part begins a range
+        for row, length in table.execute(query).fetchall():
+            total += length
+            if total > _MAX_BYTES_PER_STATEMENT:
+                if row > start:
+                    yield _build_range(start, row)
+                start, total = row, length
+    yield _build_range(start)
+
+
+def _build_range(start: int, stop: int | None = None) -> Composed:
+    """Build the condition of the rows from one up to another, which is excluded."""
+    if stop is None:
+        return SQL("rowid >= {}").format(quote_literal(start)) if start else SQL("true")
+    return SQL("rowid >= {} AND rowid < {}").format(quote_literal(start), quote_literal(stop))
 
 
 def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
