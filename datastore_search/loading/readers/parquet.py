@@ -16,13 +16,21 @@ import duckdb
 
 from ...exceptions.loads import LoadFailed
 from ...field_types import dump_json
-from ...messages import Notice
+from ...messages import BadRow, Notice
 from ...table_limits import MAX_FIELDS
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions
+from .row_writer import MAX_ROW_BYTES
 from .shortages import is_write_refused
-from .staging import STAGED_ROWS, StagedTable, StagingArea, get_column
+from .staging import (
+    ROW_ERRORS,
+    STAGED_ROWS,
+    StagedTable,
+    StagingArea,
+    get_column,
+    quote_message,
+)
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _DuckDBType = Any
@@ -212,15 +220,27 @@ def _check_texts(positions: Iterable[int], staging_area: StagingArea) -> None:
     """
     Check the size of the staged texts: the file may store one text for many rows.
 
+    Rows that are too long become errors.
+
     Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
     """
-    sizes = [
-        SQL("coalesce(sum(strlen({})), 0)").format(get_column(position)) for position in positions
-    ]
-    if sizes:
-        query = SQL("SELECT {} FROM {}").format(SQL(" + ").join(sizes), STAGED_ROWS)
-        row = staging_area.execute(query).fetchone()
-        staging_area.limits.check_unpacked_bytes(int(row[0]) if row else 0)
+    sizes = [SQL("coalesce(strlen({}), 0)").format(get_column(position)) for position in positions]
+    if not sizes:
+        return
+    size = SQL(" + ").join(sizes)
+    query = SQL("SELECT coalesce(sum({size}), 0), coalesce(max({size}), 0) FROM {rows}")
+    row = staging_area.execute(query.format(size=size, rows=STAGED_ROWS)).fetchone()
+    total, longest = row or (0, 0)
+    staging_area.limits.check_unpacked_bytes(int(total))
+    if longest > MAX_ROW_BYTES:
+        is_long = SQL("{} > {}").format(size, quote_literal(MAX_ROW_BYTES))
+        error = quote_message(BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+        staging_area.execute(
+            SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE {}").format(
+                ROW_ERRORS, error, STAGED_ROWS, is_long
+            )
+        )
+        staging_area.execute(SQL("DELETE FROM {} WHERE {}").format(STAGED_ROWS, is_long))
 
 
 def _build_relation(source: Composed, columns: Iterable[_Column]) -> Composed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.parquet import read_parquet
+from datastore_search.loading.readers.process import open_table
 from datastore_search.storage import MAX_FIELDS
 
 from ..torture.make_files import build_parquet
@@ -146,3 +148,17 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     assert get_read_failure(tmp_path / "file", b"").code == "file.empty"
+
+
+def test_a_value_of_fifty_megabytes_is_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "file.parquet"
+    path.write_bytes(
+        build_parquet("SELECT n, repeat('x', n * 10 * 2**20) AS a FROM unnest([1, 5, 0]) AS t(n)")
+    )
+
+    with open_table(path, LoadOptions()) as table:
+        lines = table.connection.execute("SELECT line, f0 FROM staged_rows").fetchall()
+        errors = table.connection.execute("SELECT line, error FROM row_errors").fetchall()
+
+    assert lines == [(1, "1"), (3, "0")]
+    assert [(line, json.loads(text)["code"]) for line, text in errors] == [(2, "row.too_long")]
