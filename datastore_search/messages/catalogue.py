@@ -290,6 +290,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The sheet shows this number as a date or a time, which it does not stand for."
     ),
     "row.bad_geometry": _("The coordinates of the place cannot be read."),
+    "row.too_many_rings": _("The polygon has too many rings and holes."),
     "row.not_json": _("The line is not valid JSON."),
     "row.not_an_object": _("It is not an object, as the others are."),
     "row.not_a_list": _("It is not a list of cells, as the others are."),

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ from .workbook_cells import format_number
 
 _MAX_PROJECTION_BYTES = 2**16
 _CPU_FACTOR = 20
+#: pyshp compares each hole of a polygon with each of its outer rings, a million in half a second.
+_MAX_COMPARED_RINGS = 10_000_000
+_POLYGONS = (shapefile.POLYGON, shapefile.POLYGONM, shapefile.POLYGONZ)
 
 #: What pyshp raises for a file that is damaged, besides its own exception.
 _DAMAGES = (
@@ -117,6 +121,9 @@ def _read_features(reader: shapefile.Reader, converter: CoordinateConverter) -> 
         except _DAMAGES as error:
             raise LoadFailed("geo.damaged") from error
         try:
+            if _has_too_many_rings(feature.shape):
+                yield BadElement(BadRow("row.too_many_rings"))
+                continue
             is_null = feature.shape.shapeType == shapefile.NULL
             geometry = converter.convert(None if is_null else feature.shape.__geo_interface__)
         except _DAMAGES:
@@ -125,6 +132,16 @@ def _read_features(reader: shapefile.Reader, converter: CoordinateConverter) -> 
         values = map(_describe_value, feature.record)
         properties = dict(zip(names, values, strict=False))
         yield {"type": "Feature", "properties": properties, "geometry": geometry}
+
+
+def _has_too_many_rings(shape: shapefile.Shape) -> bool:
+    """Return whether the holes of a polygon would take very long to find a place."""
+    count = len(shape.parts) if shape.shapeType in _POLYGONS else 0
+    if (count / 2) ** 2 <= _MAX_COMPARED_RINGS:
+        return False
+    rings = pairwise((*shape.parts, len(shape.points)))
+    outer = sum(shapefile.is_cw(shape.points[start:stop]) for start, stop in rings)
+    return outer * (count - outer) > _MAX_COMPARED_RINGS
 
 
 def _describe_value(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import io
 import sqlite3
 import struct
@@ -21,6 +22,7 @@ from ..torture.make_geopackages import (
     build_wkb,
     nest_collections,
 )
+from ..torture.make_headers import build_shapefile
 
 _MB = 2**20
 
@@ -171,6 +173,35 @@ def build_parquet(query: str) -> bytes:
         return path.read_bytes()
 
 
+def _build_shapefile(**changes: tuple[str, int, int]) -> bytes:
+    """
+    Build a shapefile of two places in a zip.
+
+    ``changes`` maps a part to the format, the position and the value of a number in its header.
+    """
+    parts = build_shapefile()
+    for part, (number_format, position, value) in changes.items():
+        content = bytearray(parts[f"map/places.{part}"])
+        struct.pack_into(number_format, content, position, value)
+        parts[f"map/places.{part}"] = bytes(content)
+    return zip_members(parts)
+
+
+def _build_rings(count: int) -> bytes:
+    """Build a shapefile of one polygon: squares within each other, half of them holes."""
+    shapefile = importlib.import_module("shapefile")
+    parts = {part: io.BytesIO() for part in ("shp", "shx", "dbf")}
+    square = ((-1, -1), (-1, 1), (1, 1), (1, -1), (-1, -1))
+    sizes = (90 * number / count for number in range(1, count + 1))
+    rings = [[(x * size, y * size) for x, y in square] for size in sizes]
+    with shapefile.Writer(**parts, shapeType=shapefile.POLYGON) as writer:
+        writer.field("code", "C", 10)
+        writer.poly([ring[:: 1 if at % 2 else -1] for at, ring in enumerate(rings)])
+        writer.record("x")
+    contents = {f"rings.{part}": content.getvalue() for part, content in parts.items()}
+    return zip_members(contents | {"rings.prj": "EPSG:4326"})
+
+
 def build_gzip(piece: bytes, times: int) -> bytes:
     """Compress a content, and repeat it: a gzip file may have several members."""
     return gzip.compress(piece, 9, mtime=0) * times
@@ -284,6 +315,11 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
         '<table:table-cell office:value-type="float" office:value="1"'
         ' table:number-columns-repeated="16000"/></table:table-row></table:table>'
     ),
+    "lying_row_length.zip": lambda: _build_shapefile(dbf=("<H", 10, 2**16 - 1)),
+    "lying_row_count.zip": lambda: _build_shapefile(dbf=("<L", 4, 2**32 - 1)),
+    "lying_index.zip": lambda: _build_shapefile(shx=(">i", 24, 2**31 - 1)),
+    "lying_index_too_short.zip": lambda: _build_shapefile(shx=(">i", 24, 0)),
+    "rings.zip": lambda: _build_rings(20_000),
     "gzip.csv.gz": lambda: build_gzip(b"0" * 100 * _MB, 5),
     "rows.csv.gz": lambda: build_gzip(b"a,b\n" * 25 * _MB, 1),
     "gzip.json.gz": lambda: build_gzip(b"[" + b" " * 100 * _MB, 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import process
 from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.loading.readers.process import open_table
+from datastore_search.loading.readers.staging import ROW_ERRORS
 
 from ...failures import fails_with
 from .bombs import BOMBS
@@ -78,6 +80,10 @@ _EXPECTED_CODES: dict[str, str] = {
     "lists.parquet": "archive.suspicious",
     "wide.parquet": "archive.suspicious",
     "empty_objects_of_many_fields.json": "archive.suspicious",
+    "lying_row_length.zip": "geo.damaged",
+    "lying_row_count.zip": "geo.damaged",
+    "lying_index.zip": "load.out_of_memory",
+    "lying_index_too_short.zip": "geo.damaged",
     "gzip.csv.gz": "archive.suspicious",
     "zip.zip": "archive.suspicious",
     "twice.csv.gz": "archive.nested",
@@ -107,6 +113,18 @@ def test_a_bomb_is_refused_or_read_within_limits(
     max_seconds = _MAX_SECONDS + _MAX_SECONDS_PER_MB * path.stat().st_size / _MB
     assert 0 < usage.seconds < max_seconds
     assert 0 < usage.peak_bytes < _MAX_MEMORY_BYTES
+
+
+def test_a_polygon_of_too_many_rings_is_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "rings.zip"
+    path.write_bytes(BOMBS["rings.zip"]())
+
+    with open_table(path, LoadOptions()) as table:
+        errors = table.connection.execute(f"SELECT line, error FROM {ROW_ERRORS}").fetchall()
+
+    assert [(line, json.loads(text)["code"]) for line, text in errors] == [
+        (1, "row.too_many_rings")
+    ]
 
 
 def read_file(path: Path, usage: ResourceUsage) -> None:
