@@ -218,6 +218,15 @@ def test_a_whole_word_ranks_above_a_part(portal: None) -> None:
     assert found["substrings"] is True
 
 
+def test_parts_of_texts_of_a_megabyte_are_found(portal: None) -> None:
+    text = random.Random(1).randbytes(2**19).hex()
+    resource = make_indexed(f"a\n{text}\n{'xyz' * 2**18}\nother\n")
+
+    assert list_substring_indexes(resource)
+    assert find_ids(resource, q=text[500_000:500_020], substrings=True, fields="_id") == [1]
+    assert find_ids(resource, q="zxyzx", substrings=True, fields="_id") == [2]
+
+
 def test_field_separators_and_escapes_are_no_letters(portal: None) -> None:
     token = make_writer_token()
     records = [{"a": "first\nabc", "b": None}, {"a": "xnabcx", "b": "annul"}]
