@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import duckdb
+
 from ...messages import Notice
 from .duckdb_sql import SQL, quote_literal
 from .options import SKIP_FOOTER, ReadOptions
@@ -78,6 +80,17 @@ def _get_line(row: _Row) -> int:
 
 
 def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:
+    last = staging_area.execute(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS)).fetchone()
+    if not last or last[0] is None:
+        return []
+    positions = range(max(0, last[0] - MAX_ROWS), last[0] + 1)
+    try:
+        return _fetch_rows(staging_area, width, positions[0], positions[-1])
+    except duckdb.OutOfMemoryException:  # it holds the texts of all of them
+        return [row for at in positions for row in _fetch_rows(staging_area, width, at, at)]
+
+
+def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[_Row]:
     cells = SQL("[{}]").format(SQL(", ").join(map(get_column, range(width))))
     found = staging_area.execute(
         SQL(
@@ -85,8 +98,13 @@ def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:
             r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
             " len(cells) FROM (SELECT line,"
             " list_filter({cells}, lambda cell: cell <> '') AS cells FROM {rows}"
-            " WHERE rowid >= (SELECT max(rowid) FROM {rows}) - {most}) ORDER BY line"
-        ).format(cells=cells, rows=STAGED_ROWS, most=quote_literal(MAX_ROWS))
+            " WHERE rowid BETWEEN {first} AND {last}) ORDER BY line"
+        ).format(
+            cells=cells,
+            rows=STAGED_ROWS,
+            first=quote_literal(first),
+            last=quote_literal(last),
+        )
     ).fetchall()
     return [_Row(*row) for row in found]
 

@@ -140,7 +140,7 @@ def _has_too_many_rings(shape: shapefile.Shape) -> bool:
     if (count / 2) ** 2 <= _MAX_COMPARED_RINGS:
         return False
     rings = pairwise((*shape.parts, len(shape.points)))
-    outer = sum(shapefile.is_cw(shape.points[start:stop]) for start, stop in rings)
+    outer: int = sum(shapefile.is_cw(shape.points[start:stop]) for start, stop in rings)
     return outer * (count - outer) > _MAX_COMPARED_RINGS
 
 

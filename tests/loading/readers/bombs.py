@@ -187,7 +187,7 @@ def _build_shapefile(**changes: tuple[str, int, int]) -> bytes:
     return zip_members(parts)
 
 
-def _build_rings(count: int) -> bytes:
+def build_rings(count: int) -> bytes:
     """Build a shapefile of one polygon: squares within each other, half of them holes."""
     shapefile = importlib.import_module("shapefile")
     parts = {part: io.BytesIO() for part in ("shp", "shx", "dbf")}
@@ -198,6 +198,8 @@ def _build_rings(count: int) -> bytes:
         writer.field("code", "C", 10)
         writer.poly([ring[:: 1 if at % 2 else -1] for at, ring in enumerate(rings)])
         writer.record("x")
+        writer.poly([list(square)])
+        writer.record("y")
     contents = {f"rings.{part}": content.getvalue() for part, content in parts.items()}
     return zip_members(contents | {"rings.prj": "EPSG:4326"})
 
@@ -319,7 +321,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "lying_row_count.zip": lambda: _build_shapefile(dbf=("<L", 4, 2**32 - 1)),
     "lying_index.zip": lambda: _build_shapefile(shx=(">i", 24, 2**31 - 1)),
     "lying_index_too_short.zip": lambda: _build_shapefile(shx=(">i", 24, 0)),
-    "rings.zip": lambda: _build_rings(20_000),
+    "rings.zip": lambda: build_rings(20_000),
     "gzip.csv.gz": lambda: build_gzip(b"0" * 100 * _MB, 5),
     "rows.csv.gz": lambda: build_gzip(b"a,b\n" * 25 * _MB, 1),
     "gzip.json.gz": lambda: build_gzip(b"[" + b" " * 100 * _MB, 1),

@@ -153,7 +153,7 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 def test_a_value_of_fifty_megabytes_is_a_bad_row(tmp_path: Path) -> None:
     path = tmp_path / "file.parquet"
     path.write_bytes(
-        build_parquet("SELECT n, repeat('x', n * 10 * 2**20) AS a FROM unnest([1, 5, 0]) AS t(n)")
+        build_parquet("SELECT n, repeat('x', n * 10 * 1048576) AS a FROM unnest([1, 5, 0]) AS t(n)")
     )
 
     with open_table(path, LoadOptions()) as table:
