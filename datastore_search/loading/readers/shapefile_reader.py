@@ -19,7 +19,7 @@ from typing import Any
 import shapefile
 
 from ...exceptions.loads import LoadFailed
-from ...messages import BadRow
+from ...messages import BadRow, Notice
 from .geo_coordinates import CoordinateConverter
 from .json_parser import Number
 from .json_records import BadElement, RecordTableBuilder
@@ -72,15 +72,15 @@ def read_shapefile(path: Path, options: ReadOptions, staging_area: StagingArea) 
         raise LoadFailed("geo.damaged") from error
     with reader, RowWriter(staging_area) as writer:
         builder = RecordTableBuilder(staging_area, writer, options.nulls)
-        number = 0
-        for number, element in enumerate(_read_features(reader, converter), start=1):
+        number, features = 0, _Features(reader, converter)
+        for number, element in enumerate(features.read(), start=1):
             if isinstance(element, BadElement):
                 builder.add_bad_element(number, element)
             else:
                 builder.add_element(number, element)
         if number != reader.numRecords:  # a shape of a record is missing, or a record of a shape
             raise LoadFailed("geo.damaged")
-        table = builder.build([*converter.describe()])
+        table = builder.build([*converter.describe(), *features.describe()])
         dates = {field[0] for field in reader.fields if field[1] == "D"}
     return replace(
         table,
@@ -108,30 +108,56 @@ def _find_encoding(path: Path, options: ReadOptions) -> str:
         raise LoadFailed("file.unknown_encoding") from error
 
 
-def _read_features(reader: shapefile.Reader, converter: CoordinateConverter) -> Iterator[Any]:
-    names = [field[0] for field in reader.fields[1:]]
-    features = iter(reader.iterShapeRecords())
-    while True:
-        try:
-            feature = next(features)
-        except StopIteration:
-            return
-        except UnicodeError as error:
-            raise LoadFailed("file.unknown_encoding") from error
-        except _DAMAGES as error:
-            raise LoadFailed("geo.damaged") from error
-        try:
-            if _has_too_many_rings(feature.shape):
-                yield BadElement(BadRow("row.too_many_rings"))
+class _Features:
+    """Reads the features of a shapefile, and counts what GeoJSON does not have."""
+
+    def __init__(self, reader: shapefile.Reader, converter: CoordinateConverter) -> None:
+        self._reader, self._converter = reader, converter
+        self._measured = 0
+
+    def describe(self) -> Iterator[Notice]:
+        """Describe what was left out."""
+        if self._measured:
+            yield Notice("notice.measures_left_out", count=self._measured)
+
+    def read(self) -> Iterator[Any]:
+        """
+        Read the features; one whose shape is damaged is a bad element.
+
+        Raises: ``LoadFailed`` with ``file.unknown_encoding``, ``geo.damaged``.
+        """
+        names = [field[0] for field in self._reader.fields[1:]]
+        features = iter(self._reader.iterShapeRecords())
+        while True:
+            try:
+                feature = next(features)
+            except StopIteration:
+                return
+            except UnicodeError as error:
+                raise LoadFailed("file.unknown_encoding") from error
+            except _DAMAGES as error:
+                raise LoadFailed("geo.damaged") from error
+            try:
+                if _has_too_many_rings(feature.shape):
+                    yield BadElement(BadRow("row.too_many_rings"))
+                    continue
+                geometry = self._read_geometry(feature.shape)
+            except _DAMAGES:
+                yield BadElement(BadRow("row.bad_geometry"))
                 continue
-            is_null = feature.shape.shapeType == shapefile.NULL
-            geometry = converter.convert(None if is_null else feature.shape.__geo_interface__)
-        except _DAMAGES:
-            yield BadElement(BadRow("row.bad_geometry"))
-            continue
-        values = map(_describe_value, feature.record)
-        properties = dict(zip(names, values, strict=False))
-        yield {"type": "Feature", "properties": properties, "geometry": geometry}
+            values = map(_describe_value, feature.record)
+            properties = dict(zip(names, values, strict=False))
+            yield {"type": "Feature", "properties": properties, "geometry": geometry}
+
+    def _read_geometry(self, shape: shapefile.Shape) -> dict[str, Any] | None:
+        """Read a shape with its heights, which pyshp's GeoJSON has only as parts of its points."""
+        if shape.shapeType == shapefile.NULL:
+            return None
+        if heights := getattr(shape, "z", None):
+            pairs = zip(shape.points, heights, strict=True)
+            shape.points = [(x, y, height) for (x, y, *_), height in pairs]
+        self._measured += any(measure is not None for measure in getattr(shape, "m", None) or ())
+        return self._converter.convert(shape.__geo_interface__)
 
 
 def _has_too_many_rings(shape: shapefile.Shape) -> bool:

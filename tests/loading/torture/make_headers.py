@@ -132,6 +132,23 @@ def _build_places_in_utm() -> bytes:
     return build_archive(build_shapefile("EPSG:32648"))
 
 
+@register_builder("heights_shp.zip")
+def _build_heights() -> bytes:
+    """A polygon with a hole and one with measures, both with heights."""
+    shapefile = importlib.import_module("shapefile")
+    parts = {part: io.BytesIO() for part in ("shp", "shx", "dbf")}
+    with shapefile.Writer(**parts, shapeType=shapefile.POLYGONZ) as writer:
+        writer.field("n", "N", 2)
+        outer = [(0, 0, 5), (0, 4, 6), (4, 4, 7), (4, 0, 8.5), (0, 0, 5)]
+        inner = [(1, 1, 1), (2, 1, 2), (2, 2, 3), (1, 1, 1)]
+        writer.polyz([outer, inner])
+        writer.record(1)
+        writer.polyz([[(*point, 9) for point in outer]])
+        writer.record(2)
+    contents = {f"map/places.{part}": content.getvalue() for part, content in parts.items()}
+    return build_archive(contents | {"map/places.prj": build_shapefile()["map/places.prj"]})
+
+
 @register_builder("no_prj_shp.zip")
 def _build_places_of_unknown_coordinates() -> bytes:
     parts = build_shapefile()

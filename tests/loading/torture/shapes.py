@@ -15,6 +15,8 @@ _FIELDS = {
     "capital": "bool",
     "geometry": "json",
 }
+_OUTER = [[0, 0, 5], [0, 4, 6], [4, 4, 7], [4, 0, 8.5], [0, 0, 5]]
+_INNER = [[1, 1, 1], [2, 1, 2], [2, 2, 3], [1, 1, 1]]
 _SECOND: list[object] = ["12", "Đà Nẵng", None, None, None, None, None]
 
 
@@ -36,6 +38,16 @@ CASES = [
         fields=_FIELDS,
         records=_build_records(105.8525, 21.0287),
         notices=["The coordinates were converted from WGS 84 / UTM zone 48N to WGS 84."],
+    ),
+    Case(
+        "heights_shp.zip",
+        "polygons with heights, of which one has measures",
+        fields={"n": "int4", "geometry": "json"},
+        records=[
+            [1, {"type": "Polygon", "coordinates": [_OUTER, _INNER]}],
+            [2, {"type": "Polygon", "coordinates": [_OUTER]}],
+        ],
+        notices=["Measures (M), which GeoJSON does not have, were left out of shapes: 1."],
     ),
     Case(
         "no_prj_shp.zip",
