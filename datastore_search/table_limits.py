@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-#: A limit of PostgreSQL's row types.
+#: What is read and written in bounded memory: ``docs/decisions/0050``.
 MAX_FIELDS = 1_600
