@@ -6,8 +6,7 @@ separated by blanks and punctuation, and PostgreSQL is asked only once for each 
 its stem, or, of a word with other letters than those of ASCII, for its own search vector.  What
 depends on more than one word at a time is left to PostgreSQL (``docs/decisions/0046``).
 
-A search vector is a text that PostgreSQL reads: the words with their positions, and before each its
-other forms.
+A search vector is a text that PostgreSQL reads: each word with its position, then the other forms.
 PostgreSQL sorts them, and joins the positions of words that are repeated.
 """
 
@@ -17,9 +16,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import islice
-from typing import Final
+from itertools import chain, islice
+from operator import add
+from typing import Final, NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -31,10 +30,6 @@ _MAX_WORD_LENGTH: Final = 500
 _MAX_POSITIONS: Final = 250
 #: Words that are remembered.  A file may have a different one in each cell.
 _MAX_KNOWN_WORDS: Final = 200_000
-#: Templates of vectors that are remembered, by the number of words.
-_MAX_TEMPLATES: Final = 1_000
-#: Words with digits that are remembered: those that are short, such as years.
-_MAX_REMEMBERED_DIGITS: Final = 4
 #: Words of one text from which PostgreSQL finds stems; their places are the words' positions, of
 #: which it stores 255 for a stem.
 _WORDS_PER_TEXT: Final = 250
@@ -45,9 +40,7 @@ _COMPARED_RECORDS: Final = 200
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 #: ASCII in lower case, and each punctuation mark as a blank.
-_FOLDED: Final = bytes(
-    ord(chr(code).lower() if chr(code).isalnum() else " ") for code in range(128)
-).ljust(256)
+_FOLDED: Final = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _CHUNK: Final = re.compile(r"[0-9A-Za-z\u0080-\U0010FFFF]+")
 #: The T of a timestamp is no letter of a word, as in ``datastore_search_split``.
 _TIMESTAMP: Final = re.compile(r"(-[0-9][0-9])T([0-9][0-9]:)")
@@ -62,25 +55,15 @@ _KNOWN_LETTERS: Final = re.compile(
 )
 _PART_OF_TIMESTAMP: Final = re.compile(r"\dT\d")  # digits of any script
 
+#: What follows a word in a vector: its position.
+_POSITIONS: Final = tuple(f":{position}" for position in range(1, _MAX_TEXT_LENGTH + 1))
 
-class _Words(dict[str, str]):
-    """
-    What a vector has of a chunk that is one word: its other forms, and the word.
 
-    ``missing`` collects the chunks that were looked up in vain; each stands for itself meanwhile.
-    """
+class _Parts(NamedTuple):
+    """The words that a chunk of text consists of, in their order, and their other forms."""
 
-    def __init__(self) -> None:
-        """Know no word."""
-        self.missing: list[str] = []
-
-    def __missing__(self, chunk: str) -> str:
-        """Return a word with digits: it has no other form, and most are in one record only."""
-        if not _is_word_with_digits(chunk):
-            self.missing.append(chunk)
-        elif len(chunk) <= _MAX_REMEMBERED_DIGITS:
-            self[chunk] = chunk
-        return chunk
+    words: tuple[str, ...]
+    other_forms: tuple[str, ...] = ()
 
 
 class VectorBuilder:
@@ -89,89 +72,85 @@ class VectorBuilder:
     def __init__(self, connection: BaseDatabaseWrapper, language: str) -> None:
         """Build vectors in a language that ``can_build_vectors`` has approved."""
         self._connection, self._language = connection, language
-        self._words = _Words()
-        #: What a vector has of the words of other chunks; None for one that PostgreSQL must read.
-        self._parts: dict[str, tuple[str, ...] | None] = {}
+        self._known: set[str] = set()
+        #: The stems of words that differ from their words.
+        self._stems: dict[str, str] = {}
+        #: What chunks with other letters than those of ASCII consist of; None if it is not known.
+        self._parts: dict[str, _Parts | None] = {}
 
     def build(self, texts: Sequence[str]) -> list[str | None]:
         """Build the vectors of records; None is one that PostgreSQL must build."""
-        if len(self._words) + len(self._parts) > _MAX_KNOWN_WORDS:
-            self._words, self._parts = _Words(), {}
-        vectors: list[str | None] = []
-        waiting: dict[int, tuple[str, ...]] = {}
-        missing: set[str] = set()
-        # Record by record, so that the words of one stay in the processor's cache, and by calls of
-        # built-in functions: a record has a hundred words.
-        for number, text in enumerate(texts):
-            chunks = _split(text)
-            words = None if chunks is None else tuple(map(self._words.__getitem__, chunks))
-            if words and self._words.missing:
-                waiting[number], words = words, None
-                missing.update(self._words.missing)
-                self._words.missing.clear()
-            vectors.append(None if words is None else _join(words))
-        self._learn(missing)
-        found = {chunk: self._words.get(chunk, chunk) for chunk in missing}
-        for number, words in waiting.items():
-            separated = self._separate(tuple(map(found.get, words, words)))
-            vectors[number] = None if separated is None else _join(separated)
-        return vectors
+        chunked = [_split(text) for text in texts]
+        parts = self._learn(set(chain.from_iterable(filter(None, chunked))))
+        return [None if chunks is None else self._build_vector(chunks, parts) for chunks in chunked]
 
-    def _separate(self, words: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Separate the chunks of several words; None if one is left to PostgreSQL."""
-        if self._parts.keys().isdisjoint(words):
-            return words
-        separated: list[str] = []
-        for word in words:
-            if word not in self._parts:
-                separated.append(word)
+    def _build_vector(self, chunks: list[str], parts: dict[str, _Parts | None]) -> str | None:
+        if not parts or parts.keys().isdisjoint(chunks):
+            return self._join(chunks, ())
+        words: list[str] = []
+        other_forms: list[str] = []
+        for chunk in chunks:
+            if chunk not in parts:
+                words.append(chunk)
                 continue
-            parts = self._parts[word]
-            if parts is None:
+            found = parts[chunk]
+            if found is None:
                 return None
-            separated += parts
-        return tuple(separated)
+            words += found.words
+            other_forms += found.other_forms
+        return self._join(words, other_forms)
+
+    def _join(self, words: list[str], other_forms: Iterable[str]) -> str | None:
+        """Join words with their positions, their stems, and other forms."""
+        if len(words) > _MAX_POSITIONS and max(Counter(words).values()) > _MAX_POSITIONS:
+            return None
+        # Calls of built-in functions alone: a record has a hundred words.
+        stems = filter(None, map(self._stems.get, words))
+        return " ".join(chain(map(add, words, _POSITIONS), stems, other_forms))
 
     # What PostgreSQL is asked ---------------------------------------------------------------------
 
-    def _learn(self, chunks: set[str]) -> None:
-        """Learn the words of the chunks that are new."""
-        other: list[str] = []
+    def _learn(self, chunks: set[str]) -> dict[str, _Parts | None]:
+        """Ask for the chunks that are new, and return the parts of those that are not one word."""
+        if len(self._known) + len(self._parts) > _MAX_KNOWN_WORDS:
+            self._known, self._stems, self._parts = set(), {}, {}
+        parts: dict[str, _Parts | None] = {}
+        other: set[str] = set()
         words: set[str] = set()
-        numbers: dict[str, re.Match[str]] = {}
-        for chunk in chunks.difference(self._words, self._parts):
+        for chunk in chunks - self._known:
             if not chunk.isascii():
-                other.append(chunk)
+                other.add(chunk)
             elif len(chunk) > _MAX_WORD_LENGTH:
-                self._parts[chunk] = None
+                parts[chunk] = None
             elif chunk.isalpha():
                 words.add(chunk)
             elif "e" in chunk and (match := _NUMBER_BEFORE_LETTERS.fullmatch(chunk)):
-                numbers[chunk] = match
+                parts[chunk] = _Parts((match[1], match[2]))
                 words.add(match[2])
-        self._learn_words(words)
-        for chunk, match in numbers.items():
-            self._parts[chunk] = (match[1], self._words[match[2]])
-        self._learn_parts(other)
+        self._learn_stems(words - self._known)
+        self._learn_parts(other - self._parts.keys())
+        return parts | {chunk: self._parts[chunk] for chunk in other}
 
-    def _learn_words(self, words: set[str]) -> None:
-        self._words.update(zip(words, words, strict=True))
-        alphabetic = filter(str.isalpha, words)
+    def _learn_stems(self, words: set[str]) -> None:
+        alphabetic = [word for word in words if word.isalpha()]
         with self._connection.cursor() as cursor:
             for group in _split_groups(alphabetic, _WORDS_PER_TEXT):
                 cursor.execute(
-                    "SELECT lexeme, position"
-                    " FROM unnest(to_tsvector(%s::regconfig, %s)), unnest(positions) AS position",
+                    "SELECT lexeme, positions FROM unnest(to_tsvector(%s::regconfig, %s))",
                     [self._language, " ".join(group)],
                 )
-                for lexeme, position in cursor.fetchall():
-                    word = group[position - 1]
-                    if lexeme != word:
-                        self._words[word] = f"{_quote(lexeme)} {word}"
+                for lexeme, positions in cursor.fetchall():
+                    for position in positions:
+                        if lexeme != group[position - 1]:
+                            self._stems[group[position - 1]] = _quote(lexeme)
+        self._known.update(alphabetic)
 
-    def _learn_parts(self, chunks: Sequence[str]) -> None:
-        self._parts.update(dict.fromkeys(chunks))
-        asked = [chunk for chunk in chunks if _can_stand_alone(chunk)]
+    def _learn_parts(self, chunks: set[str]) -> None:
+        asked = []
+        for chunk in chunks:
+            self._parts[chunk] = None
+            if _can_stand_alone(chunk):
+                asked.append(chunk)
         if not asked:
             return
         with self._connection.cursor() as cursor:
@@ -184,12 +163,7 @@ class VectorBuilder:
                 [self._language, asked],
             )
             for number, lexemes, positions in cursor.fetchall():
-                chunk, parts = asked[number - 1], _read_parts(lexemes, positions)
-                if parts is not None and len(parts) == 1:
-                    (self._words[chunk],) = parts
-                    del self._parts[chunk]
-                else:
-                    self._parts[chunk] = parts
+                self._parts[asked[number - 1]] = _read_parts(lexemes, positions)
 
 
 def _split(text: str) -> list[str] | None:
@@ -199,30 +173,8 @@ def _split(text: str) -> list[str] | None:
     if "T" in text and _TIMESTAMP.search(text):
         text = _TIMESTAMP.sub(r"\1 \2", text)
     if text.isascii():
-        return text.encode().translate(_FOLDED).decode().split()
+        return text.translate(_FOLDED).split()
     return [chunk.lower() if chunk.isascii() else chunk for chunk in _CHUNK.findall(text)]
-
-
-def _is_word_with_digits(chunk: str) -> bool:
-    return (
-        chunk.isascii()
-        and not chunk.isalpha()
-        and len(chunk) <= _MAX_WORD_LENGTH
-        and ("e" not in chunk or _NUMBER_BEFORE_LETTERS.fullmatch(chunk) is None)
-    )
-
-
-def _join(words: tuple[str, ...]) -> str | None:
-    """Join words with their positions; None if one has too many."""
-    if len(words) > _MAX_POSITIONS and max(Counter(words).values()) > _MAX_POSITIONS:
-        return None
-    return _build_template(len(words)) % words
-
-
-@lru_cache(_MAX_TEMPLATES)
-def _build_template(count: int) -> str:
-    """Build the template of a vector of some words, each with its position."""
-    return " ".join(f"%s:{position}" for position in range(1, count + 1))
 
 
 def _can_stand_alone(chunk: str) -> bool:
@@ -237,12 +189,8 @@ def _can_stand_alone(chunk: str) -> bool:
     )
 
 
-def _read_parts(lexemes: list[str], positions: list[str]) -> tuple[str, ...] | None:
-    """
-    Read the vector of a chunk: its words, the first after the other forms.
-
-    None unless each position has one word.
-    """
+def _read_parts(lexemes: list[str], positions: list[str]) -> _Parts | None:
+    """Read the vector of a chunk; None unless each position has one word."""
     words: dict[int, str] = {}
     other_forms = []
     for lexeme, text in zip(map(_quote, lexemes), positions, strict=True):
@@ -250,11 +198,9 @@ def _read_parts(lexemes: list[str], positions: list[str]) -> tuple[str, ...] | N
         words |= dict.fromkeys(numbers, lexeme)
         if not numbers:
             other_forms.append(lexeme)
-    if sorted(words) != list(range(1, len(words) + 1)) or (other_forms and not words):
+    if sorted(words) != list(range(1, len(words) + 1)):
         return None
-    parts = [words[number] for number in sorted(words)]
-    parts[:1] = [" ".join([*other_forms, *parts[:1]])] if parts else []
-    return tuple(parts)
+    return _Parts(tuple(words[number] for number in sorted(words)), tuple(other_forms))
 
 
 def _quote(lexeme: str) -> str:
@@ -262,7 +208,7 @@ def _quote(lexeme: str) -> str:
     return f"'{escaped}'"
 
 
-def _split_groups(words: Iterable[str], size: int) -> Iterator[list[str]]:
+def _split_groups(words: Sequence[str], size: int) -> Iterator[list[str]]:
     rest = iter(words)
     while group := list(islice(rest, size)):
         yield group
