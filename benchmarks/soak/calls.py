@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 TIMEOUT_SECONDS: Final = 100
@@ -26,6 +26,18 @@ def expect(is_right: bool, found: object) -> None:
     """
     if not is_right:
         raise WrongError(found)
+
+
+def judge(request: Callable[[], str]) -> tuple[str, str]:
+    """Make a request, and return its outcome, with the error where that is ``wrong``."""
+    try:
+        return request(), ""
+    except (OSError, http.client.HTTPException):
+        return "cut off", ""
+    except UnavailableError:
+        return "503", ""
+    except Exception as error:  # noqa: BLE001 - an answer may be wrong in any way; the report lists it
+        return "wrong", repr(error)
 
 
 def call(address: str, action: str, parameters: Mapping[str, Any], token: str = "") -> Any:

@@ -17,7 +17,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from datastore_search.loading.jobs import retry_load
 from datastore_search.models import Load, LoadState
 
-from .calls import TIMEOUT_SECONDS, UnavailableError, WrongError, call, expect
+from .calls import TIMEOUT_SECONDS, UnavailableError, WrongError, call, expect, judge
 from .readers import Readers, Readings
 from .tables import MATCHING_EVERY, Tables, count_version_rows, submit_version, write_fixed_rows
 
@@ -98,18 +98,9 @@ class Clients:
 
     def _repeat(self, name: str, step: Callable[[], str]) -> None:
         while not self._ended.is_set():
-            try:
-                outcome = step()
-            except (OSError, http.client.HTTPException):
-                outcome = "cut off"
-            except (DatabaseError, InterfaceError):  # of this program's own connection
-                connection.close()
-                outcome = "database away"
-            except UnavailableError:
-                outcome = "503"
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
-                outcome = "wrong"
-                self.findings.wrong.append(f"{name}: {error!r}"[:500])
+            outcome, error = judge(partial(_use_database, step))
+            if error:
+                self.findings.wrong.append(f"{name}: {error}"[:500])
             self.findings.outcomes[name, outcome] += 1
             if outcome != "right":
                 self._ended.wait(0.1)
@@ -215,6 +206,15 @@ class Clients:
         finally:
             client.close()
         return "right" if response.status == http.HTTPStatus.OK else "503"
+
+
+def _use_database(step: Callable[[], str]) -> str:
+    """Take a step of this program, whose own database may be away."""
+    try:
+        return step()
+    except (DatabaseError, InterfaceError):
+        connection.close()
+        return "database away"
 
 
 def _persist(step: Callable[[], Any]) -> Any:

@@ -7,16 +7,16 @@ processes import no Django.
 
 from __future__ import annotations
 
-import http.client
 import random
 import time
 from collections import Counter
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from typing import Final
 
-from .calls import UnavailableError, call, expect
+from .calls import call, expect, judge
 
 READERS: Final = 2
 _LIMIT: Final = 5
@@ -67,28 +67,22 @@ def read_repeatedly(address: str, resource_id: str, rows: int, seconds: float) -
     ends_at = time.monotonic() + seconds
     while time.monotonic() < ends_at:
         began_at = time.monotonic()
-        try:
-            _read_five(address, resource_id, rows)
-        except (OSError, http.client.HTTPException):
-            outcome = "cut off"
-        except UnavailableError:
-            outcome = "503"
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
-            outcome = "wrong"
-            readings.wrong.append(f"five records: {error!r}"[:500])
-        else:
-            outcome = "right"
-            ended_at = time.monotonic()
+        outcome, error = judge(partial(_read_five, address, resource_id, rows))
+        ended_at = time.monotonic()
+        if outcome == "right":
             readings.answers.append((ended_at, ended_at - began_at))
+        if error:
+            readings.wrong.append(f"five records: {error}"[:500])
         readings.outcomes[outcome] += 1
         time.sleep(_PAUSE_SECONDS if outcome == "right" else _PAUSE_AFTER_ERROR_SECONDS)
     return readings
 
 
-def _read_five(address: str, resource_id: str, rows: int) -> None:
+def _read_five(address: str, resource_id: str, rows: int) -> str:
     offset = random.randrange(min(1000, rows - _LIMIT))
     parameters = {"resource_id": resource_id, "limit": _LIMIT, "offset": offset}
     result = call(address, "datastore_search", parameters)
     numbers = [record["number"] for record in result["records"]]
     expect(numbers == list(range(offset + 1, offset + 1 + _LIMIT)), (offset, result))
     expect(result["total"] == rows, result)
+    return "right"

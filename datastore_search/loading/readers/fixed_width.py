@@ -28,6 +28,8 @@ _MAX_LINE_LENGTH = 2**20
 _SAMPLE_LINES = 500
 _MIN_SAMPLE_LINES = 3
 _MAX_FOUND_LENGTH = 10_000
+#: A line of one cell has no widths to find.
+_MIN_CELLS = 2
 _CELL = re.compile(r"([1-9][0-9]{0,6})-([1-9][0-9]{0,6})?")
 
 
@@ -141,7 +143,7 @@ def find_widths(lines: Sequence[str]) -> str:
         for letters in zip(*lines, strict=True)
     )
     starts = [match.start() for match in re.finditer("x+", is_filled)]
-    if len(starts) < 2 or not any("  " in line.strip() for line in lines):  # noqa: PLR2004
+    if len(starts) < _MIN_CELLS or not any("  " in line.strip() for line in lines):
         return ""
     starts[0] = 0
     ends = [*starts[1:], lengths.pop()]

@@ -196,9 +196,8 @@ class _Geometry:
         """
         if value is None:
             return None
-        if not isinstance(value, bytes):
-            raise ValueError  # noqa: TRY004 - the file is wrong, and not the code
-        geometry = self.converter.convert(self.reader.read(value))
+        content = value if isinstance(value, bytes) else b""
+        geometry = self.converter.convert(self.reader.read(content))
         return format_json(geometry) if geometry else None
 
 

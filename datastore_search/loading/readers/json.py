@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
+from .delimited import read_delimited
 from .json_layouts import (
     Layout,
     Source,
@@ -183,8 +184,6 @@ def _stage_text(
 
     Raises: ``LoadFailed``, with what is wrong with them.
     """
-    from .delimited import read_delimited  # noqa: PLC0415 - hardly any JSON needs it
-
     path = staging_area.folder / "records.csv"
     # A half of a surrogate pair becomes bytes that are not UTF-8, which are refused.
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:

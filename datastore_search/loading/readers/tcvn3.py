@@ -60,5 +60,5 @@ def _decode(data: ReadableBuffer, errors: str = "strict") -> tuple[str, int]:
 
 
 class _IncrementalDecoder(codecs.IncrementalDecoder):
-    def decode(self, input: ReadableBuffer, final: bool = False) -> str:  # noqa: A002 # as its base
-        return _decode(input, self.errors)[0]
+    def decode(self, data: ReadableBuffer, final: bool = False) -> str:
+        return _decode(data, self.errors)[0]
