@@ -29,7 +29,7 @@ from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.readers.sheet_tables import CellRange
 from ..loading.sources.fetching import check_url
 from ..loading.typing.month_names import list_month_languages
-from ..loading.typing.number_units import MAX_UNITS, is_unit
+from ..loading.typing.number_units import check_units
 from ..loading.typing.schema import parse_table_schema
 from ..messages.bidi import show_bidi_controls
 from ..models import Field, IndexKind, Mode, Resource
@@ -408,11 +408,10 @@ class LoadForm(forms.Form):
     def clean_units(self) -> tuple[str, ...]:
         """Refuse what is no unit."""
         units = tuple(unit.strip() for unit in self.cleaned_data["units"] if unit.strip())
-        for unit in units:
-            if not is_unit(unit):
-                raise ValidationError(str(LoadFailed("option.unknown_unit", unit=unit)))
-        if len(units) > MAX_UNITS:
-            raise ValidationError(str(LoadFailed("option.too_many_units", most=MAX_UNITS)))
+        try:
+            check_units(units)
+        except LoadFailed as error:
+            raise ValidationError(str(error)) from error
         return units
 
     def clean_encoding(self) -> str:

@@ -107,7 +107,7 @@ def _read_unpacked(
         case Format.WORKBOOK:
             from .workbooks import read_workbook as read
         case Format.GEOPACKAGE:
-            with _require_extra("geo", "GeoPackage"):
+            with _require_geo("GeoPackage"):
                 from .geopackage import read_geopackage as read
         case Format.JSON:
             from .json import read_json as read
@@ -124,22 +124,22 @@ def _read_unpacked(
 
 def _read_shapes(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """Stage a shapefile."""
-    with _require_extra("geo", "Shapefile"):
+    with _require_geo("Shapefile"):
         from .shapefile_reader import read_shapefile
     return read_shapefile(path, options, staging_area)
 
 
 @contextmanager
-def _require_extra(extra: str, name: str) -> Iterator[None]:
+def _require_geo(name: str) -> Iterator[None]:
     """
-    Import, within the block, the reader of a format that needs an extra.
+    Import, within the block, the reader of a format that needs the extra ``geo``.
 
     Raises: ``LoadFailed`` with ``file.extra_missing``.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise LoadFailed("file.extra_missing", format=name, extra=extra) from error
+        raise LoadFailed("file.extra_missing", format=name, extra="geo") from error
 
 
 def _describe_names(table: StagedTable) -> StagedTable:

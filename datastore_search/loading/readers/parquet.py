@@ -7,7 +7,7 @@ which each number keeps its digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,9 +112,7 @@ class _Column:
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     columns = _read_columns(source, staging_area)
     _check_size(source, len(columns), staging_area)
-    for column in columns:
-        if column.is_int96:
-            _check_moments(source, column, columns, staging_area)
+    _check_moments(source, columns, staging_area)
     labels = tuple(column.name for column in columns)
     names = make_unique_names(labels)
     notices: list[Notice] = []
@@ -183,20 +181,26 @@ def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str],
     return names, int96
 
 
-def _check_moments(
-    source: Composed, column: _Column, columns: Iterable[_Column], staging_area: StagingArea
-) -> None:
+def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: StagingArea) -> None:
     """
-    Check the moments of a column of INT96: DuckDB makes other moments of days that it cannot count.
+    Check the moments of columns of INT96: DuckDB makes other moments of days that it cannot count.
 
     Raises: ``LoadFailed`` with ``parquet.moment_range``.
     """
-    query = SQL(
-        "SELECT count(*) FROM {} WHERE {column} < '0001-01-01' OR {column} >= '10000-01-01'"
-    ).format(_build_relation(source, columns), column=column.source)
-    row = staging_area.execute(query).fetchone()
-    if row and row[0]:
-        raise LoadFailed("parquet.moment_range", field=column.name)
+    columns_of_int96 = [column for column in columns if column.is_int96]
+    if not columns_of_int96:
+        return
+    tests = (
+        SQL("bool_or({column} < '0001-01-01' OR {column} >= '10000-01-01')").format(
+            column=column.source
+        )
+        for column in columns_of_int96
+    )
+    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(tests), _build_relation(source, columns))
+    found = staging_area.execute(query).fetchone() or ()
+    for column, has_other in zip(columns_of_int96, found, strict=True):
+        if has_other:
+            raise LoadFailed("parquet.moment_range", field=column.name)
 
 
 def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:

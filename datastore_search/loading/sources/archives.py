@@ -67,8 +67,6 @@ def unpack(
             raise LoadFailed("archive.nested")
     if _is_gzip(file.path):
         file = _unpack_gzip(file, folder / "unpacked", limits)
-        if _is_gzip(file.path) or _is_archive(file.path):
-            raise LoadFailed("archive.nested")
     return file
 
 
@@ -118,8 +116,6 @@ def _unpack_member(
         raise LoadFailed("archive.nested")
     if _is_gzip(file.path):
         file = _unpack_gzip(file, folder / "unpacked", limits)
-        if _is_gzip(file.path) or _is_archive(file.path):
-            raise LoadFailed("archive.nested")
         unpacked_bytes += file.path.stat().st_size
         limits.check_unpacked_bytes(unpacked_bytes)
     return UnpackedFile(file.path, member.filename), unpacked_bytes
@@ -376,10 +372,10 @@ def _measure_list(path: Path) -> int:
 
 def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> UnpackedFile:
     """
-    Unpack a gzip.
+    Unpack a gzip that holds neither a gzip nor a zip.
 
     Raises: ``LoadFailed`` with ``archive.truncated``, ``archive.damaged``, ``archive.too_large``,
-    ``archive.suspicious``.
+    ``archive.suspicious``, ``archive.nested``.
     """
     try:
         with gzip.open(file.path) as source:
@@ -388,6 +384,8 @@ def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> Unp
         raise LoadFailed("archive.truncated") from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise LoadFailed("archive.damaged") from error
+    if _is_gzip(target) or _is_archive(target):
+        raise LoadFailed("archive.nested")
     return UnpackedFile(target, file.name.removesuffix(".gz"))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+from ...exceptions.loads import LoadFailed
 from ..readers.duckdb_sql import quote_literal
 from .field_formats import FieldFormat, FormatGroup, field_formats
 
@@ -32,7 +33,7 @@ _NAMES_OF_FORMATS = frozenset(each.format for each in field_formats.values())
 _NUMBER_TYPES = ("int4", "int8", "numeric")
 
 
-def is_unit(text: str) -> bool:
+def _is_unit(text: str) -> bool:
     """Return whether a text can be the unit of numbers."""
     if text == ACCOUNTING:
         return True
@@ -41,12 +42,25 @@ def is_unit(text: str) -> bool:
     return len(text) <= MAX_UNIT_LENGTH and _UNIT.fullmatch(text) is not None
 
 
+def check_units(units: Sequence[str]) -> None:
+    """
+    Check the units that are chosen for a load.
+
+    Raises: ``LoadFailed`` with ``option.unknown_unit``, ``option.too_many_units``.
+    """
+    for unit in units:
+        if not _is_unit(unit):
+            raise LoadFailed("option.unknown_unit", unit=unit)
+    if len(units) > MAX_UNITS:
+        raise LoadFailed("option.too_many_units", most=MAX_UNITS)
+
+
 @cache
 def find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
     """Find a format of numbers with a unit by its name; None if there is no such format."""
     plain, comma, unit = format_name.rpartition(",")
     base = field_formats.get(f"{type_name}:{plain}" if comma else type_name)
-    if base is None or type_name not in _NUMBER_TYPES or not is_unit(unit):
+    if base is None or type_name not in _NUMBER_TYPES or not _is_unit(unit):
         return None
     number = _build_number(unit)
 

@@ -17,7 +17,7 @@ from ..readers.sheet_tables import CellRange
 from .chosen_formats import parse_field_format
 from .data_package import apply_package_metadata
 from .month_names import find_month_names, list_month_languages
-from .number_units import MAX_UNITS, is_unit
+from .number_units import check_units
 from .schema import parse_table_schema
 from .written_dates import SHORT_YEAR_ORDERS
 
@@ -225,10 +225,7 @@ def _check_texts(options: LoadOptions) -> None:
             value=options.date_language,
             choices=", ".join(list_month_languages()),
         )
-    if unknown := [unit for unit in options.units if not is_unit(unit)]:
-        raise LoadFailed("option.unknown_unit", unit=unknown[0])
-    if len(options.units) > MAX_UNITS:
-        raise LoadFailed("option.too_many_units", most=MAX_UNITS)
+    check_units(options.units)
     if options.fixed_widths:
         FixedWidths.parse(options.fixed_widths)
     if options.cell_range:
