@@ -93,7 +93,6 @@ def read_fixed_width(path: Path, options: ReadOptions, staging_area: StagingArea
     widths = FixedWidths.parse(options.fixed_widths)
     text = convert_to_utf8(path, options, staging_area.folder)
     width, skip = len(widths.cells), options.skip or 0
-    staging_area.prepare_width(width)
     with text.path.open(encoding="utf-8-sig") as file, RowWriter(staging_area, width) as writer:
         lines = ((at, line) for at, line in _read_lines(file) if at > skip and line.strip())
         header = [widths.split_line(line) for _at, line in islice(lines, options.header_rows or 1)]

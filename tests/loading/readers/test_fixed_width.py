@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from datastore_search.loading.readers.fixed_width import FixedWidths, find_widths
+from datastore_search.loading.readers.options import ReadOptions
 
 from ...failures import fails_with
+from .staging import read_in_process
 
 
 @pytest.mark.parametrize(
@@ -53,3 +57,14 @@ def test_more_cells_than_fields_are_refused() -> None:
 )
 def test_widths_are_found_where_they_are_clear(lines: list[str], widths: str) -> None:
     assert find_widths(lines) == widths
+
+
+def test_more_fields_than_a_narrow_table_has_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "wide.txt"
+    lines = ["".join(f"{start}{number:03}" for number in range(301)) for start in "abc"]
+    path.write_text("\n".join([*lines, "too short"]))
+
+    with read_in_process(path, ReadOptions(fixed_widths=",".join(["4"] * 301))) as table:
+        counts = (len(table.names), table.count_rows(), table.count_bad_rows())
+
+    assert counts == (301, 2, 1)
