@@ -27,6 +27,7 @@ from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
 from ..sources.limits import ReadingLimits
+from .compound_file import check_compound_file
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 from .workbook_cells import format_ods_text
@@ -134,6 +135,7 @@ def _detect_kind(path: Path) -> _Kind:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 if content.find(_ENCRYPTED_STREAM) >= 0:
                     raise LoadFailed("workbook.encrypted")
+            check_compound_file(path)
             return _Kind.XLS
     with open_archive(path) as archive:
         names = archive.namelist()

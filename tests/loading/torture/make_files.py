@@ -344,6 +344,15 @@ def _build_xls_cells() -> bytes:
     return target.getvalue()
 
 
+@register_builder("looped.xls")
+def _build_looped() -> bytes:
+    """A workbook whose directory has a sector that leads back to itself."""
+    content = bytearray((FILES / "cells.xls").read_bytes())
+    directory, fat = (struct.unpack_from("<I", content, place)[0] for place in (48, 76))
+    struct.pack_into("<I", content, 512 * (fat + 1) + 4 * directory, directory)
+    return bytes(content)
+
+
 # ODS ----------------------------------------------------------------------------------------------
 
 _ODS_TYPE = "application/vnd.oasis.opendocument.spreadsheet"

@@ -197,6 +197,7 @@ CASES = [
     Case("stray_cell.xlsx", "a cell in the last corner of the sheet", failure=_OUT_OF_MEMORY),
     Case("truncated.xlsx", "half an archive", failure=_TRUNCATED),
     Case("damaged.xlsx", "an archive with a damaged sheet", failure=_DAMAGED),
+    Case("looped.xls", "a sector that leads back to itself", failure=_DAMAGED),
     Case("encrypted.xlsx", "a password", failure=_ENCRYPTED),
     Case(
         "letter.xlsx",
