@@ -59,6 +59,8 @@ _JSON_LITERALS = frozenset(
     kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
 )
 _ENCRYPTED = b"PARE"
+#: A moment that is none, by itself or within JSON.
+_INFINITY = '(^|")-?infinity($|")'
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -97,12 +99,13 @@ def _check_start(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of the file: its name, its type, and the expression of its values."""
+    """A column of the file: its name, its type, and the expressions of its values."""
 
     name: str
     type: _DuckDBType
     source: Composed
-    is_int96: bool = False
+    fine_source: Composed | None = None
+    """The values with nanoseconds, of a column that has INT96."""
 
     @property
     def may_be_long(self) -> bool:
@@ -116,7 +119,7 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     labels = tuple(column.name for column in columns)
     names = make_unique_names(labels)
     notices: list[Notice] = []
-    texts = [_build_text(column.type, column.source) for column in columns]
+    texts = [_build_column_text(column) for column in columns]
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
         if column.type.id == "blob" and _is_binary(source, column, columns, staging_area):
             texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
@@ -156,14 +159,19 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     if not names:
         raise LoadFailed("file.empty")
     return [
-        _Column(name, kind, quote_identifier(f"c{position}"), position in int96)
+        _Column(
+            name,
+            kind,
+            quote_identifier(f"c{position}"),
+            quote_identifier(f"f{position}") if position in int96 else None,
+        )
         for position, (name, kind) in enumerate(zip(names, types, strict=True))
     ]
 
 
 def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str], set[int]]:
     """
-    Read the names of the columns, and the positions of those that are INT96.
+    Read the names of the columns, and the positions of those that are INT96 or have it within.
 
     DuckDB's own names differ where only the case is another.
     """
@@ -171,12 +179,14 @@ def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str],
         SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})").format(source)
     ).fetchall()
     names: list[str] = []
-    int96, below = set(), 0
+    int96: set[int] = set()
+    below = 0
     for name, children, kind in tree[1:]:
         if not below:
-            int96 |= {len(names)} if kind == "INT96" else set()
             names.append(name)
             below = 1
+        if kind == "INT96":
+            int96.add(len(names) - 1)
         below += children - 1
     return names, int96
 
@@ -187,7 +197,9 @@ def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: S
 
     Raises: ``LoadFailed`` with ``parquet.moment_range``.
     """
-    columns_of_int96 = [column for column in columns if column.is_int96]
+    columns_of_int96 = [
+        column for column in columns if column.fine_source and column.type.id == "timestamp"
+    ]
     if not columns_of_int96:
         return
     tests = (
@@ -247,14 +259,22 @@ def _check_texts(positions: Iterable[int], staging_area: StagingArea) -> None:
         staging_area.execute(SQL("DELETE FROM {} WHERE {}").format(STAGED_ROWS, is_long))
 
 
-def _build_relation(source: Composed, columns: Iterable[_Column]) -> Composed:
-    """Name the columns c0, c1, …, whatever their names in the file."""
+def _build_relation(source: Composed, columns: Sequence[_Column]) -> Composed:
+    """Name the columns c0, c1, …, whatever their names in the file; f0, f1, … with nanoseconds."""
     names = SQL(", ").join(column.source for column in columns)
-    return SQL("read_parquet({}) AS file({})").format(source, names)
+    relation = SQL("read_parquet({}) AS file({})").format(source, names)
+    if not any(column.fine_source for column in columns):
+        return relation
+    fine_names = SQL(", ").join(
+        quote_identifier(f"f{position}") for position in range(len(columns))
+    )
+    return SQL("{} POSITIONAL JOIN read_parquet({}, int96_as = 'timestamp_ns') AS fine({})").format(
+        relation, source, fine_names
+    )
 
 
 def _is_binary(
-    source: Composed, column: _Column, columns: Iterable[_Column], staging_area: StagingArea
+    source: Composed, column: _Column, columns: Sequence[_Column], staging_area: StagingArea
 ) -> bool:
     """Return whether bytes are not texts: older programs write texts as bytes."""
     query = SQL(
@@ -282,6 +302,22 @@ def _is_json(kind: _DuckDBType) -> bool:
 
 def _get_parts(kind: _DuckDBType) -> Mapping[str, _DuckDBType]:
     return dict(kind.children)
+
+
+def _build_column_text(column: _Column) -> Composed:
+    """
+    Build the expression that writes a column as text.
+
+    The nanoseconds of INT96 are read in a second way, which makes infinities of moments before
+    1677 and after 2262; those are read to the microsecond.
+    """
+    text = _build_text(column.type, column.source)
+    if not column.fine_source:
+        return text
+    fine = _build_text(column.type, column.fine_source)
+    return SQL("CASE WHEN regexp_matches({fine}, {infinity}) THEN {text} ELSE {fine} END").format(
+        fine=fine, text=text, infinity=quote_literal(_INFINITY)
+    )
 
 
 def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
@@ -337,8 +373,7 @@ def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
 
 
 def _join_texts(comprehension: Composed) -> Composed:
-    """Join the texts of a list; older versions of DuckDB give null for an empty one."""
-    return SQL("coalesce(array_to_string([{}], ','), '')").format(comprehension)
+    return SQL("array_to_string([{}], ',')").format(comprehension)
 
 
 def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:

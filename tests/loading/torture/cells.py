@@ -115,6 +115,20 @@ CASES = [
         ],
     ),
     Case(
+        "int96_nanoseconds.parquet",
+        "finer than a microsecond, in a form of old programs; kept, as text",
+        fields={"t": "text", "coarse": "timestamp", "list": "json"},
+        records=[
+            [
+                "2024-03-05 14:30:15.123456789",
+                "2024-03-05T14:30:15.000",
+                ["2024-03-05 14:30:15.123456789", None],
+            ],
+            ["2024-03-05 14:30:15.5", "2024-03-05T14:30:15.000", []],
+            [None, None, None],
+        ],
+    ),
+    Case(
         "int96_far.parquet",
         "a day that would become another one",
         failure=(

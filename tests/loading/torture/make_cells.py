@@ -238,6 +238,20 @@ def _build_int96() -> bytes:
     return _patch_int96([(1721426, 0), (2440588, 1_000), (5373484, 0)])
 
 
+@register_builder("int96_nanoseconds.parquet")
+def _build_int96_nanoseconds() -> bytes:
+    """Moments with nanoseconds, by themselves and in lists, and moments without."""
+    moments = pa.array([1709649015_123456789, 1709649015_500000000, None], pa.timestamp("ns"))
+    lists = pa.array([[1709649015_123456789, None], [], None], pa.list_(pa.timestamp("ns")))
+    target = io.BytesIO()
+    pq.write_table(
+        pa.table({"t": moments, "coarse": moments.cast("timestamp[s]", safe=False), "list": lists}),
+        target,
+        use_deprecated_int96_timestamps=True,
+    )
+    return target.getvalue()
+
+
 @register_builder("int96_far.parquet")
 def _build_far_int96() -> bytes:
     """A day that DuckDB makes another one of."""
