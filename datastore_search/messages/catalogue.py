@@ -197,6 +197,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "A cell of the sheet shows a number as a duration of millions of years. Correct it, or show"
         " it as a number."
     ),
+    "workbook.disordered": _(
+        "The sheet has errors in cells that are not in order, or do not say which cells they are."
+        " Open the workbook in a spreadsheet program, and save it there."
+    ),
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
     "workbook.empty_range": _("The sheet “%(sheet)s” has no cells at %(range)s."),
@@ -342,6 +346,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.cells_unchecked": _(
         "Cells with errors, negative times and dates before March 1900 could not be checked in this"
         " workbook: their values may be missing or others. Save it as XLSX to be sure."
+    ),
+    "notice.first_day_1904": _(
+        "The field “%(field)s” has dates and times of day. The workbook counts days from 1904: what"
+        " is read as a time of day may be 1 January 1904, as its number is the same."
     ),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."

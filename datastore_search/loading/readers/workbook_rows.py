@@ -8,8 +8,9 @@ Empty rows, and empty columns at the edges, are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime, time
 from itertools import chain, islice
 from typing import Any
 
@@ -58,7 +59,7 @@ class Sheet:
     those whose numbers are no date, both in the order of the rows; the latter are looked for only
     where a date may be one of them.  Only the cells of ``area`` are read.
     Where it ``is_unchecked``, the corrections could not be found.  ``empty_formulas`` counts the
-    formulas whose values are not in the file.
+    formulas whose values are not in the file; where ``counts_from_1904`` is true, 0 is a day.
     """
 
     cells: CalamineSheet
@@ -68,6 +69,7 @@ class Sheet:
     area: CellRange = _NO_AREA
     is_unchecked: bool = False
     empty_formulas: int = 0
+    counts_from_1904: bool = False
 
     @property
     def left(self) -> int:
@@ -377,8 +379,17 @@ class _TableBuilder:
                 number_types.get(column) or find_declared_type(found)
                 for column, found in enumerate(kinds)
             ),
-            notices=tuple(notices),
+            notices=(*notices, *self._describe_first_days(names, kinds)),
         )
+
+    def _describe_first_days(
+        self, names: Sequence[str], kinds: Sequence[AbstractSet[type]]
+    ) -> Iterator[Notice]:
+        """Describe fields of dates that have times, which may be the first day of 1904."""
+        if self._sheet.counts_from_1904:
+            for name, found in zip(names, kinds, strict=True):
+                if time in found and found & {date, datetime}:
+                    yield Notice("notice.first_day_1904", field=name)
 
     def _format_cells(self, cells: Sequence[Any]) -> list[str | None]:
         """Write cells as texts, and note their kinds."""

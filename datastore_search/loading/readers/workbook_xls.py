@@ -47,6 +47,11 @@ def find_xls_numbers_without_date(sheet: XlsSheet) -> Iterator[TextCell]:
             yield TextCell(row, column, format_number(value))
 
 
+def xls_counts_from_1904(sheet: XlsSheet) -> bool:
+    """Return whether a workbook counts days from the first one of 1904, and not of 1900."""
+    return sheet.book is not None and bool(sheet.book.datemode)
+
+
 def _find_cells(sheet: XlsSheet, kind: int) -> Iterator[tuple[int, int, float]]:
     """Find the cells of a kind, by their rows and columns from 1."""
     for row in range(sheet.nrows):

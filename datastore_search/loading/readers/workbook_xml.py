@@ -3,7 +3,8 @@ Read from a workbook's XML what calamine does not give: some cells, and which sh
 
 calamine gives a cell with an error (``#N/A``) as an empty one, and so a cell of an ODS that has a
 text but not the value of its type; it leaves out the tabs and line breaks within a paragraph of an
-ODS, and makes a time of day of a negative number.  The XML is read block by block.
+ODS, and reads the readings of letters with them; it makes a time of day of a negative number, and
+refuses a sheet with an error that it does not know.  The XML is read block by block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from html import unescape
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from ...exceptions.loads import LoadFailed
 
@@ -32,6 +33,18 @@ _XLSX_ERROR = re.compile(
     rb"<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])[^<>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^<>]*>"
     rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>([^<]*)<"
 )
+#: An error in a cell that does not say which one it is.
+_XLSX_UNPLACED_ERROR = re.compile(
+    rb"<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])(?![^<>]*?\br=[\"'])[^<>]*>"
+)
+#: An error, and what stands before its name.
+_XLSX_ERROR_NAME = re.compile(
+    rb"(<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])[^<>]*>"
+    rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>)[^<]*"
+)
+_KNOWN_ERROR = b"#N/A"
+#: The parts that are read; others are pictures.
+_XLSX_PARTS = (".xml", ".rels")
 #: A formula whose result is no text and is not there.
 _XLSX_EMPTY_FORMULA = re.compile(
     rb"<(?:\w++:)?c\b(?![^<>]*?\bt=[\"']str)[^<>]*+>"
@@ -54,10 +67,12 @@ _ODS_OLD_ERROR = re.compile(rb"\s*+<text:p>(#[A-Z][A-Z/0]*[!?A]|Err:[0-9]{3})</t
 _ODS_FORMULA = b"table:formula="
 _ODS_REPEATED = re.compile(rb"table:number-(?:rows|columns)-repeated=[\"']([0-9]{1,9})[\"']")
 _ODS_TEXT = re.compile(rb"\s*+<text:p[^<>]*+>([^<]*)")
-#: Tabs and line breaks, which are elements.
-_ODS_BREAK = re.compile(rb"<text:(?:tab|line-break)\b")
+#: Tabs and line breaks, and the readings of letters, which stand above them.
+_ODS_UNUSUAL_TEXT = re.compile(rb"<text:(?:tab|line-break|ruby-text)\b")
 _ODS_CELL_END = re.compile(rb"</table:(?:covered-)?table-cell>")
-_ODS_NOTE = re.compile(rb"<office:annotation\b.*?</office:annotation>", re.DOTALL)
+_ODS_ASIDE = re.compile(
+    rb"<office:annotation\b.*?</office:annotation>|<text:ruby-text\b.*?</text:ruby-text>", re.DOTALL
+)
 _ODS_PARAGRAPH = re.compile(rb"<text:p\b[^<>]*+(?:/>|>(.*?)</text:p>)", re.DOTALL)
 _ODS_ELEMENT = re.compile(rb"<(/?)(text:tab|text:line-break|text:s|[^<>\s/]*)\b([^<>]*)>")
 _ODS_BLANKS = re.compile(rb"text:c=[\"']([0-9]{1,4})[\"']")
@@ -144,6 +159,17 @@ def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
     return [element for element in root.iter() if element.tag.rpartition("}")[2] == name]
 
 
+def xlsx_counts_from_1904(path: Path) -> bool:
+    """
+    Return whether an XLSX counts days from the first one of 1904, and not of 1900.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    with open_archive(path) as archive:
+        properties = _find_elements(archive, "xl/workbook.xml", "workbookPr")
+    return any(each.get("date1904") in {"1", "true"} for each in properties)
+
+
 def has_xlsx_values(archive: ZipFile, part: str) -> bool:
     """Return whether a sheet of an XLSX has a cell with a value."""
     return any(_XLSX_VALUE.search(block) for block in _read_blocks(archive, part, b">"))
@@ -165,34 +191,68 @@ def find_xlsx_errors(path: Path, number: int) -> Iterator[ErrorCell]:
     """
     Find the errors in a sheet of an XLSX, counted from 0.
 
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``, ``workbook.disordered``.
     """
+    last = 0
     with open_archive(path) as archive:
         part = find_xlsx_sheets(archive)[number]
         for block in _read_blocks(archive, part, b"c>"):
             if b't="e"' in block or b"t='e'" in block:
+                if _XLSX_UNPLACED_ERROR.search(block):
+                    raise LoadFailed("workbook.disordered")
                 for column, row, name in _XLSX_ERROR.findall(block):
+                    last = _check_order(int(row), last)
                     yield ErrorCell(int(row), _parse_column(column), _decode(name))
+
+
+def replace_xlsx_errors(path: Path, number: int, target: Path) -> None:
+    """
+    Copy an XLSX with one sheet, counted from 0, in which all errors have one name.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    with open_archive(path) as archive, ZipFile(target, "w", ZIP_DEFLATED) as copy:
+        parts = find_xlsx_sheets(archive)
+        for name in set(archive.namelist()).difference(parts):
+            if name.endswith(_XLSX_PARTS):
+                copy.writestr(name, archive.read(name))
+        with copy.open(parts[number], "w") as sheet:
+            for block in _read_blocks(archive, parts[number], b"c>"):
+                sheet.write(_XLSX_ERROR_NAME.sub(rb"\1" + _KNOWN_ERROR, block))
 
 
 def find_xlsx_numbers_without_date(path: Path, number: int) -> Iterator[TextCell]:
     """
     Find the cells in a sheet of an XLSX, counted from 0, whose numbers are no date and no time.
 
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``, ``workbook.disordered``.
     """
+    last = 0
     with open_archive(path) as archive:
         part = find_xlsx_sheets(archive)[number]
         for block in _read_blocks(archive, part, b"c>"):
             for column, row, text in _XLSX_NO_DATE.findall(block):
+                last = _check_order(int(row), last)
                 yield TextCell(int(row), _parse_column(column), _decode(text))
+
+
+def _check_order(row: int, last: int) -> int:
+    """
+    Check that a row of an XLSX does not stand below a later one; return its number.
+
+    Raises: ``LoadFailed`` with ``workbook.disordered``.
+    """
+    if row < last:
+        raise LoadFailed("workbook.disordered")
+    return row
 
 
 def find_ods_cells(path: Path, number: int) -> Iterator[ErrorCell | TextCell]:
     """
     Find the cells in a sheet of an ODS, counted from 0, that calamine reads as something else.
 
-    They are errors, texts with tabs and line breaks, and the texts of cells without a value.
+    They are errors, texts with tabs, line breaks and readings, and the texts of cells without a
+    value.
 
     Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
@@ -230,7 +290,7 @@ def _is_unusual(row: bytes) -> bool:
     """Return whether a row has a cell that calamine does not read as it is."""
     return bool(
         _ODS_ERROR in row
-        or _ODS_BREAK.search(row)
+        or _ODS_UNUSUAL_TEXT.search(row)
         or _ODS_NO_VALUE.search(row)
         or (_ODS_FORMULA in row and _ODS_OLD_ERROR.search(row))
     )
@@ -251,7 +311,7 @@ def _find_cells_in_row(cells: bytes) -> Iterator[ErrorCell | TextCell]:
         elif _ODS_NO_VALUE.fullmatch(cell[0]) or (
             b'"string"' in cell[0]
             and b"office:string-value" not in cell[0]
-            and _ODS_BREAK.search(content)
+            and _ODS_UNUSUAL_TEXT.search(content)
         ):
             found = TextCell(0, column, _read_ods_text(content))
         if found:
@@ -261,8 +321,8 @@ def _find_cells_in_row(cells: bytes) -> Iterator[ErrorCell | TextCell]:
 
 
 def _read_ods_text(content: bytes) -> str:
-    """Read the paragraphs of a cell, as calamine does, with tabs and line breaks."""
-    paragraphs = _ODS_PARAGRAPH.findall(_ODS_NOTE.sub(b"", content))
+    """Read the paragraphs of a cell, as calamine does, with tabs and breaks, without readings."""
+    paragraphs = _ODS_PARAGRAPH.findall(_ODS_ASIDE.sub(b"", content))
     return "\n".join(_decode(_ODS_ELEMENT.sub(_read_ods_element, each)) for each in paragraphs)
 
 

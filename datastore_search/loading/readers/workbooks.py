@@ -17,6 +17,7 @@ from pathlib import Path
 
 from python_calamine import (
     CalamineError,
+    CalamineSheet,
     CalamineWorkbook,
     PasswordError,
     SheetTypeEnum,
@@ -32,7 +33,12 @@ from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 from .workbook_cells import format_ods_text
 from .workbook_rows import Sheet, stage_sheet
-from .workbook_xls import find_xls_errors, find_xls_numbers_without_date, open_xls_sheet
+from .workbook_xls import (
+    find_xls_errors,
+    find_xls_numbers_without_date,
+    open_xls_sheet,
+    xls_counts_from_1904,
+)
 from .workbook_xml import (
     count_empty_xlsx_formulas,
     find_ods_cells,
@@ -41,6 +47,8 @@ from .workbook_xml import (
     find_xlsx_sheets,
     has_xlsx_values,
     open_archive,
+    replace_xlsx_errors,
+    xlsx_counts_from_1904,
 )
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -58,6 +66,8 @@ _XLS_CPU_FACTOR = 3
 
 #: The message of calamine for a sheet that is too large for it.
 _TOO_LARGE = "limit exceeded"
+#: The beginning of its message for a cell with an error that it does not know.
+_UNKNOWN_ERROR = "Unsupported cell error value"
 
 
 class _Kind(StrEnum):
@@ -193,7 +203,7 @@ class _Workbook:
 
         Raises: ``LoadFailed`` with ``workbook.empty_sheet``, ``file.too_many_fields``.
         """
-        cells = self.calamine.get_sheet_by_index(number)
+        cells = self._read_cells(number)
         if cells.start is None:
             raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
         if cells.width > MAX_FIELDS:
@@ -206,11 +216,29 @@ class _Workbook:
                 find_xlsx_errors(self.path, number),
                 find_xlsx_numbers_without_date(self.path, number),
                 empty_formulas=count_empty_xlsx_formulas(self.path, number),
+                counts_from_1904=xlsx_counts_from_1904(self.path),
             )
         checked = open_xls_sheet(self.path, cells.name)
         if checked is None:
             return Sheet(cells, is_unchecked=True)
-        return Sheet(cells, find_xls_errors(checked), find_xls_numbers_without_date(checked))
+        return Sheet(
+            cells,
+            find_xls_errors(checked),
+            find_xls_numbers_without_date(checked),
+            counts_from_1904=xls_counts_from_1904(checked),
+        )
+
+    def _read_cells(self, number: int) -> CalamineSheet:
+        """Read the cells of a sheet, whatever the names of its errors are."""
+        try:
+            return self.calamine.get_sheet_by_index(number)
+        except CalamineError as error:
+            if _UNKNOWN_ERROR not in str(error):
+                raise
+        copy = self.path.with_name(f"copy.{self.kind}")
+        replace_xlsx_errors(self.path, number, copy)
+        with CalamineWorkbook.from_path(copy) as calamine:
+            return calamine.get_sheet_by_index(number)
 
     def _find_sheet(self, wanted: str) -> int:
         names = self.calamine.sheet_names

@@ -23,10 +23,21 @@ _EDGES: dict[str, Any] = {
         [2957003, "9999-12-31", "70968072:00:00"],
         [2957004, "2957004", "70968096:00:00"],
     ],
-    "notices": [build_skipped_rows_message(2)],
+    "notices": [
+        (
+            "The field “day” has dates and times of day. The workbook counts days from 1904: what"
+            " is read as a time of day may be 1 January 1904, as its number is the same."
+        ),
+        build_skipped_rows_message(2),
+    ],
     "row_errors": [(2, "day", "-1", NO_DATE), (3, "day", "-0.5", NO_DATE)],
 }
 _XLS_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
+
+_DISORDERED = (
+    "The sheet has errors in cells that are not in order, or do not say which cells they are. Open"
+    " the workbook in a spreadsheet program, and save it there."
+)
 
 CASES = [
     Case(
@@ -52,6 +63,32 @@ CASES = [
                 " workbook in a spreadsheet program, and save it there."
             )
         ],
+    ),
+    Case(
+        "twice.xlsx",
+        "a cell that is there twice: the last value counts, as spreadsheet programs show it",
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[1, 3, None], [4, 5, None], [8, 7, 9]],
+    ),
+    Case(
+        "new_errors.xlsx",
+        "errors of newer programs",
+        options=_SKIP,
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[5, 5, 0]],
+        notices=[build_skipped_rows_message(3)],
+        row_errors=[
+            (row, "b", name, ERROR.format(name))
+            for row, name in enumerate(("#SPILL!", "#GETTING_DATA", "#N/A"), start=2)
+        ],
+    ),
+    Case("disordered.xlsx", "errors in rows that are not in order", failure=_DISORDERED),
+    Case("unplaced.xlsx", "an error in a cell without its place", failure=_DISORDERED),
+    Case(
+        "ruby.ods",
+        "readings above letters, which are not part of the text",
+        fields={"k": "text"},
+        records=[["A 東京 z"], ["東京\tz"], ["plain"]],
     ),
     Case(
         "long_duration.xlsx",

@@ -123,6 +123,72 @@ def _build_unsaved() -> bytes:
     return _replace_rows(Workbook(), "".join(rows))
 
 
+_HEADER = _build_row(1, *(_build_inline(f"{name.upper()}1", f"<t>{name}</t>") for name in "abc"))
+
+
+@register_builder("twice.xlsx")
+def _build_twice() -> bytes:
+    """A cell that is there twice, and a row that is."""
+    rows = (
+        _build_row(2, '<c r="A2"><v>1</v></c>', '<c r="B2"><v>2</v></c>', '<c r="B2"><v>3</v></c>'),
+        _build_row(3, '<c r="A3"><v>4</v></c>', '<c r="B3"><v>5</v></c>', '<c r="B3"/>'),
+        _build_row(4, '<c r="A4"><v>6</v></c>', '<c r="B4"><v>7</v></c>'),
+        _build_row(4, '<c r="A4"><v>8</v></c>', '<c r="C4"><v>9</v></c>'),
+    )
+    return _replace_rows(Workbook(), _HEADER + "".join(rows))
+
+
+@register_builder("new_errors.xlsx")
+def _build_new_errors() -> bytes:
+    """Errors of newer programs, and one with a formula, beside a value."""
+    cells = (
+        '<c r="B2" t="e"><v>#SPILL!</v></c>',
+        '<c r="B3" t="e"><f>IF(A1&lt;2,1,2)</f><v>#GETTING_DATA</v></c>',
+        '<c r="B4" t="e"><v>#N/A</v></c>',
+        '<c r="B5"><v>5</v></c>',
+    )
+    rows = (
+        _build_row(row, f'<c r="A{row}"><v>{row}</v></c>', cell, f'<c r="C{row}"><v>0</v></c>')
+        for row, cell in enumerate(cells, start=2)
+    )
+    return _replace_rows(Workbook(), _HEADER + "".join(rows))
+
+
+@register_builder("disordered.xlsx")
+def _build_disordered() -> bytes:
+    """Errors in rows that are not in order."""
+    rows = (
+        _build_row(3, '<c r="A3" t="e"><v>#N/A</v></c>'),
+        _build_row(2, '<c r="A2" t="e"><v>#REF!</v></c>'),
+    )
+    return _replace_rows(Workbook(), _HEADER + "".join(rows))
+
+
+@register_builder("unplaced.xlsx")
+def _build_unplaced() -> bytes:
+    """Cells that do not say where they are, one of them with an error."""
+    return _replace_rows(Workbook(), _HEADER + '<row><c><v>1</v></c><c t="e"><v>#N/A</v></c></row>')
+
+
+@register_builder("ruby.ods")
+def _build_ruby() -> bytes:
+    """Readings above letters, one of them in parts."""
+    ruby = (
+        "<text:ruby><text:ruby-base>{}</text:ruby-base><text:ruby-text>{}</text:ruby-text>"
+        "</text:ruby>"
+    )
+    texts = (
+        "A " + ruby.format("東京", "とうきょう") + " z",
+        ruby.format("東<text:span>京</text:span>", "とう<text:tab/>きょう") + "<text:tab/>z",
+        "plain",
+    )
+    cells = (
+        f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+        for text in texts
+    )
+    return build_ods(build_ods_table("S", build_ods_texts("k"), *cells))
+
+
 @register_builder("long_duration.xlsx")
 def _build_long_duration() -> bytes:
     workbook, sheet = build_sheet(["n"], [1e9])
