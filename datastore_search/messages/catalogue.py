@@ -170,6 +170,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "archive.several_members": _(
         "The archive holds several files: choose one of them. There are: %(members)s."
     ),
+    "archive.unsaved_changes": _(
+        "The archive has changes of “%(member)s” in a file beside it. Close the file in all"
+        " programs, and pack it again."
+    ),
     "archive.failed_member": _("“%(member)s” in the archive: %(reason)s"),
     "archive.different_headers": _(
         "The files of the archive are no single table: “%(member)s” has other fields than"
@@ -342,6 +346,11 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.empty_formulas": _(
         "Formulas whose values are not in the file: %(count)s. Their cells are empty. Open the"
         " workbook in a spreadsheet program, and save it there."
+    ),
+    "notice.wal_mode": _(
+        "The GeoPackage was saved in SQLite's WAL mode: its last changes may be in a file beside"
+        " it, which is not read. To be sure, close it in all programs or export it, and load it"
+        " again."
     ),
     "notice.cells_unchecked": _(
         "Cells with errors, negative times and dates before March 1900 could not be checked in this"

@@ -10,7 +10,7 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ _CPU_FACTOR = 20
 _MAX_SQL_BYTES = 2**20
 _MAX_DEFINITION_LENGTH = 2**16
 _MAX_SHOWN_LAYERS = 20
+
+#: The versions of the format for writing and reading, which tell where the last changes are.
+_VERSIONS, _WAL = slice(18, 20), b"\2\2"
 
 _GEOMETRY = "geometry"
 #: Where QGIS keeps how layers are drawn, which is no data.
@@ -74,7 +77,15 @@ def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea)
     staging_area.limits.extend_cpu_time(_CPU_FACTOR * path.stat().st_size)
     with _translate_errors(), _open_database(path) as connection:
         layer = _choose_layer(connection, options.sheet.strip())
-        return _stage_layer(connection, layer, staging_area)
+        table = _stage_layer(connection, layer, staging_area)
+    return replace(table, notices=(*_describe_mode(path), *table.notices))
+
+
+def _describe_mode(path: Path) -> Iterator[Notice]:
+    """Describe that the last changes may be in a file beside this one."""
+    with path.open("rb") as file:
+        if file.read(_VERSIONS.stop)[_VERSIONS] == _WAL:
+            yield Notice("notice.wal_mode")
 
 
 @contextmanager

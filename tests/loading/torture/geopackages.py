@@ -180,6 +180,33 @@ CASES = [
         "pictures of maps alone",
         failure="The GeoPackage has no table of features or attributes.",
     ),
+    Case(
+        "wal.gpkg",
+        "a record in a file beside it",
+        fields={"code": "text"},
+        records=[["a"]],
+        notices=[
+            (
+                "The GeoPackage was saved in SQLite's WAL mode: its last changes may be in a file"
+                " beside it, which is not read. To be sure, close it in all programs or export it,"
+                " and load it again."
+            )
+        ],
+    ),
+    Case(
+        "wal.zip",
+        "a record in a file beside it, which is in the archive",
+        failure=(
+            "The archive has changes of “codes.gpkg” in a file beside it. Close the file in all"
+            " programs, and pack it again."
+        ),
+    ),
+    Case(
+        "saved_wal.zip",
+        "an empty file beside it",
+        fields={"code": "text"},
+        records=[["a"]],
+    ),
     Case("cut.gpkg", "a page that is missing", failure=_DAMAGED),
     Case(
         "no_geopackage.gpkg",

@@ -7,8 +7,10 @@ import sqlite3
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from .make_files import register_builder
+from .make_files import build_archive, register_builder
 
 _TABLES = """
 PRAGMA page_size = 512;
@@ -278,6 +280,42 @@ def _build_no_records() -> bytes:
 @register_builder("tiles.gpkg")
 def _build_tiles() -> bytes:
     return build_geopackage("CREATE TABLE photos (tile BLOB);", {}, layers={"photos": "tiles"})
+
+
+def _build_open() -> tuple[bytes, bytes]:
+    """Build a GeoPackage with a record that only the file beside it has; return both."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "codes.gpkg")
+        path.write_bytes(_build_codes())
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("INSERT INTO codes VALUES ('b')")
+            connection.commit()
+            return path.read_bytes(), path.with_name("codes.gpkg-wal").read_bytes()
+
+
+def _build_codes() -> bytes:
+    return build_geopackage(
+        "CREATE TABLE codes (code TEXT);", {"codes": [("a",)]}, layers={"codes": "attributes"}
+    )
+
+
+@register_builder("wal.gpkg")
+def _build_wal() -> bytes:
+    return _build_open()[0]
+
+
+@register_builder("wal.zip")
+def _build_zipped_wal() -> bytes:
+    """The file with its last changes beside it."""
+    database, changes = _build_open()
+    return build_archive({"codes.gpkg": database, "codes.gpkg-shm": b"", "codes.gpkg-wal": changes})
+
+
+@register_builder("saved_wal.zip")
+def _build_saved_wal() -> bytes:
+    """A file that was saved, while it was open."""
+    return build_archive({"codes.gpkg": _build_codes(), "codes.gpkg-wal": b""})
 
 
 @register_builder("cut.gpkg")
