@@ -227,8 +227,9 @@ class LoadForm(forms.Form):
         label=_("File"),
         required=False,
         help_text=_(
-            "CSV, TSV, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON, XML, KML, GPX or Parquet, also "
-            "packed as gzip or zip."
+            "CSV, TSV, text with cells of fixed widths, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON, "
+            "XML, KML, GPX, GeoPackage or Parquet, also packed as gzip or zip; a shapefile as a "
+            "zip."
         ),
         widget=forms.FileInput,
     )
@@ -297,10 +298,11 @@ class LoadForm(forms.Form):
         help_text=_("The names of several rows are joined, as in “2025 | Budget”."),
     )
     sheet = forms.CharField(
-        label=_("Sheet"),
+        label=_("Sheet or layer"),
         required=False,
         help_text=_(
-            "The name of a sheet, or its number from 1. Empty: the first sheet with content."
+            "The name of a sheet, or of a layer of a GeoPackage, or its number from 1. Empty: the "
+            "first sheet with content, the only layer."
         ),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )

@@ -47,7 +47,7 @@ _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
 @dataclass(frozen=True, slots=True)
 class Column:
     """
-    A field as a column; ``kind`` is number, moment or text.
+    A field as a column; ``kind`` is number, moment or text, ``unit`` what its numbers count.
 
     The languages are those of the label, the notes and the values, empty where they are unknown or
     where values are not words.
@@ -61,6 +61,7 @@ class Column:
     label_language: str = ""
     notes_language: str = ""
     value_language: str = ""
+    unit: str = ""
 
     @property
     def type_label(self) -> str:
@@ -116,6 +117,7 @@ def _build_column(field: Field, plain_language: str) -> Column:
     kinds = (("number", NUMBERS), ("moment", DATES | {"time"}))
     kind = next((kind for kind, types in kinds if field.type in types), "text")
     label, notes = field.choose_label(plain_language), field.choose_notes(plain_language)
+    unit = field.extra_info.get("unit")
     return Column(
         field.name,
         show_bidi_controls(label.text or field.name),
@@ -125,6 +127,7 @@ def _build_column(field: Field, plain_language: str) -> Column:
         label.language,
         notes.language,
         plain_language if field.type in _TYPES_OF_WORDS else "",
+        show_bidi_controls(unit) if isinstance(unit, str) else "",
     )
 
 

@@ -41,7 +41,7 @@ def _add_reading_arguments(parser: CommandParser) -> None:
         choices=range(1, MAX_HEADER_ROWS + 1),
         help=_("the number of rows of the header, whose names are joined"),
     )
-    add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
+    add("--sheet", default="", help=_("the name of the sheet or layer, or its number from 1"))
     add(
         "--cell-range",
         default="",

@@ -121,8 +121,9 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreFieldInfo": {
             "type": "object",
             "description": "The entry of the data dictionary. `label` and `notes` are those for the"
-            " language of the path; the translations are members such as `label_fr`.",
-            "properties": {"label": TEXT, "notes": TEXT},
+            " language of the path; the translations are members such as `label_fr`. `unit` is what"
+            " the numbers of the field count.",
+            "properties": {"label": TEXT, "notes": TEXT, "unit": ANY_VALUE},
             "additionalProperties": ANY_VALUE,
         },
         "DatastoreRecord": {

@@ -43,6 +43,20 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     )
 
 
+def test_the_unit_of_a_field_is_beside_its_type(client: Client, db: None) -> None:
+    resource = load_new_resource("price,rate,name\n1,2,a\n")
+    resource.fields.filter(name="price").update(extra_info={"unit": "<€>" + "x" * 50})
+    resource.fields.filter(name="rate").update(extra_info={"unit": ["%"]})  # not a text
+
+    assert f"price whole number · <€>{'x' * 36}… 1 value" in get_fields_text(resource)
+    assert "rate whole number 1 value" in get_fields_text(resource)
+    unit = f" · <bdi>&lt;€&gt;{'x' * 36}…</bdi>"
+    table = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    assert f"<summary>whole number{unit}</summary>" in table
+    record = client.get(f"/en/datastore/{resource.pk}/r/1/").content.decode()
+    assert f"<small>whole number{unit}</small>" in record
+
+
 def test_numbers_have_a_histogram(db: None) -> None:
     section = get_fields_text(
         load_new_resource("n\n" + "".join(f"{number}\n" for number in range(40)))
