@@ -18,6 +18,7 @@ from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.publishing.shortages import find_shortage
 from datastore_search.loading.readers import (
     delimited,
+    fixed_width,
     geopackage,
     joined_files,
     parquet,
@@ -36,6 +37,7 @@ from datastore_search.models import Load, Resource
 #: ``read_file`` imports them when it needs one, which would be in each fork.
 PRELOADED = (
     delimited,
+    fixed_width,
     geopackage,
     joined_files,
     json_reader,
@@ -45,13 +47,9 @@ PRELOADED = (
     xml,
 )
 
-#: Archives whose files are read as one table.
-_JOINED = ("one_damaged.zip", "years.zip")
 
-
-def _read(path: Path, name: str, folder: Path) -> str:
+def _read(path: Path, name: str, options: LoadOptions, folder: Path) -> str:
     """Read a file as a load does, up to the records, and describe the end."""
-    options = LoadOptions(join_members=name in _JOINED)
     try:
         limits = ReadingLimits.for_file(path).enforce()
         with create_staging_area(folder, limits) as staging_area:
@@ -75,7 +73,7 @@ def _check_record(record: dict[str, Any], names: Sequence[str]) -> None:
         raise AssertionError(record)
 
 
-def read_in_fork(content: bytes, name: str) -> str:
+def read_in_fork(content: bytes, name: str, options: LoadOptions) -> str:
     """Read a content in a process of its own; return how it ended, an exception with its trace."""
     with TemporaryDirectory() as folder_name:
         folder = Path(folder_name)
@@ -86,7 +84,7 @@ def read_in_fork(content: bytes, name: str) -> str:
         if child == 0:
             signal.signal(signal.SIGXCPU, signal.SIG_DFL)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say of a crash
-            answer.write_text(_read(path, name, folder / "staging"))
+            answer.write_text(_read(path, name, options, folder / "staging"))
             os._exit(0)
         _pid, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):

@@ -4,7 +4,8 @@ Read damaged files of every format, and report each that ends with neither a tab
     python -m tests.loading.readers.mutations --count 10000 [--seed 1]
 
 A file is one of the torture folder that was cut, or has bytes that were changed, removed, doubled
-or exchanged; of an archive, that happens within a member as often as to the whole.  Each file is
+or exchanged; of an archive, that happens within a member as often as to the whole.  It is read with
+the options of one of its cases: as fixed widths, as one table of several files.  Each file is
 read, planned and rendered in a process of its own, forked from this one: a library may end it.  The
 status is 1 if a file ended with an exception that is not a ``LoadFailed``.
 """
@@ -21,10 +22,14 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 import django
 from django.test import override_settings
+
+if TYPE_CHECKING:
+    from ..torture.cases import Case
 
 _FILES = Path(__file__).parents[1] / "torture" / "files"
 #: One file of each of these is as likely as of the others.
@@ -138,12 +143,15 @@ def main() -> int:
     os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
     os.environ["DATABASE_URL"] = "postgres://nobody@localhost/none"  # no server is needed
     django.setup()
-    forks = importlib.import_module(".forks", __package__)  # needs the models
+    # These need the models.
+    forks = importlib.import_module(".forks", __package__)
+    cases: Sequence[Case] = importlib.import_module("..test_torture", __package__).CASES
     files = sorted(
         path
         for path in _FILES.iterdir()
         if path.name not in _SLOW and path.stat().st_size <= _MAX_BYTES
     )
+    options = {path.name: [case.options for case in cases if case.path == path] for path in files}
     ends: Counter[str] = Counter()
     has_exceptions = False
     with override_settings(DATASTORE_SEARCH_READ_CPU_SECONDS=_CPU_SECONDS):
@@ -151,7 +159,8 @@ def main() -> int:
             chance = random.Random(f"{arguments.seed}.{number}")
             path = choose_file(files, chance)
             content = mutate_file(path, chance)
-            end, _line, trace = forks.read_in_fork(content, path.name).partition("\n")
+            chosen = chance.choice(options[path.name])
+            end, _line, trace = forks.read_in_fork(content, path.name, chosen).partition("\n")
             ends[end] += 1
             if trace:
                 has_exceptions = True
