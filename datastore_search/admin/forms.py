@@ -51,7 +51,8 @@ _DELIMITERS: _Choices = [
 #: The suggested encodings; the field accepts every encoding of Python.
 _ENCODINGS = (
     "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
-    "windows-1258", "tcvn3", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5", "euc-kr",
+    "windows-1258", "tcvn3", "vni", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5",
+    "euc-kr",
 )  # fmt: skip
 
 _BAD_ROWS: _Choices = [
@@ -302,7 +303,7 @@ class LoadForm(forms.Form):
         required=False,
         help_text=_(
             "The name of a sheet, or of a layer of a GeoPackage, or its number from 1. Empty: the "
-            "first sheet with content, the only layer."
+            "first sheet with content, or the only layer."
         ),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )

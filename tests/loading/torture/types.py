@@ -294,6 +294,24 @@ CASES = [
         notices=[_NO_CAPITALS],
     ),
     Case(
+        "vni.csv",
+        "Vietnamese in VNI, by choice",
+        LoadOptions(encoding="vni"),
+        fields={"tên": "text", "dân số": "int4"},
+        records=[
+            ["Hà Nội", 8053663],
+            ["Đà Nẵng", 1134310],
+            ["ĐẮK LẮK", 1918436],
+            ["Mỹ Tho – ở đó", 5],
+        ],
+    ),
+    Case(
+        "vni_other_bytes.csv",
+        "a letter that VNI does not have",
+        LoadOptions(encoding="vni"),
+        failure="The file is not in “vni”, the character encoding that was chosen.",
+    ),
+    Case(
         "tcvn3_other_bytes.csv",
         "capitals with a tone, which TCVN3 does not have",
         LoadOptions(encoding="tcvn3"),
