@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -52,7 +52,10 @@ def _build_letters() -> dict[str, str]:
 
 #: The letters and signs, by their bytes.
 LETTERS = _build_letters()
-_ENCODING_TABLE = {ord(letter): each.encode("latin-1") for each, letter in LETTERS.items()}
+#: Bytes, which the stubs of ``charmap_encode`` do not allow.
+_ENCODING_TABLE: dict[int, Any] = {
+    ord(letter): each.encode("latin-1") for each, letter in LETTERS.items()
+}
 _ENCODING_TABLE |= {byte: bytes([byte]) for byte in range(0x80)}
 
 _SMALL_BASES, _SMALL_MARKS = "".join(_MARKS), "".join(_MARKS["a"])
