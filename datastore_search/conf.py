@@ -413,8 +413,7 @@ class Settings:
     def READ_MEMORY_BYTES(self) -> int:
         """
         Maximum memory of the process that reads a file, Python and its libraries included. A
-        workbook may use 16 times its size in addition, and a table of more than 300 fields 320 kB
-        for each field. macOS does not enforce the limit.
+        workbook may use 16 times its size in addition. macOS does not enforce the limit.
         """
         return cast(
             int,

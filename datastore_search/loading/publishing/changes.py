@@ -65,9 +65,10 @@ def compare_fields(
         return FieldChanges()
     before = {field.name: field.type for field in resource.fields.all()}
     now = dict(zip(table.names, decisions or (), strict=bool(decisions)))
+    names = set(table.names)
     return FieldChanges(
         added=tuple(name for name in table.names if name not in before),
-        missing=tuple(name for name in before if name not in table.names),
+        missing=tuple(name for name in before if name not in names),
         retyped=tuple(
             RetypedField(name, before[name], decision.field_type.name)
             for name, decision in now.items()

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
+from ..readers.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable, quote_message
 from ..typing.field_formats import Decision
 
 #: PostgreSQL's limit for the fields of an index.
@@ -21,8 +21,6 @@ MAX_KEY_FIELDS = 32
 #: The size of an entry of PostgreSQL's index, and what it adds to each value.
 MAX_KEY_BYTES = 2_600
 _VALUE_EXTRA_BYTES = 16
-
-_MAX_SHOWN_LENGTH = 100
 
 #: Stands in the JSON of a message for a number that DuckDB computes.
 _NUMBER = "{number}"
@@ -60,7 +58,7 @@ def record_key_errors(
 def build_key_text(columns: Sequence[str]) -> Composed:
     """Build the expression of a row's key as a text for people."""
     return SQL("left(concat_ws(', ', {}), {})").format(
-        SQL(", ").join(map(quote_identifier, columns)), quote_literal(_MAX_SHOWN_LENGTH)
+        SQL(", ").join(map(quote_identifier, columns)), quote_literal(MAX_SHOWN_LENGTH)
     )
 
 
@@ -78,7 +76,7 @@ def _record_empty_keys(table: StagedTable, columns: Sequence[str], key: Sequence
                 ROW_ERRORS,
                 quote_literal(name),
                 quote_message(BadRow("row.empty_key")),
-                STAGED_ROWS,
+                table.rows.select_rows([column]),
                 quote_identifier(column),
             )
         )
@@ -99,7 +97,7 @@ def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[
             names=quote_literal(format_field_names(key)),
             key_text=build_key_text(columns),
             error=_quote_message_with(error, length),
-            rows=STAGED_ROWS,
+            rows=table.rows.select_rows(columns),
             length=length,
             max_length=quote_literal(MAX_KEY_BYTES),
         )
@@ -127,7 +125,7 @@ def _record_repeated_keys(
             row_errors=ROW_ERRORS,
             key_text=build_key_text(columns),
             values=values,
-            rows=STAGED_ROWS,
+            rows=table.rows.select_rows(columns),
             parts=SQL(", ").join(parts),
             names=quote_literal(format_field_names(key)),
             error=_quote_message_with(

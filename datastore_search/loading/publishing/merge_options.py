@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ... import storage
@@ -10,7 +11,7 @@ from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...models import Mode, Resource, TableVersion
 from ..readers.duckdb_sql import SQL, quote_identifier
-from ..readers.staging import STAGED_ROWS, StagedTable
+from ..readers.staging import StagedTable
 from ..typing.chosen_formats import list_chosen_groups, parse_field_format
 from ..typing.field_formats import (
     FORMAT_SEPARATOR,
@@ -55,6 +56,7 @@ def resolve_merge_options(
     requested = options.requested_types
     version = TableVersion.objects.filter(pk=resource.table_version_id or 0)
     before = version.values_list("field_formats", flat=True).first() or {}
+    undecided: dict[str, str] = {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
         if name not in known:
             continue
@@ -68,59 +70,80 @@ def resolve_merge_options(
         if chosen and not of_type:
             notices.append(Notice("notice.type_kept", field=name, type=type_name, chosen=chosen))
         types.pop(label, None)
-        types[name] = (
-            FORMAT_SEPARATOR.join(of_type)
-            or _find_format(table, column, type_name, options, before.get(name)).name
-        )
+        types[name] = FORMAT_SEPARATOR.join(of_type)
+        if not of_type:
+            undecided[column] = type_name
+    for column, found in _find_formats(table, undecided, options, before).items():
+        types[table.get_name(column)] = found.name
     return replace(options, types=types), notices
 
 
-def _find_format(
-    table: StagedTable, column: str, type_name: str, options: LoadOptions, before: str | None
-) -> FieldFormat:
+def _find_formats(
+    table: StagedTable, types: Mapping[str, str], options: LoadOptions, before: Mapping[str, str]
+) -> dict[str, FieldFormat]:
     """
-    Find the format of a type that most values of a column match.
+    Find the format of its type that most values of each column match; ``types`` are by column.
 
     Of several, that of the file before is used, or that of the chosen order of day and month, or
     the default format, or any of those that read all values as the same.  If they do not, the
     column is ambiguous, and values that are not in the default format are row errors.
     """
-    chosen = list_chosen_groups(
+    groups = list_chosen_groups(
         date_order=options.date_order, date_language=options.date_language, units=options.units
     )
-    allowed = [*field_formats.values(), *(each for group in chosen for each in group.formats)]
-    allowed += [parse_field_format(before)] if before else []
-    formats = [each for each in dict.fromkeys(allowed) if each.field_type.name == type_name]
-    default = field_formats[type_name]
-    if len(formats) == 1:
-        return default
-    day_order = get_day_order(options.date_order)
-    counts = count_matches(table, column, formats)
-    best = [each for each in formats if counts[each] == max(counts.values())]
+    allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
+    formats: dict[str, tuple[FieldFormat, ...]] = {}
+    for column, type_name in types.items():
+        last = before.get(table.get_name(column))
+        some = [*allowed, *([parse_field_format(last)] if last else [])]
+        formats[column] = tuple(
+            each for each in dict.fromkeys(some) if each.field_type.name == type_name
+        )
+    found = {column: field_formats[type_name] for column, type_name in types.items()}
+    doubtful: defaultdict[tuple[FieldFormat, ...], list[str]] = defaultdict(list)
+    several = {column: some for column, some in formats.items() if len(some) > 1}
+    for column, counts in count_matches(table, several).items():
+        best = [each for each in formats[column] if counts[each] == max(counts.values())]
+        last = before.get(table.get_name(column))
+        if preferred := _find_preferred(best, last, options):
+            found[column] = preferred
+        else:
+            doubtful[tuple(best)].append(column)
+    for best_formats, columns in doubtful.items():
+        for some_columns in table.rows.split_columns(columns):
+            different = _find_different(table, some_columns, best_formats)
+            found |= {c: best_formats[0] for c in some_columns if c not in different}
+    return found
+
+
+def _find_preferred(
+    formats: Sequence[FieldFormat], last: str | None, options: LoadOptions
+) -> FieldFormat | None:
+    """Find the format to prefer: that of the file before, that of the chosen order, the default."""
+    orders = {options.date_order, get_day_order(options.date_order)} - {""}
     preferred = (
-        *(each for each in best if each.name == before),
-        *(each for each in best if each.format in {options.date_order, day_order} - {""}),
-        *(each for each in best if each is default),
+        *(each for each in formats if each.name == last),
+        *(each for each in formats if each.format in orders),
+        *(each for each in formats if not each.format),
     )
-    if preferred:
-        return preferred[0]
-    return best[0] if _are_equivalent(table, column, best) else default
+    return preferred[0] if preferred else None
 
 
-def _are_equivalent(table: StagedTable, column: str, formats: Sequence[FieldFormat]) -> bool:
-    """Return whether formats that match the same values read all of them as the same."""
-    cell = quote_identifier(column)
+def _find_different(
+    table: StagedTable, columns: Sequence[str], formats: Sequence[FieldFormat]
+) -> set[str]:
+    """Find columns with values that match formats which do not read them as the same."""
+    cell = quote_identifier("value")
     first, *others = (bind_value(each.json_expression, cell) for each in formats)
     if not others:
-        return True
+        return set()
     differences = SQL(" OR ").join(SQL("{} <> {}").format(other, first) for other in others)
     query = SQL(
-        "SELECT 1 FROM {rows} WHERE CASE WHEN {cell} <> '' AND {condition}"
-        " THEN {differences} END LIMIT 1"
+        "SELECT DISTINCT name FROM {cells} WHERE CASE WHEN value <> '' AND {condition}"
+        " THEN {differences} END"
     ).format(
-        rows=STAGED_ROWS,
-        cell=cell,
+        cells=table.rows.select_cells(columns),
         condition=formats[0].build_condition(cell),
         differences=differences,
     )
-    return table.execute(query).fetchone() is None
+    return {name for (name,) in table.execute(query).fetchall()}

@@ -19,7 +19,7 @@ from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...messages import BadRow, Notice
 from ...models import Field, LoadState, Mode, Resource
 from ..readers.duckdb_sql import SQL, quote_literal
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
+from ..readers.staging import ROW_ERRORS, quote_message
 from ..typing.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
@@ -27,7 +27,7 @@ from .keys import build_key_text, format_field_names
 from .plan import LoadPlan
 from .progress import ProgressReporter
 from .row_errors import raise_row_errors, save_row_errors
-from .rows import find_line, measure_longest_values, render_rows
+from .rows import find_line, render_rows
 
 
 def can_find_taken_keys(plan: LoadPlan) -> bool:
@@ -85,7 +85,7 @@ def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan
 
     That locks the table exclusively, so it is a short transaction of its own.
     """
-    lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
+    lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
     if max(lengths.values(), default=0) <= record_changes.MAX_INDEXED_VALUE_BYTES:
         return
     with storage.begin_load_transaction(connection, plan.load.pk):
@@ -129,7 +129,7 @@ def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource
                 quote_literal(format_field_names(plan.key)),
                 build_key_text(columns),
                 quote_message(BadRow("row.existing_key")),
-                STAGED_ROWS,
+                table.rows.select_rows(columns),
             ),
             [lines],
         )
@@ -199,7 +199,7 @@ def _write_rows(
     """Write the rows, and return how many are new and how many records changed."""
     load_id, target = plan.load.pk, record_changes.get_table_id(resource)
     names = resource.fields.values_list("name", flat=True)
-    empty = [name for name in names if name not in plan.table.names]
+    empty = sorted(set(names) - set(plan.table.names))
     try:
         if plan.options.mode == Mode.APPEND:
             if plan.key:

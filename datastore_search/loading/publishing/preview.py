@@ -11,12 +11,14 @@ from typing import Any
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Message, Notice, describe_bad_row
 from ...models import Load, Resource
-from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
+from ..readers.duckdb_sql import SQL, quote_literal
 from ..readers.interrupter import Interrupter
 from ..readers.process import open_table
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
+from ..readers.staging import ROW_ERRORS, StagedTable
+from ..readers.stored_rows import STAGED_ROWS
 from ..typing.field_formats import Decision
 from ..typing.inference import collect_type_notices
+from ..typing.matching import find_first_cells
 from ..typing.options import LoadOptions, resolve_options
 from .changes import FieldChanges, compare_fields
 from .planning import build_plan, is_replacing
@@ -176,6 +178,9 @@ def _preview_fields(
 ) -> tuple[PreviewedField, ...]:
     # A merge chooses the types of the resource, which no user has chosen for this load.
     requested = options.requested_types
+    values = find_first_cells(
+        table, table.columns, "true", count=_MAX_VALUES, length=_MAX_VALUE_LENGTH
+    )
     described = zip(table.columns, table.names, table.labels, decisions, strict=True)
     return tuple(
         PreviewedField(
@@ -184,33 +189,28 @@ def _preview_fields(
             format=decision.field_format.name,
             is_chosen=decision.is_chosen and bool({name, label} & requested.keys()),
             explanation=decision.explanation,
-            values=_fetch_first_values(table, column),
+            values=tuple(value for _line, value in values.get(column, ())),
         )
         for column, name, label, decision in described
     )
 
 
-def _fetch_first_values(table: StagedTable, column: str) -> tuple[str, ...]:
-    found = table.execute(
-        SQL("SELECT {cell}[:{length}] FROM {rows} WHERE {cell} <> '' LIMIT {count}").format(
-            cell=quote_identifier(column),
-            length=quote_literal(_MAX_VALUE_LENGTH),
-            rows=STAGED_ROWS,
-            count=quote_literal(_MAX_VALUES),
-        )
-    ).fetchall()
-    return tuple(value for (value,) in found)
-
-
 def _fetch_first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
-    cells = (
-        SQL("{}[:{}]").format(quote_identifier(column), quote_literal(_MAX_VALUE_LENGTH))
-        for column in table.columns
-    )
-    query = SQL("SELECT {} FROM {} LIMIT {}").format(
-        SQL(", ").join(cells), STAGED_ROWS, quote_literal(_MAX_ROWS)
-    )
-    return tuple(table.execute(query).fetchall())
+    found = table.execute(
+        SQL("SELECT line FROM {} LIMIT {}").format(STAGED_ROWS, quote_literal(_MAX_ROWS))
+    ).fetchall()
+    rows: dict[int, dict[str, str]] = {line: {} for (line,) in found}
+    relation = SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, quote_literal(_MAX_ROWS))
+    for columns in table.rows.split_columns(table.columns):
+        cells = table.execute(
+            SQL("SELECT line, name, value[:{}] FROM {}").format(
+                quote_literal(_MAX_VALUE_LENGTH),
+                table.rows.select_cells(columns, relation, has_lines=True),
+            )
+        ).fetchall()
+        for line, name, value in cells:
+            rows[line][name] = value
+    return tuple(tuple(map(row.get, table.columns)) for row in rows.values())
 
 
 def _fetch_first_row_errors(table: StagedTable) -> tuple[PreviewedRowError, ...]:

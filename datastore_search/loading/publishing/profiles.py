@@ -27,14 +27,14 @@ from django.utils import timezone
 
 from ...field_types import FieldType, Ordered
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import StagedTable, select_cells
+from ..readers.staging import StagedTable
 from ..typing.field_formats import Decision
 from .histogram import compute_date_bounds, compute_number_bounds
 
 #: A statement about one field takes DuckDB some milliseconds, however few rows there are: fields of
 #: one format share a statement, as far as its groups stay small.
-_MAX_FIELDS_PER_STATEMENT = 200
 _MAX_CELLS_PER_STATEMENT = 200_000
+_MAX_WIDE_CELLS_PER_STATEMENT = 1_000_000
 
 #: Longer values are not compared with each other, because that would hold all of them.
 _MAX_COMPARED_LENGTH = 100_000
@@ -77,7 +77,7 @@ def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[st
         column: _build_counts(decision, rows, counts[column])
         for column, decision in decided.items()
     }
-    for columns in _group_columns(decided, rows):
+    for columns in _group_columns(table, decided, rows):
         some = [column for column in columns if profiles[column]["count"]]
         for column, part in _build_parts(table, some, decided, profiles, counts).items():
             profiles[column] |= part
@@ -88,19 +88,26 @@ def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[st
     }
 
 
-def _group_columns(decided: Mapping[str, Decision], rows: int) -> Iterator[list[str]]:
+def _group_columns(
+    table: StagedTable, decided: Mapping[str, Decision], rows: int
+) -> Iterator[Sequence[str]]:
     """Group the columns whose values are read in the same way, as many as a statement has."""
     groups: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for column, decision in decided.items():
         groups[decision.field_format.name, decision.is_chosen].append(column)
     for columns in groups.values():
-        yield from _split_columns(columns, rows)
+        yield from _split_columns(table, columns, rows)
 
 
-def _split_columns(columns: Sequence[str], rows: int) -> Iterator[list[str]]:
-    most = max(1, min(_MAX_FIELDS_PER_STATEMENT, _MAX_CELLS_PER_STATEMENT // max(1, rows)))
-    for start in range(0, len(columns), most):
-        yield list(columns[start : start + most])
+def _split_columns(
+    table: StagedTable, columns: Sequence[str], rows: int
+) -> Iterator[Sequence[str]]:
+    # A statement on some columns of a wide table reads the cells of all.
+    max_cells = _MAX_WIDE_CELLS_PER_STATEMENT if table.rows.is_wide else _MAX_CELLS_PER_STATEMENT
+    most = max(1, max_cells // max(1, rows))
+    for some in table.rows.split_columns(columns):
+        for start in range(0, len(some), most):
+            yield some[start : start + most]
 
 
 def _group_by_name(columns: Sequence[str]) -> dict[str, Composed]:
@@ -113,11 +120,11 @@ def _group_by_name(columns: Sequence[str]) -> dict[str, Composed]:
 def _count_cells(table: StagedTable, rows: int) -> dict[str, _Counts]:
     """Count what is counted of every column; one that is null everywhere has nothing."""
     counts = dict.fromkeys(table.columns, _Counts())
-    for columns in _split_columns(table.columns, rows):
+    for columns in _split_columns(table, table.columns, rows):
         query = SQL(
             "SELECT {name}, count(*), count(*) FILTER (value = ''), approx_count_distinct(value),"
             " min(length(value)), max(length(value)) FROM {cells} {group}"
-        ).format(cells=select_cells(columns), **_group_by_name(columns))
+        ).format(cells=table.rows.select_cells(columns), **_group_by_name(columns))
         counts |= {name: _Counts(*found) for name, *found in table.execute(query).fetchall()}
     return counts
 
@@ -189,7 +196,7 @@ def _find_top_values(table: StagedTable, columns: Sequence[str], decision: Decis
         ).format(
             shown=shown,
             value=value,
-            cells=select_cells(columns),
+            cells=table.rows.select_cells(columns),
             has_value=SQL("true" if decision.field_type.is_text else "value <> ''"),
             limit=quote_literal(_MAX_TOP_VALUES + 1),
             names=SQL("name," if len(columns) > 1 else ""),
@@ -226,7 +233,7 @@ def _parse_number(text: str) -> float | str:
 def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
     """Find the least and the greatest values, the means of numbers, and histograms."""
     is_number = _is_number(decision.field_type)
-    positions = _select_positions(columns, decision)
+    positions = _select_positions(table, columns, decision)
     # Moments are compared as texts, to the last decimal; numbers by their size.
     ends = SQL(
         "arg_min(text, position) AS least, arg_max(text, position) AS greatest"
@@ -263,7 +270,7 @@ def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision
     return parts
 
 
-def _select_positions(columns: Sequence[str], decision: Decision) -> Composed:
+def _select_positions(table: StagedTable, columns: Sequence[str], decision: Decision) -> Composed:
     """
     Build a relation of the values of columns: ``name``, and each ``text`` with its ``position``.
 
@@ -285,7 +292,7 @@ def _select_positions(columns: Sequence[str], decision: Decision) -> Composed:
     return SQL(
         "(SELECT name, text, {position} AS position FROM (SELECT name, {text} AS text FROM {cells}"
         " WHERE value <> ''))"
-    ).format(position=SQL(position), text=text, cells=select_cells(columns))
+    ).format(position=SQL(position), text=text, cells=table.rows.select_cells(columns))
 
 
 def _is_canonical(decision: Decision) -> bool:
@@ -337,7 +344,7 @@ def _count_bins(
             "SELECT {name}, histogram(CAST(position AS DOUBLE), ends) FROM {positions} JOIN"
             " (SELECT unnest(?) AS name, unnest(CAST(? AS DOUBLE[][])) AS ends) USING (name)"
             " WHERE position IS NOT NULL {group}"
-        ).format(positions=_select_positions(columns, decision), **_group_by_name(columns)),
+        ).format(positions=_select_positions(table, columns, decision), **_group_by_name(columns)),
         [list(bounds), ends],
     ).fetchall()
     return {name: [bins[end] for end in sorted(bins)] for name, bins in found}

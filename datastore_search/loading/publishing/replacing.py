@@ -27,7 +27,6 @@ from .profiles import build_profiles
 from .progress import ProgressReporter
 from .rows import (
     find_line,
-    measure_longest_values,
     render_rows,
     render_searchable_rows,
 )
@@ -118,7 +117,7 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.In
     """Choose the indexes: a small table needs no order index, and a long value gets none."""
     if rows <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
         return resource.choose_indexes({})
-    lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
+    lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
     return resource.choose_indexes(
         {
             name: kind

@@ -15,7 +15,7 @@ from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice, describe_bad_row
 from ...models import Load, RowError
 from ..readers.duckdb_sql import SQL, quote_literal
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
+from ..readers.staging import ROW_ERRORS, StagedTable
 from ..typing.options import LoadOptions
 
 #: Row errors that a report lists; all of them are counted.
@@ -75,9 +75,7 @@ def raise_row_errors(load: Load) -> None:
 
 def delete_bad_rows(table: StagedTable) -> None:
     """Delete the staged rows that have errors."""
-    table.execute(
-        SQL("DELETE FROM {} WHERE line IN (SELECT line FROM {})").format(STAGED_ROWS, ROW_ERRORS)
-    )
+    table.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
 
 
 # The report ---------------------------------------------------------------------------------------

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...field_types import Ordered, dump_json
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import STAGED_ROWS, StagedTable
-from ..typing.field_formats import Decision, FieldFormat
+from ..readers.staging import StagedTable
+from ..readers.stored_rows import STAGED_CELLS, STAGED_ROWS
+from ..typing.field_formats import Decision
 
 _ROWS_PER_BATCH = 2_000
 
@@ -22,16 +22,14 @@ _TYPES_WITH_TEXT = _MOMENTS | {
 #: A letter whose words only PostgreSQL knows.
 _OTHER_LETTER = "\uffff"
 
-#: More columns are rendered in lists, and so many cells by one statement: DuckDB prepares an
-#: expression of a column in 1 ms, but one of a list holds all that it has made of 2,048 rows.
-_MAX_COLUMNS_WITHOUT_LISTS = 300
-_COLUMNS_PER_LIST = 100
-_CELLS_PER_STATEMENT = 500_000
-
 #: DuckDB renders so many rows at once, and holds each text that it makes of them until the last is
 #: made.  Rows of more bytes are rendered by statements of fewer rows.
 _ROWS_RENDERED_AT_ONCE = 2_048
 _MAX_BYTES_PER_STATEMENT = 4 * 2**20
+
+#: The bytes of the cells of a wide table that one statement renders, each with those of its member.
+_MAX_CELL_BYTES_PER_STATEMENT = 16 * 2**20
+_MEMBER_BYTES = 32
 
 
 def render_rows(
@@ -40,14 +38,15 @@ def render_rows(
     """
     Render the rows in the order of the file: the line of each, and a JSON object as text.
 
-    The members of a wide table have the order of the formats.
+    The members of a wide table have no order.
     """
-    is_wide = len(table.columns) > _MAX_COLUMNS_WITHOUT_LISTS
-    members = _build_lists(table, decisions) if is_wide else _build_members(table, decisions)
+    if table.rows.is_wide:
+        yield from _render_cells(table, decisions)
+        return
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
-        SQL(", ").join(members), STAGED_ROWS
+        SQL(", ").join(_build_members(table, decisions)), STAGED_ROWS
     )
-    yield from _fetch_rows(table, query, _split_rows(table) if is_wide else _split_bytes(table))
+    yield from _fetch_rows(table, query, _split_bytes(table))
 
 
 def render_searchable_rows(
@@ -60,7 +59,7 @@ def render_searchable_rows(
     and in a wide table.
     """
     has_texts = all(decision.field_type.name in _TYPES_WITH_TEXT for decision in decisions)
-    if not has_texts or len(table.columns) > _MAX_COLUMNS_WITHOUT_LISTS:
+    if not has_texts or table.rows.is_wide:
         for lines in render_rows(table, decisions):
             yield [(line, record, None) for line, record in lines]
         return
@@ -81,9 +80,13 @@ def _fetch_rows(
     table: StagedTable, query: Composed, conditions: Iterable[Composed]
 ) -> Iterator[list[Any]]:
     for condition in conditions:
-        rows = table.execute(SQL("{} WHERE {}").format(query, condition))
-        while batch := rows.fetchmany(_ROWS_PER_BATCH):
-            yield batch
+        yield from _fetch_batches(table, SQL("{} WHERE {}").format(query, condition))
+
+
+def _fetch_batches(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
+    rows = table.execute(query)
+    while batch := rows.fetchmany(_ROWS_PER_BATCH):
+        yield batch
 
 
 def _build_text(cell: Composed, decision: Decision) -> Composed:
@@ -100,17 +103,6 @@ def _build_text(cell: Composed, decision: Decision) -> Composed:
         )
     # The T of a moment separates words.
     return SQL("replace({}, 'T', ' ')").format(text) if field_type.name in _MOMENTS else text
-
-
-def _split_rows(table: StagedTable) -> Iterator[Composed]:
-    """Build conditions that split the rows into ranges, in their order."""
-    query = SQL("SELECT coalesce(max(rowid), -1) FROM {}").format(STAGED_ROWS)
-    ((last,),) = table.execute(query).fetchall()
-    count = max(1, _CELLS_PER_STATEMENT // len(table.columns))
-    for start in range(0, last + 1, count):
-        yield SQL("rowid >= {} AND rowid < {}").format(
-            quote_literal(start), quote_literal(start + count)
-        )
 
 
 def _split_bytes(table: StagedTable) -> Iterator[Composed]:
@@ -156,20 +148,62 @@ def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterato
         yield SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value)
 
 
-def _build_lists(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
-    """Build the members of columns that have one format, joined by commas."""
-    groups: defaultdict[FieldFormat, list[tuple[str, str]]] = defaultdict(list)
-    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
-        groups[decision.field_format].append((column, name))
-    for field_format, columns in groups.items():
-        for start in range(0, len(columns), _COLUMNS_PER_LIST):
-            some = columns[start : start + _COLUMNS_PER_LIST]
-            cells = SQL(", ").join(quote_identifier(column) for column, _name in some)
-            keys = SQL(", ").join(quote_literal(dump_json(name) + ":") for _column, name in some)
-            yield SQL(
-                "array_to_string(list_transform([{cells}],"
-                " lambda value, position: ([{keys}])[position] || {value}), ',')"
-            ).format(cells=cells, keys=keys, value=field_format.build_json_value(SQL("value")))
+# Wide tables --------------------------------------------------------------------------------------
+
+
+def _render_cells(
+    table: StagedTable, decisions: Sequence[Decision]
+) -> Iterator[list[tuple[int, str]]]:
+    formats = list(dict.fromkeys(decision.field_format for decision in decisions))
+    numbers = {field_format: number for number, field_format in enumerate(formats)}
+    table.execute(
+        SQL(
+            "CREATE OR REPLACE TEMP TABLE members AS SELECT unnest(?::VARCHAR[]) AS name,"
+            " unnest(?::VARCHAR[]) AS key, unnest(?::INTEGER[]) AS format"
+        ),
+        [
+            table.columns,
+            [dump_json(name) + ":" for name in table.names],
+            [numbers[decision.field_format] for decision in decisions],
+        ],
+    )
+    values = SQL(" ").join(
+        SQL("WHEN {} THEN {}").format(quote_literal(number), each.build_json_value(SQL("value")))
+        for number, each in enumerate(formats)
+    )
+    for first, last in _split_lines(table):
+        yield from _fetch_batches(
+            table,
+            SQL(
+                "SELECT line, '{{' || string_agg(key || CASE format {values} END, ',') || '}}'"
+                " FROM {cells} JOIN members USING (name) WHERE line BETWEEN {first} AND {last}"
+                " GROUP BY line ORDER BY line"
+            ).format(
+                values=values,
+                cells=STAGED_CELLS,
+                first=quote_literal(first),
+                last=quote_literal(last),
+            ),
+        )
+
+
+def _split_lines(table: StagedTable) -> list[tuple[int, int]]:
+    """Split the lines of a wide table into ranges of limited bytes."""
+    return table.execute(
+        SQL(
+            "SELECT min(line), max(line) FROM (SELECT line, sum(size) OVER (ORDER BY line"
+            " ROWS UNBOUNDED PRECEDING) // {} AS part FROM (SELECT line,"
+            " sum({} + coalesce(strlen(value), 0)) AS size FROM {} GROUP BY line))"
+            " GROUP BY part ORDER BY part"
+        ).format(
+            quote_literal(_MAX_CELL_BYTES_PER_STATEMENT),
+            quote_literal(_MEMBER_BYTES),
+            STAGED_CELLS,
+        )
+    ).fetchall()
+
+
+# Lines --------------------------------------------------------------------------------------------
 
 
 def find_line(table: StagedTable, row: int | str) -> int | str:
@@ -179,10 +213,3 @@ def find_line(table: StagedTable, row: int | str) -> int | str:
     query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, quote_literal(row - 1))
     fetched = table.execute(query).fetchone()
     return int(fetched[0]) if fetched else row
-
-
-def measure_longest_values(table: StagedTable) -> list[int]:
-    """Measure the longest value of each field, in bytes."""
-    lengths = (SQL("max(strlen({}))").format(quote_identifier(column)) for column in table.columns)
-    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
-    return [length or 0 for length in table.execute(query).fetchone() or ()]

@@ -5,14 +5,14 @@ DuckDB reads it, and the lines are counted: when each line of the file is in one
 has skipped nothing, and each row's line is the sum of those before it.  When the counts differ, or
 DuckDB refuses the file, it has blank lines, rows of other widths, misplaced quotation marks or line
 ends of several kinds.  Then the rows are found one by one, the errors of bad rows are noted, and
-DuckDB reads the good rows from a copy that has each row's line.
+DuckDB reads the good rows from a copy that has each row's line.  The rows of wide tables are always
+found one by one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,9 @@ from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import describe_found_header
 from .headers import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
-from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column
+from .row_writer import RowWriter
+from .staging import ROW_ERRORS, StagedTable, StagingArea
+from .stored_rows import STAGED_ROWS, get_column, is_wide
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
@@ -59,14 +61,16 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
     width = len(layout.header)
     if width > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
-    staging_area.prepare_width(width)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
     source = staging_area.folder / "source"
     source.symlink_to(text.path.resolve())
     try:
-        if not _stage_regular(source, layout, staging_area):
-            _stage_row_by_row(source, layout, staging_area)
-        width = _drop_empty_columns(layout.header, staging_area)
+        if is_wide(width):
+            width = _stage_cells(source, layout, staging_area)
+        else:
+            if not _stage_regular(source, layout, staging_area):
+                _stage_row_by_row(source, layout, staging_area)
+            width = _drop_empty_columns(layout.header, staging_area)
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
             delete_rows(staging_area, footer[0])
@@ -222,12 +226,7 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     Raises: ``UnknownDialect``.
     """
     copy = _Copy(staging_area.folder, layout)
-    # In a file of one field a blank line is a record without a value.
-    with_blank = len(layout.header) == 1
-    with path.open("rb") as file, copy.open_files():
-        for row in scan_rows(file, layout.dialect, layout.start, with_blank=with_blank):
-            if row.line >= layout.below:
-                copy.add_row(row)
+    copy.add_rows(path)
     columns = {f"f{position}": "VARCHAR" for position in range(len(layout.header))}
     try:
         staging_area.execute(
@@ -246,6 +245,26 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     found = staging_area.execute(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)).fetchone()
     if found != (copy.count,):
         raise UnknownDialect
+    _insert_errors(copy, staging_area)
+    copy.rows_path.unlink()
+
+
+def _stage_cells(path: Path, layout: Layout, staging_area: StagingArea) -> int:
+    """
+    Find the rows of a wide table, note the errors of bad ones, and return the number of fields.
+
+    Raises: ``UnknownDialect``.
+    """
+    width = len(layout.header)
+    with RowWriter(staging_area, width) as writer:
+        copy = _CellCopy(staging_area.folder, layout, writer)
+        copy.add_rows(path)
+        writer.finish(make_unique_names(layout.header[: copy.width]), range(copy.width))
+    _insert_errors(copy, staging_area)
+    return copy.width
+
+
+def _insert_errors(copy: _Copy, staging_area: StagingArea) -> None:
     staging_area.execute(
         SQL(
             "INSERT INTO {errors} SELECT line, '', '', error FROM read_csv({path},"
@@ -257,7 +276,6 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
             columns=quote_literal({"line": "BIGINT", "error": "VARCHAR"}),
         )
     )
-    copy.rows_path.unlink()
 
 
 def _format_error(error: BadRow) -> bytes:
@@ -273,19 +291,28 @@ class _Copy:
         self.errors_path = folder / "errors"
         self.count = 0
         self.longest_bytes = 0
+        self._layout = layout
         self._width = len(layout.header)
         self._delimiter = layout.dialect.delimiter.encode()
         self._blank_rows = 0
         self._bad_rows = 0
         self._width_errors: dict[int, bytes] = {}
 
-    @contextmanager
-    def open_files(self) -> Iterator[None]:
-        """Open the files to write to."""
-        with self.rows_path.open("wb") as self._rows, self.errors_path.open("wb") as self._errors:
-            yield
+    def add_rows(self, path: Path) -> None:
+        """Write all rows of the file."""
+        layout = self._layout
+        # In a file of one field a blank line is a record without a value.
+        with_blank = self._width == 1
+        with (
+            path.open("rb") as file,
+            self.rows_path.open("wb") as self._rows,
+            self.errors_path.open("wb") as self._errors,
+        ):
+            for row in scan_rows(file, layout.dialect, layout.start, with_blank=with_blank):
+                if row.line >= layout.below:
+                    self._add_row(row)
 
-    def add_row(self, row: Row) -> None:
+    def _add_row(self, row: Row) -> None:
         """Write a row, or its error; a blank line is a row where rows have one cell."""
         if self._width == 1 and not row.text and not row.error:
             self._blank_rows += 1
@@ -326,13 +353,38 @@ class _Copy:
         self.count += 1
 
 
+class _CellCopy(_Copy):
+    """
+    The good rows of a wide table, which are written as cells, and the errors of the others.
+
+    ``width`` leaves out the fields at the end that have neither a name nor a value.
+    """
+
+    def __init__(self, folder: Path, layout: Layout, writer: RowWriter) -> None:
+        super().__init__(folder, layout)
+        self.width = _find_last_name(layout.header)
+        self._writer = writer
+
+    def _write_row(self, line: int, text: bytes) -> None:
+        cells = self._layout.dialect.split_values(text)
+        while any(cells[self.width :]):
+            self.width += 1
+        self._writer.add_row(line, cells)
+        self.count += 1
+
+
 # Columns ------------------------------------------------------------------------------------------
+
+
+def _find_last_name(header: Sequence[str]) -> int:
+    """Find the number of fields up to the last one with a name."""
+    return max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
 
 
 def _drop_empty_columns(header: Sequence[str], staging_area: StagingArea) -> int:
     """Drop columns at the end that have neither name nor value, and return the new width."""
     width = len(header)
-    named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
+    named = _find_last_name(header)
     if named == width:
         return width
     counts = SQL(", ").join(

@@ -15,7 +15,8 @@ import duckdb
 from ...messages import Notice
 from .duckdb_sql import SQL, quote_literal
 from .options import SKIP_FOOTER, ReadOptions
-from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
+from .staging import ROW_ERRORS, StagingArea
+from .stored_rows import STAGED_ROWS
 
 #: A footer has not more rows.
 MAX_ROWS = 50
@@ -69,10 +70,9 @@ def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
 
 def delete_rows(staging_area: StagingArea, first_line: int) -> None:
     """Delete all staged rows and errors from a line on."""
-    for relation in (STAGED_ROWS, ROW_ERRORS):
-        staging_area.execute(
-            SQL("DELETE FROM {} WHERE line >= {}").format(relation, quote_literal(first_line))
-        )
+    condition = SQL(">= {}").format(quote_literal(first_line))
+    staging_area.rows.delete(condition)
+    staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, condition))
 
 
 def _get_line(row: _Row) -> int:
@@ -91,20 +91,12 @@ def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:
 
 
 def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[_Row]:
-    cells = SQL("[{}]").format(SQL(", ").join(map(get_column, range(width))))
     found = staging_area.execute(
         SQL(
             "SELECT line,"
             r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
-            " len(cells) FROM (SELECT line,"
-            " list_filter({cells}, lambda cell: cell <> '') AS cells FROM {rows}"
-            " WHERE rowid BETWEEN {first} AND {last}) ORDER BY line"
-        ).format(
-            cells=cells,
-            rows=STAGED_ROWS,
-            first=quote_literal(first),
-            last=quote_literal(last),
-        )
+            " len(cells) FROM {} ORDER BY line"
+        ).format(staging_area.rows.select_filled(width, first, last))
     ).fetchall()
     return [_Row(*row) for row in found]
 

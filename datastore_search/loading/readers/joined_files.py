@@ -18,15 +18,8 @@ from ..sources.archives import UnpackedFile, name_failed_member, unpack_each
 from .duckdb_sql import SQL, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions
-from .staging import (
-    ROW_ERRORS,
-    STAGED_ROWS,
-    StagedTable,
-    StagingArea,
-    create_staging_area,
-    find_database_file,
-    get_column,
-)
+from .staging import ROW_ERRORS, StagedTable, StagingArea, create_staging_area, find_database_file
+from .stored_rows import STAGED_CELLS, STAGED_ROWS, get_column, list_columns, quote_names
 
 _FILE_FIELD = "file"
 #: From the narrowest to the widest.
@@ -60,13 +53,15 @@ def read_joined_files(
     for file in unpack_each(path, staging_area.folder, limits, pattern=options.member):
         folder = staging_area.folder / f"part{len(parts)}"
         folder.mkdir()
-        with name_failed_member(file.name), create_staging_area(folder, limits) as part_area:
-            table = read(file, options, part_area)
+        with create_staging_area(folder, limits) as part_area:
+            with name_failed_member(file.name):
+                table = read(file, options, part_area)
+            if not parts:
+                _create_table(staging_area, table)
+            elif sorted(table.names) != sorted(parts[0].table.names):
+                raise LoadFailed("archive.different_headers", member=file.name, first=parts[0].name)
+            _store_alike(staging_area, table)
         part = _Part(file.name, table, offset)
-        if not parts:
-            _create_table(staging_area, table)
-        elif sorted(table.names) != sorted(parts[0].table.names):
-            raise LoadFailed("archive.different_headers", member=file.name, first=parts[0].name)
         offset = _append_part(staging_area, part, parts[0].table.names if parts else table.names)
         parts.append(part)
     return _build_table(staging_area, parts)
@@ -76,11 +71,15 @@ def _create_table(staging_area: StagingArea, table: StagedTable) -> None:
     width = len(table.names) + 1
     if width > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
-    staging_area.prepare_width(width)
-    columns = [SQL("{} VARCHAR").format(get_column(position)) for position in range(width)]
-    staging_area.execute(
-        SQL("CREATE TABLE {} (line BIGINT, {})").format(STAGED_ROWS, SQL(", ").join(columns))
-    )
+    staging_area.create_rows(width)
+
+
+def _store_alike(staging_area: StagingArea, part: StagedTable) -> None:
+    """Store the rows of all files as cells, if those of a part are, and those of a part as well."""
+    if part.rows.is_wide:
+        staging_area.convert_to_cells(len(part.names) + 1)
+    elif staging_area.rows.is_wide:
+        part.staging_area.convert_to_cells(len(part.names))
 
 
 def _append_part(staging_area: StagingArea, part: _Part, names: Sequence[str]) -> int:
@@ -92,16 +91,19 @@ def _append_part(staging_area: StagingArea, part: _Part, names: Sequence[str]) -
             quote_literal(str(find_database_file(part.table.staging_area.folder))), source
         )
     )
-    columns = [get_column(part.table.names.index(name)) for name in names]
-    staging_area.execute(
-        SQL("INSERT INTO {} SELECT line + {}, {}, {} FROM {} ORDER BY rowid").format(
-            STAGED_ROWS,
-            quote_literal(part.offset),
-            SQL(", ").join(columns),
-            quote_literal(part.name),
-            rows,
+    columns = [part.table.names.index(name) for name in names]
+    if staging_area.rows.is_wide:
+        _append_cells(staging_area, part, columns)
+    else:
+        staging_area.execute(
+            SQL("INSERT INTO {} SELECT line + {}, {}, {} FROM {} ORDER BY rowid").format(
+                STAGED_ROWS,
+                quote_literal(part.offset),
+                SQL(", ").join(map(get_column, columns)),
+                quote_literal(part.name),
+                rows,
+            )
         )
-    )
     staging_area.execute(
         SQL("INSERT INTO {} SELECT line + {}, field, value, error FROM {}").format(
             ROW_ERRORS, quote_literal(part.offset), errors
@@ -116,6 +118,33 @@ def _append_part(staging_area: StagingArea, part: _Part, names: Sequence[str]) -
     for file in part.table.staging_area.folder.iterdir():
         file.unlink()
     return part.offset + int((last and last[0]) or 0)
+
+
+def _append_cells(staging_area: StagingArea, part: _Part, columns: Sequence[int]) -> None:
+    rows, cells = (quote_identifier("part", name) for name in ("staged_rows", "staged_cells"))
+    offset, width = quote_literal(part.offset), len(columns)
+    staging_area.execute(
+        SQL("INSERT INTO {} SELECT line + {} FROM {} ORDER BY rowid").format(
+            STAGED_ROWS, offset, rows
+        )
+    )
+    staging_area.execute(
+        SQL(
+            "INSERT INTO {} SELECT line + {}, new.name, value FROM {} JOIN (SELECT unnest({})"
+            " AS old_name, unnest({}) AS name) AS new ON cells.name = old_name"
+        ).format(
+            STAGED_CELLS,
+            offset,
+            SQL("{} AS cells").format(cells),
+            quote_names([f"f{column}" for column in columns]),
+            quote_names(list_columns(0, width)),
+        )
+    )
+    staging_area.execute(
+        SQL("INSERT INTO {} SELECT line + {}, {}, {} FROM {}").format(
+            STAGED_CELLS, offset, quote_literal(f"f{width}"), quote_literal(part.name), rows
+        )
+    )
 
 
 def _build_table(staging_area: StagingArea, parts: Sequence[_Part]) -> StagedTable:

@@ -7,7 +7,7 @@ which each number keeps its digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from .headers import make_unique_names
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES
 from .shortages import is_write_refused
-from .staging import (
-    ROW_ERRORS,
+from .staging import ROW_ERRORS, StagedTable, StagingArea, quote_message
+from .stored_rows import (
+    STAGED_CELLS,
     STAGED_ROWS,
-    StagedTable,
-    StagingArea,
     get_column,
-    quote_message,
+    is_wide,
+    list_columns,
+    quote_names,
 )
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
@@ -61,6 +62,9 @@ _JSON_LITERALS = frozenset(
 _ENCRYPTED = b"PARE"
 #: A moment that is none, by itself or within JSON.
 _INFINITY = '(^|")-?infinity($|")'
+
+#: Columns of a wide table that are read at once.
+_COLUMNS_PER_PART = 200
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -124,16 +128,20 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
         if column.type.id == "blob" and _is_binary(source, column, columns, staging_area):
             texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
             notices.append(Notice("notice.binary_values", field=name))
-    staging_area.execute(
-        SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
-            STAGED_ROWS,
-            SQL(", ").join(
-                SQL("{} AS {}").format(text, get_column(position))
-                for position, text in enumerate(texts)
-            ),
-            _build_relation(source, columns),
+    relation = _build_relation(source, columns)
+    if is_wide(len(texts)):
+        _stage_cells(relation, texts, staging_area)
+    else:
+        staging_area.execute(
+            SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
+                STAGED_ROWS,
+                SQL(", ").join(
+                    SQL("{} AS {}").format(text, get_column(position))
+                    for position, text in enumerate(texts)
+                ),
+                relation,
+            )
         )
-    )
     long = [position for position, column in enumerate(columns) if column.may_be_long]
     _check_texts(long, staging_area)
     return StagedTable(
@@ -143,6 +151,33 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
         declared_types=tuple(_find_field_type(column.type) for column in columns),
         notices=tuple(notices),
     )
+
+
+def _stage_cells(relation: Composed, texts: Sequence[Composed], staging_area: StagingArea) -> None:
+    """Stage a wide table by parts of its columns, and sort the cells by their rows."""
+    staging_area.create_rows(len(texts))
+    parts = quote_identifier("stage", "parts")
+    staging_area.execute(
+        SQL("CREATE TABLE {} (line BIGINT, name VARCHAR, value VARCHAR)").format(parts)
+    )
+    for start in range(0, len(texts), _COLUMNS_PER_PART):
+        some = texts[start : start + _COLUMNS_PER_PART]
+        staging_area.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, unnest({}), unnest(cells) FROM"
+                " (SELECT row_number() OVER () AS line, [{}] AS cells FROM {})"
+            ).format(
+                parts,
+                quote_names(list_columns(start, start + len(some))),
+                SQL(", ").join(some),
+                relation,
+            )
+        )
+    staging_area.execute(
+        SQL("INSERT INTO {} SELECT DISTINCT line FROM {} ORDER BY line").format(STAGED_ROWS, parts)
+    )
+    staging_area.execute(SQL("INSERT INTO {} FROM {} ORDER BY line").format(STAGED_CELLS, parts))
+    staging_area.execute(SQL("DROP TABLE {}").format(parts))
 
 
 def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
@@ -232,7 +267,7 @@ def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None
     staging_area.limits.extend_cpu_time(int(size or 0))
 
 
-def _check_texts(positions: Iterable[int], staging_area: StagingArea) -> None:
+def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
     """
     Check the size of the staged texts: the file may store one text for many rows.
 
@@ -240,23 +275,30 @@ def _check_texts(positions: Iterable[int], staging_area: StagingArea) -> None:
 
     Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
     """
-    sizes = [SQL("coalesce(strlen({}), 0)").format(get_column(position)) for position in positions]
-    if not sizes:
+    if not positions:
         return
-    size = SQL(" + ").join(sizes)
-    query = SQL("SELECT coalesce(sum({size}), 0), coalesce(max({size}), 0) FROM {rows}")
-    row = staging_area.execute(query.format(size=size, rows=STAGED_ROWS)).fetchone()
-    total, longest = row or (0, 0)
+    sizes = _measure_rows(positions, staging_area)
+    query = SQL("SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}").format(sizes)
+    total, longest = staging_area.execute(query).fetchone() or (0, 0)
     staging_area.limits.check_unpacked_bytes(int(total))
     if longest > MAX_ROW_BYTES:
-        is_long = SQL("{} > {}").format(size, quote_literal(MAX_ROW_BYTES))
         error = quote_message(BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
         staging_area.execute(
-            SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE {}").format(
-                ROW_ERRORS, error, STAGED_ROWS, is_long
+            SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}").format(
+                ROW_ERRORS, error, sizes, quote_literal(MAX_ROW_BYTES)
             )
         )
-        staging_area.execute(SQL("DELETE FROM {} WHERE {}").format(STAGED_ROWS, is_long))
+        staging_area.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
+
+
+def _measure_rows(positions: Sequence[int], staging_area: StagingArea) -> Composed:
+    """Build a relation of the bytes that each row has in some columns: ``line`` and ``size``."""
+    if staging_area.rows.is_wide:
+        return SQL("(SELECT line, sum(strlen(value)) AS size FROM {} GROUP BY line)").format(
+            staging_area.rows.select_cells([f"f{at}" for at in positions], has_lines=True)
+        )
+    sizes = (SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions)
+    return SQL("(SELECT line, {} AS size FROM {})").format(SQL(" + ").join(sizes), STAGED_ROWS)
 
 
 def _build_relation(source: Composed, columns: Sequence[_Column]) -> Composed:

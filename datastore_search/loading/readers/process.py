@@ -91,7 +91,7 @@ def open_table(
     interrupter = interrupter or Interrupter()
     with create_working_folder() as folder:
         table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
-        with open_staging_area(folder, len(table["names"]), interrupter) as staging_area:
+        with open_staging_area(folder, interrupter) as staging_area:
             yield StagedTable(
                 staging_area=staging_area,
                 names=tuple(table["names"]),

@@ -17,20 +17,30 @@ from typing import BinaryIO, Self
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ...table_limits import MAX_FIELDS
-from .duckdb_sql import SQL, quote_identifier, quote_literal
-from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
+from .duckdb_sql import SQL, quote_literal
+from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
+from .stored_rows import (
+    STAGED_CELLS,
+    STAGED_ROWS,
+    is_wide,
+    list_columns,
+    quote_names,
+)
 
 #: A row may have as much as the boundary of a country with all its islands.
 MAX_ROW_BYTES = 16 * 2**20
 _BATCH_BYTES = 64 * 2**20
+_CELL_BATCH_BYTES = 8 * 2**20
+_CELLS_PER_BATCH = 500_000
 _ERRORS_PER_BATCH = 1_000
-_MAX_SHOWN_LENGTH = 100
 
 #: What PostgreSQL cannot store, and what “surrogateescape” makes of bytes that are not UTF-8.
 _UNSTORABLE, _UNDECODED = re.compile("[\0\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
 
 #: csv writes texts with quotes and numbers without: so null and the text "0" differ.
 _NULL = 0
+#: How JSON writes a NUL; the text may also be in a cell.
+_NUL_IN_JSON = r"\u0000"
 
 
 class RowWriter:
@@ -49,8 +59,8 @@ class RowWriter:
         self._staging_area = staging_area
         self._path = staging_area.folder / "rows.csv"
         self._errors: list[tuple[int, str, str, str]] = []
-        self._bytes = 0
-        self._batch = _Batch(self._path)
+        self._bytes = self._row_count = 0
+        self._batch: _Batch = _Batch(self._path)
         #: Fields of the table, None before it is created.
         self._created_width: int | None = None
         self._has_errors = False
@@ -70,20 +80,22 @@ class RowWriter:
         """
         if width > MAX_FIELDS:
             raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
+        if is_wide(width) and not is_wide(self.width):
+            self._store_cells()
         self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 
     def add_row(self, line: int, cells: Sequence[str | None]) -> None:
         """Add a row with a cell for each field."""
         try:
-            size = self._batch.add_row(line, cells)
+            self._batch.add_row(line, cells)
         except (UnicodeEncodeError, _NulInRowError):
             self._add_unstorable_errors(line, cells)
             return
         except _RowTooLongError:
             self.add_error(line, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
             return
-        if size > _BATCH_BYTES:
+        if self._batch.is_full:
             self._flush_rows()
 
     def add_error(
@@ -91,7 +103,7 @@ class RowWriter:
     ) -> None:
         """Add an error of a row: of the value at a position, or of the whole row."""
         field = "" if position is None else str(position)
-        shown = _UNSTORABLE.sub("�", value[:_MAX_SHOWN_LENGTH])
+        shown = _UNSTORABLE.sub("�", value[:MAX_SHOWN_LENGTH])
         self._errors.append((line, field, shown, json.dumps(error.to_json())))
         if len(self._errors) >= _ERRORS_PER_BATCH:
             self._flush_errors()
@@ -108,31 +120,24 @@ class RowWriter:
         self._path.unlink()
         order = list(range(self.width)) if order is None else list(order)
         if order != list(range(self.width)):
-            self._reorder_fields(order)
+            self._staging_area.rows.reorder_columns(order, self.width)
         if self._has_errors:
-            self._name_error_fields(dict(zip(order, names, strict=True)))
-
-    def _name_error_fields(self, names: dict[int, str]) -> None:
-        # A field may have the name “1”: the mark keeps it from being taken for a position.
-        update = SQL("UPDATE {} SET field = ? WHERE field = ?").format(ROW_ERRORS)
-        for position, name in names.items():
-            self._staging_area.execute(update, [f"={name}", str(position)])
-        self._staging_area.execute(
-            SQL("UPDATE {} SET field = field[2:] WHERE field <> ''").format(ROW_ERRORS)
-        )
-
-    def _reorder_fields(self, order: Sequence[int]) -> None:
-        for position in range(self.width):
-            change = SQL("RENAME {} TO {}" if position in order else "DROP {}").format(
-                get_column(position), quote_identifier(f"old{position}")
-            )
-            self._staging_area.execute(SQL("ALTER TABLE {} {}").format(STAGED_ROWS, change))
-        for position, old_position in enumerate(order):
             self._staging_area.execute(
-                SQL("ALTER TABLE {} RENAME {} TO {}").format(
-                    STAGED_ROWS, quote_identifier(f"old{old_position}"), get_column(position)
-                )
+                SQL(
+                    "UPDATE {} AS errors SET field = named.name FROM"
+                    " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
+                    " AS named WHERE errors.field = position"
+                ).format(ROW_ERRORS),
+                [list(map(str, order)), list(names)],
             )
+
+    def _store_cells(self) -> None:
+        """Store the rows as cells from now on, and those that are there."""
+        if self._batch.row_count or self._created_width is not None:
+            self._flush_rows()
+            self._staging_area.convert_to_cells(self.width)
+        self._batch.close()
+        self._batch = _CellBatch(self._path)
 
     def _add_unstorable_errors(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
@@ -142,53 +147,21 @@ class RowWriter:
                 self.add_error(line, error, position, cell)
 
     def _flush_rows(self) -> None:
-        size = self._batch.close()
-        self._bytes += size
-        self._staging_area.limits.check_unpacked_bytes(self._bytes)
+        self._bytes += self._batch.close()
+        self._row_count += self._batch.row_count
+        size = self._row_count * self.width if is_wide(self.width) else 0
+        self._staging_area.limits.check_unpacked_bytes(max(self._bytes, size))
         self._create_columns()
-        if size:
-            self._staging_area.execute(
-                SQL(
-                    "INSERT INTO {rows} SELECT * FROM read_csv({path}, auto_detect = false,"
-                    " header = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\n',"
-                    " nullstr = {null}, allow_quoted_nulls = false, max_line_size = {line_bytes},"
-                    " buffer_size = {buffer_bytes}, null_padding = {is_ragged},"
-                    " parallel = {is_parallel}, columns = {columns})"
-                ).format(
-                    rows=STAGED_ROWS,
-                    path=quote_literal(str(self._path)),
-                    null=quote_literal(str(_NULL)),
-                    line_bytes=quote_literal(2 * MAX_ROW_BYTES),
-                    buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
-                    is_ragged=quote_literal(self._batch.is_ragged),
-                    is_parallel=quote_literal(not self._batch.is_ragged),
-                    columns=quote_literal(
-                        {"line": "BIGINT"}
-                        | {f"f{position}": "VARCHAR" for position in range(self.width)}
-                    ),
-                )
-            )
-        self._batch = _Batch(self._path)
+        if self._batch.row_count:
+            self._batch.insert(self._staging_area, self.width)
+        self._batch = (_CellBatch if self._staging_area.rows.is_wide else _Batch)(self._path)
 
     def _create_columns(self) -> None:
         """Create the table, or add the columns that are new."""
         if self._created_width is None:
-            if not self._has_errors:
-                self._staging_area.prepare_width(self.width)
-            columns = SQL(", ").join(
-                [
-                    SQL("line BIGINT"),
-                    *(SQL("{} VARCHAR").format(get_column(at)) for at in range(self.width)),
-                ]
-            )
-            self._staging_area.execute(SQL("CREATE TABLE {} ({})").format(STAGED_ROWS, columns))
-            self._created_width = self.width
-        for position in range(self._created_width, self.width):
-            self._staging_area.execute(
-                SQL("ALTER TABLE {} ADD COLUMN {} VARCHAR").format(
-                    STAGED_ROWS, get_column(position)
-                )
-            )
+            self._staging_area.create_rows(self.width)
+        else:
+            self._staging_area.rows.add_columns(self._created_width, self.width)
         self._created_width = self.width
 
     def _flush_errors(self) -> None:
@@ -212,14 +185,25 @@ class _Batch:
 
     def __init__(self, path: Path) -> None:
         self.is_ragged = False
+        self.row_count = 0
+        self._path = path
         self._file: BinaryIO = path.open("wb")
         self._size = 0
         self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
 
-    def add_row(self, line: int, cells: Sequence[str | None]) -> int:
-        """Write a row, and return the bytes of the file."""
+    @property
+    def is_full(self) -> bool:
+        """Whether the rows should be inserted before there are more."""
+        return self._size > _BATCH_BYTES
+
+    def add_row(self, line: int, cells: Sequence[str | None]) -> None:
+        """
+        Write a row.
+
+        Raises: ``UnicodeEncodeError``, ``_NulInRowError``, ``_RowTooLongError``.
+        """
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
-        return self._size
+        self.row_count += 1
 
     def write(self, row: str) -> None:
         """Write a row, as ``csv`` calls it."""
@@ -234,3 +218,69 @@ class _Batch:
         """Close the file, and return its bytes."""
         self._file.close()
         return self._size
+
+    def insert(self, staging_area: StagingArea, width: int) -> None:
+        """Insert the rows, once the file is closed, into a table of ``width`` fields."""
+        staging_area.execute(
+            SQL(
+                "INSERT INTO {rows} SELECT * FROM read_csv({path}, auto_detect = false,"
+                " header = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\n',"
+                " nullstr = {null}, allow_quoted_nulls = false, max_line_size = {line_bytes},"
+                " buffer_size = {buffer_bytes}, null_padding = {is_ragged},"
+                " parallel = {is_parallel}, columns = {columns})"
+            ).format(
+                rows=STAGED_ROWS,
+                path=quote_literal(str(self._path)),
+                null=quote_literal(str(_NULL)),
+                line_bytes=quote_literal(2 * MAX_ROW_BYTES),
+                buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
+                is_ragged=quote_literal(self.is_ragged),
+                is_parallel=quote_literal(not self.is_ragged),
+                columns=quote_literal(
+                    {"line": "BIGINT"} | dict.fromkeys(list_columns(0, width), "VARCHAR")
+                ),
+            )
+        )
+
+
+class _CellBatch(_Batch):
+    """A file of rows that DuckDB stores as cells: each is a line, and a list of cells in JSON."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._cell_count = 0
+        self._encode = json.JSONEncoder(ensure_ascii=False).encode
+
+    @property
+    def is_full(self) -> bool:
+        return self._size > _CELL_BATCH_BYTES or self._cell_count > _CELLS_PER_BATCH
+
+    def add_row(self, line: int, cells: Sequence[str | None]) -> None:
+        text = self._encode(cells)
+        if _NUL_IN_JSON in text and any(cell and "\0" in cell for cell in cells):
+            raise _NulInRowError
+        self.write(f"{line}\t{text}\n")
+        self.row_count += 1
+        self._cell_count += len(cells)
+
+    def insert(self, staging_area: StagingArea, width: int) -> None:
+        # The names are as many as there are fields: a shorter list of cells ends with nulls.
+        relation = SQL(
+            "read_csv({path}, auto_detect = false, header = false, delim = '\t', quote = '',"
+            " escape = '', new_line = '\\n', max_line_size = {line_bytes},"
+            " buffer_size = {buffer_bytes}, parallel = false,"
+            " columns = {{line: 'BIGINT', cells: 'VARCHAR'}})"
+        ).format(
+            path=quote_literal(str(self._path)),
+            line_bytes=quote_literal(2 * MAX_ROW_BYTES),
+            buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
+        )
+        staging_area.execute(
+            SQL("INSERT INTO {} SELECT line FROM {}").format(STAGED_ROWS, relation)
+        )
+        staging_area.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, unnest({}), unnest(cells) FROM"
+                " (SELECT line, from_json(cells, '[\"VARCHAR\"]') AS cells FROM {})"
+            ).format(STAGED_CELLS, quote_names(list_columns(0, width)), relation)
+        )

@@ -16,116 +16,96 @@ from typing import Any
 import duckdb
 
 from ...conf import conf
-from ...messages import Message, Notice
+from ...messages import BadRow, Message, Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .interrupter import Interrupter
-
-#: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
-STAGED_ROWS = quote_identifier("stage", "staged_rows")
+from .stored_rows import (
+    STAGED_ROWS,
+    CellRows,
+    ColumnRows,
+    StoredRows,
+    is_wide,
+    list_columns,
+)
 
 #: What is wrong with the other rows: see ``StagingArea``.
 ROW_ERRORS = quote_identifier("stage", "row_errors")
 
-#: Tables of more fields are read by one thread and written in small groups of rows: DuckDB works on
-#: 2,048 rows at once, and reserves memory for each of their cells, in each thread.
-_MAX_NARROW_FIELDS = 300
-_WIDE_GROUP_ROWS = 2_048
-_WIDE_BLOCK_BYTES = 2**14
-_WIDE_FIELD_BYTES = 320 * 2**10
-
 _DATABASE = quote_identifier("stage")
-_NO_OPTIONS = SQL("")
-_NARROW_FILE, _WIDE_FILE = "narrow.duckdb", "wide.duckdb"
+_FILE = "staged.duckdb"
+
+#: The characters of a value that its error shows.
+MAX_SHOWN_LENGTH = 100
+
+#: The rows of a part that is examined before all rows; the cells of such a part of a wide table.
+_MAX_SAMPLE_ROWS = 20_000
+_MAX_SAMPLE_CELLS = 600_000
 
 
-def get_column(position: int) -> Composed:
-    """Return the column of ``STAGED_ROWS`` for the field at a position."""
-    return quote_identifier(f"f{position}")
-
-
-def select_cells(columns: Sequence[str], relation: Composed = STAGED_ROWS) -> Composed:
-    """
-    Build a relation of the cells of some columns that are not null: ``name`` and ``value``.
-
-    A statement on it has as many expressions for 200 columns as for one: DuckDB prepares each in
-    2 ms.
-    """
-    if len(columns) == 1:
-        return SQL("(SELECT {} AS name, {cell} AS value FROM {} WHERE {cell} IS NOT NULL)").format(
-            quote_literal(columns[0]), relation, cell=quote_identifier(columns[0])
-        )
-    return SQL(
-        "(UNPIVOT (SELECT {columns} FROM {relation}) ON {columns} INTO NAME name VALUE value)"
-    ).format(columns=SQL(", ").join(map(quote_identifier, columns)), relation=relation)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StagingArea:
     """
     A folder, and a DuckDB database in it.
 
-    The database has ``ROW_ERRORS (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)``:
-    ``error`` is the JSON text of a ``BadRow``; ``field`` and ``value`` are empty where the error is
-    that of the whole row.  ``limits`` are those of the process that reads the file.
+    The database has ``rows``, in one of two forms (``stored_rows``), and ``ROW_ERRORS (line BIGINT,
+    field VARCHAR, value VARCHAR, error VARCHAR)``: ``error`` is the JSON text of a ``BadRow``;
+    ``field`` and ``value`` are empty where the error is that of the whole row.  ``limits`` are
+    those of the process that reads the file.
     """
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
     limits: ReadingLimits = field(default_factory=ReadingLimits)
+    rows: StoredRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with rows that have a column for each field."""
+        self.rows = ColumnRows(self.execute)
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
         return self.connection.execute(query.text, list(parameters))
 
-    def prepare_width(self, width: int) -> None:
-        """Prepare for a table of ``width`` fields, before rows are staged."""
-        if width > _MAX_NARROW_FIELDS:
-            self.execute(SQL("USE memory; DETACH {}").format(_DATABASE))
-            self._attach_wide(width)
-            self._create_row_errors()
-
     def create(self) -> None:
         """Create the database."""
-        self._attach(_NARROW_FILE)
-        self._create_row_errors()
+        self._attach()
+        self.execute(
+            SQL(
+                "CREATE TABLE {} (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)"
+            ).format(ROW_ERRORS)
+        )
 
-    def open(self, width: int) -> None:
-        """Open the database of a table of ``width`` fields, made by another process."""
-        if (self.folder / _WIDE_FILE).exists():
-            self._attach_wide(width)
-        else:
-            self._attach(_NARROW_FILE)
+    def create_rows(self, width: int) -> None:
+        """Create the tables for rows of ``width`` fields, in the form for such rows."""
+        if is_wide(width):
+            self.rows = CellRows(self.execute)
+        self.rows.create(width)
+
+    def convert_to_cells(self, width: int) -> None:
+        """Store the rows, which have ``width`` fields, as cells if they are not."""
+        if not self.rows.is_wide:
+            self.rows = cells = CellRows(self.execute)
+            cells.copy_columns(width)
+
+    def open(self) -> None:
+        """Open the database, which another process has made."""
+        self._attach()
+        found = self.execute(
+            SQL("SELECT 1 FROM duckdb_tables() WHERE table_name = 'staged_cells'")
+        ).fetchone()
+        if found:
+            self.rows = CellRows(self.execute)
 
     def close(self) -> None:
         """Write everything to the database's file."""
         self.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
 
-    def _attach_wide(self, width: int) -> None:
-        memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
-        self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
+    def _attach(self) -> None:
         self.execute(
-            SQL("SET threads = 1; SET memory_limit = {}").format(quote_literal(f"{memory_bytes}B"))
-        )
-        self._attach(
-            _WIDE_FILE,
-            SQL("(ROW_GROUP_SIZE {}, BLOCK_SIZE {})").format(
-                quote_literal(_WIDE_GROUP_ROWS), quote_literal(_WIDE_BLOCK_BYTES)
-            ),
-        )
-
-    def _attach(self, name: str, options: Composed = _NO_OPTIONS) -> None:
-        self.execute(
-            SQL("ATTACH {file} AS {database} {options}; USE {database}").format(
-                file=quote_literal(str(self.folder / name)), database=_DATABASE, options=options
+            SQL("ATTACH {file} AS {database}; USE {database}").format(
+                file=quote_literal(str(find_database_file(self.folder))), database=_DATABASE
             )
-        )
-
-    def _create_row_errors(self) -> None:
-        self.execute(
-            SQL(
-                "CREATE TABLE {} (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)"
-            ).format(ROW_ERRORS)
         )
 
 
@@ -135,8 +115,9 @@ class StagedTable:
     A file that has been read.
 
     ``STAGED_ROWS`` has its rows in the order of the file: the line (the row of a sheet, the
-    position in a list), counted from 1, and the columns ``f0``, ``f1``, …, all texts, null where
-    the cell is empty.  Rows that do not have the file's shape are in ``ROW_ERRORS`` only.
+    position in a list), counted from 1.  The cells of columns ``f0``, ``f1``, … are those of
+    ``select_rows`` and ``select_cells``: texts, null where the cell is empty.  Rows that do not
+    have the file's shape are in ``ROW_ERRORS`` only.
     ``names`` are the names of the fields, unique, and ``labels`` the texts of the header.
     ``declared_types`` are the types that the file itself gives its fields (names of
     ``field_types``), None where it has only texts; a field that the file declares as ``text`` never
@@ -157,11 +138,52 @@ class StagedTable:
     @property
     def columns(self) -> list[str]:
         """The names of DuckDB's columns, in the order of the file."""
-        return [f"f{position}" for position in range(len(self.names))]
+        return list_columns(0, len(self.names))
+
+    @property
+    def rows(self) -> StoredRows:
+        """The rows, in the form in which they are stored."""
+        return self.staging_area.rows
+
+    @property
+    def sample_size(self) -> int:
+        """The number of rows that are examined before all rows."""
+        if not self.rows.is_wide:
+            return _MAX_SAMPLE_ROWS
+        return min(_MAX_SAMPLE_ROWS, max(1, _MAX_SAMPLE_CELLS // max(1, len(self.names))))
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
         return self.staging_area.execute(query, parameters)
+
+    def get_name(self, column: str) -> str:
+        """Return the name of the field of a column."""
+        return self.names[int(column[1:])]
+
+    def record_errors(self, columns: Sequence[str], condition: Composed, error: BadRow) -> None:
+        """
+        Record a row error for each cell of columns that meets a condition over ``value``.
+
+        The columns are as many as ``select_cells`` may have.
+        """
+        self.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, field, replace(value[:{}], chr(0), '�'), {} FROM {}"
+                " JOIN (SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS field)"
+                " USING (name) WHERE {}"
+            ).format(
+                ROW_ERRORS,
+                quote_literal(MAX_SHOWN_LENGTH),
+                quote_message(error),
+                self.rows.select_cells(columns, has_lines=True),
+                condition,
+            ),
+            [list(columns), list(map(self.get_name, columns))],
+        )
+
+    def measure_longest_values(self) -> list[int]:
+        """Measure the longest value of each field, in bytes."""
+        return self.rows.measure_longest(self.columns)
 
     def count_rows(self) -> int:
         """Count the rows that have the file's shape."""
@@ -191,11 +213,11 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
 
 
 @contextmanager
-def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Iterator[StagingArea]:
-    """Open the staging area that another process has created, for a table of ``width`` fields."""
+def open_staging_area(folder: Path, interrupter: Interrupter) -> Iterator[StagingArea]:
+    """Open the staging area that another process has created."""
     with _connect(folder) as connection, interrupter.register_connection(connection):
         staging_area = StagingArea(connection, folder)
-        staging_area.open(width)
+        staging_area.open()
         yield staging_area
 
 
@@ -219,9 +241,8 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def find_database_file(folder: Path) -> Path:
-    """Find the file of the database that was created in a folder."""
-    wide = folder / _WIDE_FILE
-    return wide if wide.exists() else folder / _NARROW_FILE
+    """Find the file of the database in a folder."""
+    return folder / _FILE
 
 
 def quote_message(message: Message) -> Composed:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...messages import Message
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import STAGED_ROWS, StagedTable
+from ..readers.staging import StagedTable
+from ..readers.stored_rows import STAGED_ROWS
 from .field_formats import bind_value, field_formats
-
-#: Rows from all parts of the file that are examined before all rows.
-_SAMPLE_ROWS = 20_000
+from .matching import find_first_cells
 
 #: The least share of values that match a format nearly; a little less in the sample.
 _MIN_SHARE = 0.95
@@ -86,7 +86,7 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     if not columns:
         return {}
     sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
-        STAGED_ROWS, quote_literal(table.count_rows() // _SAMPLE_ROWS + 1)
+        STAGED_ROWS, quote_literal(table.count_rows() // table.sample_size + 1)
     )
     sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)))
     near = {
@@ -96,12 +96,12 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     counts = _count_matches(
         table, STAGED_ROWS, {column: names for column, names in near.items() if names}
     )
-    return {
-        column: _explain_text(table, column, counts[column])
-        if column in counts
-        else _explain_empty(table, column, has_values=column in sampled)
-        for column in columns
-    }
+    unsampled = [column for column in columns if column not in sampled]
+    have_values = {*sampled, *find_first_cells(table, unsampled, "true")}
+    empty = Message("type.no_values")
+    return {column: None if column in have_values else empty for column in columns} | _explain(
+        table, counts
+    )
 
 
 def _count_matches(
@@ -113,7 +113,8 @@ def _count_matches(
         columns_of.setdefault(names, []).append(column)
     counts: dict[str, dict[str, _MatchCount]] = {}
     for names, columns in columns_of.items():
-        counts |= _count_together(table, relation, columns, names)
+        for some in table.rows.split_columns(columns):
+            counts |= _count_together(table, relation, some, names)
     return counts
 
 
@@ -131,14 +132,8 @@ def _count_together(
         for name in names
     )
     answers = table.execute(
-        SQL(
-            "SELECT name, count(*), {counts} FROM (UNPIVOT (SELECT line, {columns}"
-            " FROM {relation}) ON {columns} INTO NAME name VALUE value)"
-            " WHERE value <> '' GROUP BY name"
-        ).format(
-            counts=SQL(", ").join(counts),
-            columns=SQL(", ").join(map(quote_identifier, columns)),
-            relation=relation,
+        SQL("SELECT name, count(*), {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(counts), table.rows.select_cells(columns, relation, has_lines=True)
         )
     ).fetchall()
     return {
@@ -152,46 +147,51 @@ def _count_together(
     }
 
 
-def _explain_text(
-    table: StagedTable, column: str, counts: Mapping[str, _MatchCount]
-) -> Message | None:
-    name, count = max(counts.items(), key=lambda item: item[1].matching)
-    if not count.is_near(_MIN_SHARE):
-        return None
-    if name in _BY_CHOICE:
-        line, value = _find_first(table, column, _CONDITIONS[name]) or (0, "")
-        return Message(name, line=line, value=value)
-    type_name = field_formats[name].field_type.name
-    title = Message(_TITLE_CODES[type_name])
-    if count.share < 1:
-        return Message(
-            "type.nearly_all",
-            count=count.total - count.matching,
-            total=count.total,
-            type=title,
-            line=count.line,
-            value=count.value,
-        )
-    if type_name == "numeric":
-        for code, condition in _LOSSES.items():
-            if found := _find_first(table, column, condition):
-                return Message(code, line=found[0], value=found[1])
-    return Message("type.mixed_formats", type=title)
+def _explain(
+    table: StagedTable, counts: Mapping[str, Mapping[str, _MatchCount]]
+) -> dict[str, Message | None]:
+    """Explain columns whose values match formats, given by name, nearly all."""
+    messages: dict[str, Message | None] = {}
+    by_choice: defaultdict[str, list[str]] = defaultdict(list)
+    numbers = []
+    for column, some in counts.items():
+        name, count = max(some.items(), key=lambda item: item[1].matching)
+        if not count.is_near(_MIN_SHARE):
+            messages[column] = None
+        elif name in _BY_CHOICE:
+            by_choice[name].append(column)
+        else:
+            type_name = field_formats[name].field_type.name
+            messages[column] = _explain_nearly_all(count, Message(_TITLE_CODES[type_name]))
+            if count.share == 1 and type_name == "numeric":
+                numbers.append(column)
+    for code, columns in by_choice.items():
+        messages |= _name_first_cells(table, columns, code, _CONDITIONS[code])
+    for code, condition in _LOSSES.items():
+        found = _name_first_cells(table, numbers, code, condition)
+        messages |= found
+        numbers = [column for column in numbers if column not in found]
+    return messages
 
 
-def _explain_empty(table: StagedTable, column: str, *, has_values: bool) -> Message | None:
-    if has_values or _find_first(table, column, "true"):
-        return None
-    return Message("type.no_values")
+def _explain_nearly_all(count: _MatchCount, title: Message) -> Message:
+    if count.share == 1:
+        return Message("type.mixed_formats", type=title)
+    return Message(
+        "type.nearly_all",
+        count=count.total - count.matching,
+        total=count.total,
+        type=title,
+        line=count.line,
+        value=count.value,
+    )
 
 
-def _find_first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:
-    """Find the first value that meets a condition, and its line."""
-    cell = quote_identifier(column)
-    row = table.execute(
-        SQL(
-            "SELECT line, {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition}"
-            " ORDER BY line LIMIT 1"
-        ).format(cell=cell, rows=STAGED_ROWS, condition=bind_value(condition, cell))
-    ).fetchone()
-    return (int(row[0]), str(row[1])) if row else None
+def _name_first_cells(
+    table: StagedTable, columns: Sequence[str], code: str, condition: str
+) -> dict[str, Message | None]:
+    """Build messages with the first value of each column that meets a condition."""
+    return {
+        column: Message(code, line=line, value=value)
+        for column, ((line, value),) in find_first_cells(table, columns, condition).items()
+    }

@@ -8,6 +8,7 @@ too long for an integer stay text.  So do ambiguous values: ``1/2/2024``, ``1,23
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,7 +16,8 @@ from ...exceptions.loads import LoadFailed
 from ...field_types import Ordered
 from ...messages import BadRow, Message, Notice
 from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
+from ..readers.staging import StagedTable
+from ..readers.stored_rows import STAGED_ROWS
 from .chosen_formats import list_chosen_groups, parse_field_format
 from .explanations import explain_text_columns
 from .field_formats import (
@@ -23,10 +25,15 @@ from .field_formats import (
     TEXT,
     Decision,
     FieldFormat,
-    bind_value,
     field_formats,
 )
-from .matching import count_matches, find_columns_that_meet, find_conditions_met, match_formats
+from .matching import (
+    count_matches,
+    find_columns_that_meet,
+    find_conditions_met,
+    find_first_values,
+    match_formats,
+)
 from .options import LoadOptions
 from .schema import parse_table_schema
 from .written_dates import get_day_order
@@ -53,10 +60,12 @@ def decide_formats(
 
     Raises: ``LoadFailed`` with ``option.unknown_field``, ``UnknownType``.
     """
+    columns = _index_columns(table)
     for name in options.types:
-        if _find_column(table, name) is None:
+        if name not in columns:
             raise LoadFailed("option.unknown_field", field=name)
-    _replace_null_texts(table, options.nulls)
+    if options.nulls:
+        table.rows.replace_by_null(table.columns, options.nulls)
     decisions = _take_chosen_formats(table, options)
     decisions |= _take_declared_formats(table, _list_undecided(table, decisions))
     undecided = _list_undecided(table, decisions)
@@ -64,10 +73,8 @@ def decide_formats(
         date_order=options.date_order, date_language=options.date_language, units=options.units
     )
     matches = match_formats(table, undecided, chosen)
-    decisions |= {
-        column: _decide_among_matches(table, column, matches.get(column, ()), options)
-        for column in undecided
-    }
+    decisions |= dict.fromkeys(undecided, Decision(TEXT))
+    decisions |= _decide_among_matches(table, matches, options)
     decisions |= _doubt_thousands(table, [c for c in undecided if decisions[c] == _NUMERIC])
     if explain:
         decisions = _add_explanations(table, decisions)
@@ -78,7 +85,8 @@ def collect_type_notices(
     table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
 ) -> tuple[Notice, ...]:
     """Collect the notices about the types of a file's fields."""
-    unknown = [name for name in options.requested_types if _find_column(table, name) is None]
+    columns = _index_columns(table)
+    unknown = [name for name in options.requested_types if name not in columns]
     return (
         *parse_table_schema(options.schema).notices,
         *(Notice("notice.type_not_applied", field=name) for name in unknown),
@@ -91,46 +99,14 @@ def collect_type_notices(
     )
 
 
-def _replace_null_texts(table: StagedTable, nulls: Sequence[str]) -> None:
-    """
-    Replace texts that stand for no value by null.
-
-    Only columns with such texts are rewritten: a view would compare every value each time that the
-    rows are read, and a new table takes as long as reading the file.
-    """
-    if not nulls:
-        return
-    null_texts = SQL(", ").join(map(quote_literal, nulls))
-    tests = (
-        SQL("bool_or({} IN ({}))").format(quote_identifier(column), null_texts)
-        for column in table.columns
-    )
-    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(tests), STAGED_ROWS)
-    has_null_texts = table.execute(query).fetchone() or ()
-    for column, has_some in zip(table.columns, has_null_texts, strict=True):
-        if has_some:
-            table.execute(
-                SQL(
-                    "ALTER TABLE {rows} ALTER {cell} TYPE VARCHAR"
-                    " USING CASE WHEN {cell} IN ({null_texts}) THEN NULL ELSE {cell} END"
-                ).format(rows=STAGED_ROWS, cell=quote_identifier(column), null_texts=null_texts)
-            )
-
-
 def _list_undecided(table: StagedTable, decisions: Mapping[str, Decision]) -> list[str]:
     return [column for column in table.columns if column not in decisions]
 
 
-def _find_name(table: StagedTable, column: str) -> str:
-    return table.names[table.columns.index(column)]
-
-
-def _find_column(table: StagedTable, name: str) -> str | None:
-    """Find the column of a field by its name, or by its label in the header."""
-    for names in (table.names, table.labels):
-        if name in names:
-            return table.columns[names.index(name)]
-    return None
+def _index_columns(table: StagedTable) -> dict[str, str]:
+    """Index the columns by the names of their fields, and by their labels in the header."""
+    labelled = zip(reversed(table.labels), reversed(table.columns), strict=True)
+    return dict(labelled) | dict(zip(table.names, table.columns, strict=True))
 
 
 # Chosen and declared formats ----------------------------------------------------------------------
@@ -138,38 +114,36 @@ def _find_column(table: StagedTable, name: str) -> str | None:
 
 def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, Decision]:
     """Use the formats that a user or a schema chose; values that do not match are row errors."""
+    columns = _index_columns(table)
     choices = {
-        column: [parse_field_format(each) for each in names.split(FORMAT_SEPARATOR)]
+        columns[name]: tuple(parse_field_format(each) for each in names.split(FORMAT_SEPARATOR))
         for name, names in options.requested_types.items()
-        if (column := _find_column(table, name))
+        if name in columns
     }
-    decisions = {}
-    for column, formats in choices.items():
-        field_format = formats[0]
-        if len(formats) > 1:
-            counts = count_matches(table, column, formats)
-            field_format = max(formats, key=counts.__getitem__)
-        decisions[column] = Decision(field_format, is_chosen=True)
-        _record_mismatches(table, column, field_format)
-    return decisions
+    counts = count_matches(table, {c: some for c, some in choices.items() if len(some) > 1})
+    chosen = {
+        column: max(formats, key=counts[column].__getitem__) if column in counts else formats[0]
+        for column, formats in choices.items()
+    }
+    columns_of: defaultdict[FieldFormat, list[str]] = defaultdict(list)
+    for column, field_format in chosen.items():
+        columns_of[field_format].append(column)
+    for field_format, some in columns_of.items():
+        _record_mismatches(table, some, field_format)
+    return {column: Decision(each, is_chosen=True) for column, each in chosen.items()}
 
 
-def _record_mismatches(table: StagedTable, column: str, field_format: FieldFormat) -> None:
-    """Record a row error for each value that does not match its chosen format."""
-    cell = quote_identifier(column)
-    table.execute(
-        SQL(
-            "INSERT INTO {row_errors} SELECT line, {name}, {cell}[:100], {error} FROM {rows}"
-            " WHERE {cell} <> '' AND NOT coalesce({condition}, false)"
-        ).format(
-            row_errors=ROW_ERRORS,
-            name=quote_literal(_find_name(table, column)),
-            cell=cell,
-            error=quote_message(BadRow("row.wrong_type", type=field_format.title)),
-            rows=STAGED_ROWS,
-            condition=field_format.build_condition(cell),
+def _record_mismatches(
+    table: StagedTable, columns: Sequence[str], field_format: FieldFormat
+) -> None:
+    """Record a row error for each value of columns that does not match their chosen format."""
+    condition = field_format.build_condition(quote_identifier("value"))
+    for some in table.rows.split_columns(columns):
+        table.record_errors(
+            some,
+            SQL("value <> '' AND NOT coalesce({}, false)").format(condition),
+            BadRow("row.wrong_type", type=field_format.title),
         )
-    )
 
 
 def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
@@ -194,81 +168,93 @@ def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[s
 
 
 def _decide_among_matches(
-    table: StagedTable, column: str, matches: Sequence[FieldFormat], options: LoadOptions
-) -> Decision:
-    """Decide among the formats that all values match: text where there is none, or a doubt."""
-    if not matches:
-        return Decision(TEXT)
-    if len(matches) > 1:
-        return _decide_ambiguous(table, column, matches, options)
-    return _decide_doubtful(table, column, matches[0])
+    table: StagedTable, matches: Mapping[str, Sequence[FieldFormat]], options: LoadOptions
+) -> dict[str, Decision]:
+    """Decide among the formats that all values of a column match: text where there is a doubt."""
+    ambiguous = {column: formats for column, formats in matches.items() if len(formats) > 1}
+    clear = {column: formats[0] for column, formats in matches.items() if len(formats) == 1}
+    return {
+        **{column: Decision(each) for column, each in clear.items()},
+        **_doubt_codes(table, clear),
+        **_decide_ambiguous(table, ambiguous, options),
+    }
 
 
 def _decide_ambiguous(
-    table: StagedTable, column: str, matches: Sequence[FieldFormat], options: LoadOptions
-) -> Decision:
-    """Leave an ambiguous field as text, unless the order of dates is chosen."""
-    for each in matches:
-        if options.date_order and each.format == get_day_order(options.date_order):
-            return Decision(each, explanation=Message("type.date_order", type=each.title))
-    if matches[0].field_type.ordered is not Ordered.NUMBERS:
-        code, value = "notice.ambiguous_dates", _find_example(table, column, "true")
-    elif value := _find_example(table, column, _HAS_COMMA):
-        code = "notice.ambiguous_numbers"
-    else:
-        code, value = "notice.ambiguous_points", _find_example(table, column, _HAS_POINT)
-    notice = Notice(
-        code,
-        field=_find_name(table, column),
-        value=value,
-        one=matches[0].name,
-        other=matches[1].name,
-    )
-    return Decision(TEXT, explanation=notice, notice=notice)
+    table: StagedTable, matches: Mapping[str, Sequence[FieldFormat]], options: LoadOptions
+) -> dict[str, Decision]:
+    """Leave ambiguous fields as text, unless the order of dates is chosen."""
+    order = get_day_order(options.date_order)
+    decisions = {
+        column: Decision(each, explanation=Message("type.date_order", type=each.title))
+        for column, formats in matches.items()
+        for each in reversed(formats)
+        if options.date_order and each.format == order
+    }
+    numbers: list[str] = []
+    moments: list[str] = []
+    for column in matches.keys() - decisions:
+        is_number = matches[column][0].field_type.ordered is Ordered.NUMBERS
+        (numbers if is_number else moments).append(column)
+    commas = find_first_values(table, numbers, _HAS_COMMA)
+    points = [column for column in numbers if column not in commas]
+    for code, columns, values in (
+        ("notice.ambiguous_dates", moments, find_first_values(table, moments, "true")),
+        ("notice.ambiguous_numbers", commas, commas),
+        ("notice.ambiguous_points", points, find_first_values(table, points, _HAS_POINT)),
+    ):
+        for column in columns:
+            notice = Notice(
+                code,
+                field=table.get_name(column),
+                value=values.get(column, ""),
+                one=matches[column][0].name,
+                other=matches[column][1].name,
+            )
+            decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
+    return decisions
 
 
-def _decide_doubtful(table: StagedTable, column: str, match: FieldFormat) -> Decision:
-    """Choose a format; grouped digits that may be codes are text, with a notice."""
-    if match.format == "spaced" and _has_codes(table, column):
-        name, value = _find_name(table, column), _find_example(table, column, "true")
-        notice = Notice("notice.grouped_codes", field=name, value=value, other=match.name)
-        return Decision(TEXT, explanation=notice, notice=notice)
-    return Decision(match)
+def _doubt_codes(table: StagedTable, matches: Mapping[str, FieldFormat]) -> dict[str, Decision]:
+    """Decide about grouped digits that may be codes: text, with a notice."""
+    grouped = [column for column, match in matches.items() if match.format == "spaced"]
+    codes = [c for some in table.rows.split_columns(grouped) for c in _find_codes(table, some)]
+    values = find_first_values(table, codes, "true")
+    decisions = {}
+    for column in codes:
+        notice = Notice(
+            "notice.grouped_codes",
+            field=table.get_name(column),
+            value=values[column],
+            other=matches[column].name,
+        )
+        decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
+    return decisions
 
 
 def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
     """Decide about inferred numbers whose points may separate thousands: with a notice."""
+    doubtful = find_columns_that_meet(table, columns, _LIKE_THOUSANDS)
+    values = find_first_values(table, doubtful, _HAS_POINT)
     decisions = {}
-    for column in find_columns_that_meet(table, columns, _LIKE_THOUSANDS):
+    for column in doubtful:
         notice = Notice(
             "notice.maybe_thousands",
-            field=_find_name(table, column),
-            value=_find_example(table, column, _HAS_POINT),
+            field=table.get_name(column),
+            value=values.get(column, ""),
             other="int4:comma",
         )
         decisions[column] = Decision(field_formats["numeric"], notice=notice)
     return decisions
 
 
-def _has_codes(table: StagedTable, column: str) -> bool:
-    """Return whether grouped digits are long and all of one length, as telephone numbers are."""
-    row = table.execute(
-        SQL(
-            "SELECT min(length({cell})), max(length({cell})) FROM {rows} WHERE {cell} <> ''"
-        ).format(cell=quote_identifier(column), rows=STAGED_ROWS)
-    ).fetchone()
-    shortest, longest = row or (0, 0)
-    return bool(shortest == longest >= _MIN_CODE_LENGTH)
-
-
-def _find_example(table: StagedTable, column: str, condition: str) -> str:
-    cell = quote_identifier(column)
-    row = table.execute(
-        SQL("SELECT {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition} LIMIT 1").format(
-            cell=cell, rows=STAGED_ROWS, condition=bind_value(condition, cell)
-        )
-    ).fetchone()
-    return str(row[0]) if row else ""
+def _find_codes(table: StagedTable, columns: Sequence[str]) -> list[str]:
+    """Find columns whose grouped digits are long and of one length, as telephone numbers are."""
+    query = SQL(
+        "SELECT name FROM {} WHERE value <> '' GROUP BY name"
+        " HAVING min(length(value)) = max(length(value)) AND min(length(value)) >= {}"
+    ).format(table.rows.select_cells(columns), quote_literal(_MIN_CODE_LENGTH))
+    return [name for (name,) in table.execute(query).fetchall()]
 
 
 # Explanations -------------------------------------------------------------------------------------

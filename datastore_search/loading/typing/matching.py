@@ -10,14 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.staging import STAGED_ROWS, StagedTable, select_cells
+from ..readers.staging import StagedTable
+from ..readers.stored_rows import STAGED_ROWS
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
-
-#: Rows that are tested before all others: they refute most formats.
-_FIRST_ROWS = 20_000
-
-#: Columns that are unpivoted together: DuckDB keeps 2,048 values of each in memory.
-_COLUMNS_PER_STATEMENT = 200
 
 _DATE_GROUPS = tuple(group for group in format_groups if group.has_dates)
 
@@ -37,8 +32,8 @@ def match_formats(
     """
     declared_types = dict(zip(table.columns, table.declared_types, strict=True))
     groups = {column: (*_select_groups(declared_types[column]), *chosen) for column in columns}
-    first = _test_formats(table, _select_first_rows(), groups)
-    if table.count_rows() <= _FIRST_ROWS:
+    first = _test_formats(table, select_first_rows(table), groups)
+    if table.count_rows() <= table.sample_size:
         return {column: candidates.matches for column, candidates in first.items()}
     empty_so_far = {column: groups[column] for column in columns if column not in first}
     later = _test_formats(table, STAGED_ROWS, empty_so_far)
@@ -52,8 +47,9 @@ def _select_groups(declared_type: str | None) -> tuple[FormatGroup, ...]:
     return _DATE_GROUPS if declared_type == TEXT.name else format_groups
 
 
-def _select_first_rows() -> Composed:
-    return SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, quote_literal(_FIRST_ROWS))
+def select_first_rows(table: StagedTable) -> Composed:
+    """Build a relation of the rows that are tested before all others: they refute most formats."""
+    return SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, quote_literal(table.sample_size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +147,7 @@ def find_conditions_met(
         columns_of.setdefault(tuple(dict.fromkeys(tested)), []).append(column)
     met: ConditionsMet = {}
     for tested, columns in columns_of.items():
-        for start in range(0, len(columns) if tested else 0, _COLUMNS_PER_STATEMENT):
-            some = columns[start : start + _COLUMNS_PER_STATEMENT]
+        for some in table.rows.split_columns(columns if tested else ()):
             met |= _test_conditions(table, relation, some, tested)
     return met
 
@@ -168,7 +163,7 @@ def _test_conditions(
     )
     answers = table.execute(
         SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
-            SQL(", ").join(tests), select_cells(columns, relation)
+            SQL(", ").join(tests), table.rows.select_cells(columns, relation)
         )
     ).fetchall()
     return {
@@ -179,21 +174,66 @@ def _test_conditions(
 
 def find_columns_that_meet(table: StagedTable, columns: Sequence[str], condition: str) -> list[str]:
     """List the columns that have values, which all meet a condition; the first refute most."""
-    for rows in (_select_first_rows(), STAGED_ROWS):
+    for rows in (select_first_rows(table), STAGED_ROWS):
         met = find_conditions_met(table, rows, {column: [condition] for column in columns})
         columns = [column for column in columns if condition in met.get(column, {condition})]
     return list(columns)
 
 
+def find_first_cells(
+    table: StagedTable, columns: Sequence[str], condition: str, *, count: int = 1, length: int = 100
+) -> dict[str, list[tuple[int, str]]]:
+    """
+    Find the first values of each column that meet a condition: their lines, and texts cut short.
+
+    ``length`` is in characters.  A column without such values is left out.
+    """
+    found: dict[str, list[tuple[int, str]]] = {}
+    for rows in (select_first_rows(table), STAGED_ROWS):
+        missing = [column for column in columns if len(found.get(column, ())) < count]
+        for some in table.rows.split_columns(missing):
+            query = SQL(
+                "SELECT name, arg_min(line, line, {count}), arg_min(value[:{length}], line,"
+                " {count}) FROM {cells} WHERE value <> '' AND {condition} GROUP BY name"
+            ).format(
+                count=quote_literal(count),
+                length=quote_literal(length),
+                cells=table.rows.select_cells(some, rows, has_lines=True),
+                condition=bind_value(condition, quote_identifier("value")),
+            )
+            for name, lines, values in table.execute(query).fetchall():
+                found[name] = list(zip(lines, values, strict=True))
+        if table.count_rows() <= table.sample_size:
+            break
+    return found
+
+
+def find_first_values(table: StagedTable, columns: Sequence[str], condition: str) -> dict[str, str]:
+    """Find the first value of each column that meets a condition, cut short."""
+    found = find_first_cells(table, columns, condition)
+    return {column: value for column, ((_line, value),) in found.items()}
+
+
 def count_matches(
-    table: StagedTable, column: str, formats: Sequence[FieldFormat]
-) -> dict[FieldFormat, int]:
-    """Count the values of a column that can be read in each format."""
-    cell = quote_identifier(column)
-    conditions = (each.build_condition(cell) for each in formats)
-    # DuckDB's count_if() is null where there are no values.
-    counts = (SQL("count(*) FILTER (WHERE {})").format(condition) for condition in conditions)
-    query = SQL("SELECT {} FROM {} WHERE {} <> ''").format(
-        SQL(", ").join(counts), STAGED_ROWS, cell
-    )
-    return dict(zip(formats, table.execute(query).fetchone() or (), strict=True))
+    table: StagedTable, formats: Mapping[str, Sequence[FieldFormat]]
+) -> dict[str, dict[FieldFormat, int]]:
+    """Count the values of columns that can be read in each of the formats given for a column."""
+    columns_of: dict[tuple[FieldFormat, ...], list[str]] = {}
+    for column, some in formats.items():
+        columns_of.setdefault(tuple(some), []).append(column)
+    counts = {column: dict.fromkeys(some, 0) for column, some in formats.items()}
+    for tested, columns in columns_of.items():
+        # DuckDB's count_if() is null where there are no values.
+        tests = (
+            SQL("count(*) FILTER (WHERE {})").format(
+                each.build_condition(quote_identifier("value"))
+            )
+            for each in tested
+        )
+        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name")
+        listed = SQL(", ").join(tests)
+        for some_columns in table.rows.split_columns(columns):
+            cells = table.rows.select_cells(some_columns)
+            for column, *found in table.execute(query.format(listed, cells)).fetchall():
+                counts[column] = dict(zip(tested, found, strict=True))
+    return counts

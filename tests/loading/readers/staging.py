@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from datastore_search.loading.publishing.rows import render_rows
+from datastore_search.loading.readers.duckdb_sql import SQL
 from datastore_search.loading.readers.formats import read_file
 from datastore_search.loading.readers.options import ReadOptions
-from datastore_search.loading.readers.staging import (
-    STAGED_ROWS,
-    StagedTable,
-    StagingArea,
-    create_staging_area,
-)
+from datastore_search.loading.readers.staging import StagedTable, StagingArea, create_staging_area
+from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.loading.typing.field_formats import Decision
 
@@ -59,6 +56,18 @@ def read_in_process(path: Path, options: ReadOptions, *, name: str = "") -> Iter
     """Open a file as ``open_table`` does, in this process: hundreds of files within seconds."""
     with temporary_staging_area() as staging_area:
         yield read_file(path, options, staging_area, name=name)
+
+
+def fetch_rows(table: StagedTable) -> list[tuple[Any, ...]]:
+    """Fetch all rows in their order, in either form: the line of each, and its cells."""
+    lines = table.execute(SQL("SELECT line FROM {}").format(STAGED_ROWS)).fetchall()
+    rows: dict[int, dict[str, str]] = {line: {} for (line,) in lines}
+    for columns in table.rows.split_columns(table.columns):
+        cells = table.rows.select_cells(columns, has_lines=True)
+        found = table.execute(SQL("SELECT line, name, value FROM {}").format(cells)).fetchall()
+        for line, name, value in found:
+            rows[line][name] = value
+    return [(line, *map(cells.get, table.columns)) for line, cells in rows.items()]
 
 
 def render_records(table: StagedTable, decisions: Sequence[Decision]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from django.test import override_settings
@@ -14,15 +15,16 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import delimited, delimited_rows
+from datastore_search.loading.readers import delimited, delimited_rows, stored_rows
 from datastore_search.loading.readers.delimited_layout import Layout, find_layout
 from datastore_search.loading.readers.delimited_rows import Dialect
 from datastore_search.loading.readers.row_writer import MAX_ROW_BYTES
-from datastore_search.loading.readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
+from datastore_search.loading.readers.staging import ROW_ERRORS, StagedTable
+from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.messages import BadRow
 
 from ...failures import fails_with
-from .staging import read_in_process, temporary_staging_area
+from .staging import fetch_rows, read_in_process, temporary_staging_area
 
 #: The line, and the cells.
 Rows = list[tuple[object, ...]]
@@ -40,8 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 def read_file(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Errors]:
     with read_in_process(path, options) as table:
-        rows = table.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
-        return rows, read_errors(table)
+        return fetch_rows(table), read_errors(table)
 
 
 def read_errors(table: StagedTable) -> Errors:
@@ -61,7 +62,7 @@ def read_notices(path: Path, options: LoadOptions = NO_OPTIONS) -> list[str]:
         return [str(notice) for notice in table.notices]
 
 
-# Both ways ----------------------------------------------------------------------------------------
+# All ways -----------------------------------------------------------------------------------------
 
 
 def read_regular(path: Path, layout: Layout) -> Rows | None:
@@ -89,9 +90,18 @@ CELLS = st.sampled_from(
 LINES = st.lists(CELLS, min_size=1, max_size=3).map(",".join)
 
 
+def read_cells(path: Path, layout: Layout) -> tuple[Rows, int]:
+    with patch.object(stored_rows, "_MAX_NARROW_FIELDS", 0), temporary_staging_area() as area:
+        width = delimited._stage_cells(path, layout, area)
+        names = tuple(f"f{position}" for position in range(len(layout.header)))
+        table = StagedTable(area, names, names, (None,) * len(names))
+        assert width == len(names)
+        return fetch_rows(table), table.count_bad_rows()
+
+
 @hypothesis_settings(max_examples=60, deadline=None)
 @given(width=st.integers(1, 3), lines=st.lists(LINES, max_size=6), ending=st.sampled_from("\n\r"))
-def test_both_ways_find_the_same_rows_on_the_same_lines(
+def test_all_ways_find_the_same_rows_on_the_same_lines(
     tmp_path_factory: pytest.TempPathFactory, width: int, lines: Sequence[str], ending: str
 ) -> None:
     path = tmp_path_factory.mktemp("both") / "file.csv"
@@ -103,6 +113,7 @@ def test_both_ways_find_the_same_rows_on_the_same_lines(
     expected, errors = read_row_by_row(path, layout)
 
     assert rows is None or (rows, 0) == (expected, errors)
+    assert read_cells(path, layout) == (expected, errors)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +341,7 @@ def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
         read_in_process(path, NO_OPTIONS) as table,
     ):
         count = table.count_rows()
-        rows = table.connection.execute(f"SELECT * FROM {STAGED_ROWS} WHERE line = 2203").fetchall()
+        rows = [row for row in fetch_rows(table) if row[0] == 2_203]
         errors = read_errors(table)
 
     assert count == 2_201

@@ -13,7 +13,8 @@ from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import json_parser, row_writer
 from datastore_search.loading.readers.json import read_json, read_ndjson
-from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
+from datastore_search.loading.readers.staging import StagedTable
+from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.storage import MAX_FIELDS
 
 from ...failures import fails_with

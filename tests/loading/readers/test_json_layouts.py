@@ -11,7 +11,8 @@ import pytest
 
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.formats import read_file
-from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
+from datastore_search.loading.readers.staging import StagedTable
+from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 
 from ...failures import fails_with
 from .staging import temporary_staging_area

@@ -11,10 +11,10 @@ import pytest
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.headers import make_unique_names
 from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.staging import STAGED_ROWS
 
 from ...failures import fails_with
 from ..torture.cases import FILES
+from .staging import fetch_rows
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -23,7 +23,7 @@ VIETNAMESE = "tên,giá\nHà Nội,5\nĐà Nẵng,6\n"
 
 def read_rows(path: Path) -> list[tuple[str | None, ...]]:
     with open_table(path, LoadOptions()) as table:
-        return table.connection.execute(f"SELECT * EXCLUDE line FROM {STAGED_ROWS}").fetchall()
+        return [row[1:] for row in fetch_rows(table)]
 
 
 def read_names(path: Path) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import workbooks
 from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
+from datastore_search.loading.readers.staging import StagedTable
+from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.loading.readers.workbook_cells import format_number
 from datastore_search.loading.readers.workbooks import read_workbook
 from datastore_search.storage import MAX_FIELDS

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import staging
 from datastore_search.loading.typing import explanations
 from datastore_search.loading.typing.inference import collect_type_notices, decide_formats
 from datastore_search.messages import Notice
@@ -135,7 +136,7 @@ def test_a_text_field_is_explained(values: Sequence[str | None], reason: str) ->
 
 
 def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explanations, "_SAMPLE_ROWS", 10)
+    monkeypatch.setattr(staging, "_MAX_SAMPLE_ROWS", 10)
 
     text = explain(["x"] * 30 + [str(number) for number in range(1_000)])
 

@@ -11,7 +11,7 @@ import pytest
 from datastore_search.field_types import field_types, get_field_type
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
-from datastore_search.loading.typing import matching
+from datastore_search.loading.readers import staging
 from datastore_search.loading.typing.inference import decide_formats
 from datastore_search.messages import BadRow
 
@@ -163,7 +163,7 @@ def test_the_first_rows_alone_decide_nothing(
     path.write_text("x,n\n" + f"{first},1\n" * MANY + f"{then},2\n")
     formats = []
     for rows in (_FIRST_ROWS, 10 * MANY):
-        monkeypatch.setattr(matching, "_FIRST_ROWS", rows)
+        monkeypatch.setattr(staging, "_MAX_SAMPLE_ROWS", rows)
         with read_in_process(path, LoadOptions()) as table:
             decisions = decide_formats(table, LoadOptions())
             formats.append([decision.field_type.name for decision in decisions])
