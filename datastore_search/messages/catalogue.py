@@ -10,6 +10,11 @@ from django.utils.translation import gettext_lazy as _
 TEMPLATES: Mapping[str, str | Promise] = {
     # Files ----------------------------------------------------------------------------------------
     "file.empty": _("The file is empty."),
+    "file.long_rows": _(
+        "The rows from line %(line)s on are long: neighbouring ones have %(size)s MB, which needs"
+        " more memory than a load may take. Shorten their values, such as geometries with many"
+        " points."
+    ),
     "file.binary": _("The file is neither text nor of a format that can be read."),
     "file.unsupported_format": _(
         "The file is of the format %(format)s, which cannot be read as a table."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 from ...exceptions.loads import LoadFailed
 from ..sources.archives import UnpackedFile, is_workbook, is_zip_archive, unpack, unpack_shapefile
 from .headers import clean_labels, describe_name_changes
+from .long_rows import explain_shortage
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 
@@ -101,7 +102,8 @@ def _read_unpacked(
 ) -> StagedTable:
     """Stage a file that is not an archive."""
     # Imports take most of the time of a small file: only the reader that is needed is imported.
-    match detect_format(file.path, file.name):
+    file_format = detect_format(file.path, file.name)
+    match file_format:
         case Format.PARQUET:
             from .parquet import read_parquet as read
         case Format.WORKBOOK:
@@ -119,7 +121,9 @@ def _read_unpacked(
             from .fixed_width import read_fixed_width as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
-    return _describe_names(read(file.path, options, staging_area))
+    has_lines = file_format in {Format.DELIMITED, Format.NDJSON}
+    with explain_shortage(file.path) if has_lines else nullcontext():
+        return _describe_names(read(file.path, options, staging_area))
 
 
 def _read_shapes(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:

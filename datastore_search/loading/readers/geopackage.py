@@ -74,7 +74,7 @@ def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea)
 
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    staging_area.limits.extend_cpu_time(_CPU_FACTOR * path.stat().st_size)
+    staging_area.limits.extend_cpu_time(path.stat().st_size, factor=_CPU_FACTOR)
     with _translate_errors(), _open_database(path) as connection:
         layer = _choose_layer(connection, options.sheet.strip())
         table = _stage_layer(connection, layer, staging_area)

@@ -56,7 +56,7 @@ def read_shapefile(path: Path, options: ReadOptions, staging_area: StagingArea) 
     if not parts[".prj"].exists():
         raise LoadFailed("geo.no_coordinates")
     size = path.stat().st_size + parts[".dbf"].stat().st_size
-    staging_area.limits.extend_cpu_time(_CPU_FACTOR * size)
+    staging_area.limits.extend_cpu_time(size, factor=_CPU_FACTOR)
     with parts[".prj"].open(errors="replace") as file:
         converter = CoordinateConverter(file.read(_MAX_PROJECTION_BYTES))
     try:

@@ -14,8 +14,8 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 _FILE_TOO_LARGE = frozenset({errno.EFBIG})
 
-#: The message of DuckDB when the system refuses memory, in any operation.
-_OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc")
+#: The messages of DuckDB when the system refuses memory, or a transaction needs more than it may.
+_OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc", "failed to pin block")
 
 
 def find_machine_shortage(error: BaseException) -> LoadFailed | None:

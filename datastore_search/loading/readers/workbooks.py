@@ -89,7 +89,7 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
         if kind is not _Kind.XLS:
             _check_unpacked_bytes(path, staging_area.limits)
         if kind is _Kind.XLS:
-            staging_area.limits.extend_cpu_time(_XLS_CPU_FACTOR * path.stat().st_size)
+            staging_area.limits.extend_cpu_time(path.stat().st_size, factor=_XLS_CPU_FACTOR)
         staging_area.limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
         source = staging_area.folder / f"workbook.{kind}"
         source.symlink_to(path.resolve())

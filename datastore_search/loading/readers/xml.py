@@ -49,7 +49,7 @@ def read_xml(path: Path, options: ReadOptions, staging_area: StagingArea) -> Sta
 
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    staging_area.limits.extend_cpu_time(_CPU_FACTOR * path.stat().st_size)
+    staging_area.limits.extend_cpu_time(path.stat().st_size, factor=_CPU_FACTOR)
     outline = _Outline()
     parse_elements(path, options.encoding, outline.add_element)
     root = outline.root

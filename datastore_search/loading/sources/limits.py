@@ -21,6 +21,9 @@ MIN_UNPACKED_BYTES = 64 * 2**20
 #: Staged rows may take this many times the bytes of their texts: DuckDB stores lengths, too.
 _STAGED_RATIO = 4
 
+#: Shapefiles and others that take long to read are rarely packed to a smaller part of their bytes.
+_MAX_SLOW_RATIO = 50
+
 _MB = 2**20
 
 
@@ -78,10 +81,18 @@ class ReadingLimits:
             return LoadFailed("archive.suspicious", ratio=conf.MAX_UNPACKED_RATIO)
         return LoadFailed("archive.too_large", most=conf.MAX_UNPACKED_BYTES)
 
-    def extend_cpu_time(self, unpacked_bytes: int) -> None:
-        """Allow the processor time of a file that unpacks to ``unpacked_bytes``."""
+    def extend_cpu_time(self, unpacked_bytes: int, *, factor: int = 1) -> None:
+        """
+        Allow the processor time of a file that unpacks to ``unpacked_bytes``.
+
+        A format that takes ``factor`` times as long as others gets so much more, but as if no file
+        was packed to less than a fiftieth: a few kB that unpack to many MB get no minutes.
+        """
         if self.is_enforced:
-            _raise_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(unpacked_bytes))
+            sent = unpacked_bytes if self.file_bytes is None else self.file_bytes
+            slow_bytes = min(unpacked_bytes, _MAX_SLOW_RATIO * sent)
+            counted = unpacked_bytes + (factor - 1) * slow_bytes
+            _raise_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(counted))
 
     def extend_memory(self, more_bytes: int) -> None:
         """Allow more memory, for a library that does not read in pieces."""
