@@ -260,6 +260,7 @@ class Settings:
         Memory that a load may use for reading the file, in addition to Python's own, and memory
         that PostgreSQL may use for each index (its `maintenance_work_mem`); those of words, values
         and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` indexes are made at once.
+        From PostgreSQL 18 on, as many of its processes make the index of words, of 32 MiB each.
         """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
 

@@ -2,15 +2,18 @@
 Fill a table with records.
 
 Computing the search vectors takes most of the time.  So a load fills its table over several
-connections (``docs/decisions/0013``), and builds most vectors itself (``docs/decisions/0046``).
+connections (``docs/decisions/0013``), and builds most vectors itself, in a process of their own
+(``docs/decisions/0046``).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Full, Queue
 from typing import Any, NamedTuple
@@ -21,9 +24,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
+from ..search_vectors.process import VectorProcess, start_vector_process
+from .lexicon import DatabaseLexicon, can_build_vectors
 from .locks import begin_load_transaction, open_thread_connection
 from .tables import NewTable, create_table, maintain_vectors, quote_record_table
-from .vectors import VectorBuilder, can_build_vectors
 
 #: JSON texts and vectors hold no control characters, so CSV with these needs no escaping.
 _COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
@@ -36,6 +40,9 @@ _MAX_CONNECTIONS_WITH_VECTORS = 2
 
 #: This number of records is handed to a connection at once.
 _ROWS_PER_PIECE = 500
+
+#: Pieces whose vectors are being built: the process has the next one when it has ended one.
+_MAX_EXPECTED_PIECES = 2
 
 
 class Batch(NamedTuple):
@@ -98,8 +105,9 @@ def create_records(
     with begin_load_transaction(connection, table.load_id):
         create_table(connection, table.id, language=language, is_generated=not has_vectors)
     if has_vectors:
-        pieces = _build_pieces(VectorBuilder(connection, language), batches, work)
-        count = _fill_by_several(target, pieces, work, _copy_with_vectors)
+        with _start_vector_process(connection, language) as process:
+            pieces = _build_pieces(process, batches, work)
+            count = _fill_by_several(target, pieces, work, _copy_with_vectors)
     else:
         pieces = (_Piece(numbers, batch.records) for numbers, batch in _number_batches(batches))
         count = _fill_by_several(target, pieces, work, _copy_without_vectors)
@@ -225,6 +233,19 @@ def _find_number(numbers: Sequence[int], error: psycopg.Error) -> int | str:
 # With vectors -------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _start_vector_process(
+    connection: BaseDatabaseWrapper, language: str
+) -> Iterator[VectorProcess]:
+    """Lend the connection to the thread that answers the process; no other uses it meanwhile."""
+    connection.inc_thread_sharing()
+    try:
+        with start_vector_process(DatabaseLexicon(connection, language)) as process:
+            yield process
+    finally:
+        connection.dec_thread_sharing()
+
+
 def _can_build_vectors(connection: BaseDatabaseWrapper, language: str, batch: Batch) -> bool:
     if not batch.texts:
         return False
@@ -235,7 +256,7 @@ def _can_build_vectors(connection: BaseDatabaseWrapper, language: str, batch: Ba
 
 
 def _build_pieces(
-    builder: VectorBuilder, batches: Iterable[Batch], work: _Work
+    process: VectorProcess, batches: Iterable[Batch], work: _Work
 ) -> Iterator[_Piece]:
     """
     Build search vectors; records that are left to PostgreSQL come in pieces of their own.
@@ -243,19 +264,31 @@ def _build_pieces(
     With many connections, one that has nothing to do gets records without vectors.
     """
     should_share = work.maxsize > _MAX_CONNECTIONS_WITH_VECTORS
+    expected: deque[_Piece] = deque()
+    for piece, texts in _split_batches(batches):
+        is_busy = len(expected) == _MAX_EXPECTED_PIECES and not process.is_ready
+        if texts is None or (should_share and is_busy and work.empty()):
+            yield piece
+            continue
+        if len(expected) == _MAX_EXPECTED_PIECES:
+            yield from _split_piece(expected.popleft(), process.receive())
+        process.send(texts)
+        expected.append(piece)
+    for piece in expected:
+        yield from _split_piece(piece, process.receive())
+
+
+def _split_batches(batches: Iterable[Batch]) -> Iterator[tuple[_Piece, list[str] | None]]:
+    """Split batches into pieces without vectors, each with its texts."""
     for numbers, (records, texts) in _number_batches(batches):
         for start in range(0, len(numbers), _ROWS_PER_PIECE):
             part = slice(start, start + _ROWS_PER_PIECE)
-            if texts is None or (should_share and work.empty()):
-                yield _Piece(numbers[part], records[part])
-            else:
-                yield from _split_piece(numbers[part], records[part], builder.build(texts[part]))
+            yield _Piece(numbers[part], records[part]), texts[part] if texts else None
 
 
-def _split_piece(
-    numbers: Sequence[int], records: Sequence[str], vectors: Sequence[str | None]
-) -> Iterator[_Piece]:
-    """Separate records with vectors from those without."""
+def _split_piece(piece: _Piece, vectors: Sequence[str | None]) -> Iterator[_Piece]:
+    """Give the records of a piece their vectors, and separate those without."""
+    numbers, records = piece.numbers, piece.records
     is_built = [vector is not None for vector in vectors]
     is_left = [vector is None for vector in vectors]
     if any(is_built):

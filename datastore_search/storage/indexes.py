@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import errors, sql
 
 from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
+from .server import can_build_gin_in_parallel
 from .sessions import lift_time_limits, override_setting, to_milliseconds
 from .substrings import build_substring_index
 from .tables import LOCK_TIMEOUT, NewTable, name_record_table, quote_record_table
@@ -33,6 +35,9 @@ _STATISTICS_TARGET = 200
 #: entry is searched for in it: a larger one does not fit the processor's cache, and takes up to one
 #: and a half times as long (``docs/decisions/0046``).
 _GIN_MEMORY_BYTES = 8 * 2**20
+
+#: The memory for each process that builds a GIN index, below which PostgreSQL takes fewer of them.
+_PARALLEL_GIN_MEMORY_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +67,16 @@ def create_indexes(
     Index a record table and take its statistics.
 
     ``memory_bytes`` is the memory of the server for each connection; a GIN index takes little of
-    it.  There are at most ``max_connections``; within a transaction of the caller, only the
-    caller's own.
+    it.  There are at most ``max_connections``, and as many processes for the index of words, which
+    takes longer than all others; within a transaction of the caller, only the caller's own.
     """
     load_id = table.load_id
+    if load_id is None or connection.in_atomic_block:
+        max_connections = 1
     add_key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
     key = _Statement(add_key, memory_bytes)
-    others = _build_index_statements(connection, table.id, indexes, memory_bytes)
-    if load_id is None or max_connections == 1 or connection.in_atomic_block:
+    others = _build_index_statements(connection, table.id, indexes, memory_bytes, max_connections)
+    if load_id is None or max_connections == 1:
         _run_statements(connection, load_id, key, *others)
     else:
         _run_statements(connection, load_id, key)
@@ -78,33 +85,49 @@ def create_indexes(
             list(pool.map(run, others))
     with begin_load_transaction(connection, load_id):
         analyze_records(connection, table.id)
-    if load_id is not None and max_connections > 1 and not connection.in_atomic_block:
+    if load_id is not None and max_connections > 1:
         _freeze(connection, table.id, load_id)
 
 
 class _Statement(NamedTuple):
-    """A statement that makes an index, with the memory for it."""
+    """
+    A statement that makes an index, and the memory for it.
+
+    ``workers`` are the processes of the server that help; None leaves their number to the server.
+    """
 
     statement: sql.Composable
     memory_bytes: int
+    workers: int | None = None
 
 
 def _build_index_statements(
-    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, memory_bytes: int
+    connection: BaseDatabaseWrapper,
+    table_id: int,
+    indexes: Indexes,
+    memory_bytes: int,
+    max_processes: int = 1,
 ) -> list[_Statement]:
     """List the statements, the longest first."""
     table = quote_record_table(table_id)
-    gin: list[sql.Composable] = []
+    gin_bytes = min(_GIN_MEMORY_BYTES, memory_bytes)
+    statements: list[_Statement] = []
     if indexes.substrings:
-        gin.append(build_substring_index(connection, table_id))
+        statements.append(_Statement(build_substring_index(connection, table_id), gin_bytes))
     if indexes.words:
-        gin.append(sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table))
+        index_words = sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table)
+        processes = min(max_processes, memory_bytes // _PARALLEL_GIN_MEMORY_BYTES)
+        if processes > 1 and can_build_gin_in_parallel(connection):
+            parallel_bytes = processes * _PARALLEL_GIN_MEMORY_BYTES
+            statements.append(_Statement(index_words, parallel_bytes, processes - 1))
+        else:
+            statements.append(_Statement(index_words, gin_bytes))
     if indexes.filters:
-        gin.append(sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table))
-    orders = [_build_order_index(table_id, name, key) for name, key in indexes.orders.items()]
-    return [
-        *(_Statement(statement, min(_GIN_MEMORY_BYTES, memory_bytes)) for statement in gin),
-        *(_Statement(statement, memory_bytes) for statement in orders),
+        index_values = sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
+        statements.append(_Statement(index_values, gin_bytes))
+    return statements + [
+        _Statement(_build_order_index(table_id, name, key), memory_bytes)
+        for name, key in indexes.orders.items()
     ]
 
 
@@ -134,9 +157,13 @@ def _run_statements(
 
 
 def _execute_statements(cursor: CursorWrapper, statements: Iterable[_Statement]) -> None:
-    for statement, memory_bytes in statements:
-        memory = f"{memory_bytes // 1024}kB"
-        with override_setting(cursor, "maintenance_work_mem", memory):
+    for statement, memory_bytes, workers in statements:
+        with ExitStack() as settings:
+            memory = f"{memory_bytes // 1024}kB"
+            settings.enter_context(override_setting(cursor, "maintenance_work_mem", memory))
+            if workers is not None:
+                name = "max_parallel_maintenance_workers"
+                settings.enter_context(override_setting(cursor, name, str(workers)))
             cursor.execute(statement, [])
 
 

@@ -50,8 +50,17 @@ def _list_time_zones(alias: str) -> frozenset[str]:
 
 def is_supported(connection: BaseDatabaseWrapper) -> bool:
     """Return whether the server is PostgreSQL 15 or newer."""
+    return _has_version(connection, 15)
+
+
+def can_build_gin_in_parallel(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether several processes of the server build a GIN index: from PostgreSQL 18 on."""
+    return _has_version(connection, 18)
+
+
+def _has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version_num')::int >= 150000")
+        cursor.execute("SELECT current_setting('server_version_num')::int / 10000 >= %s", [version])
         (answer,) = cursor.fetchone()
     return bool(answer)
 

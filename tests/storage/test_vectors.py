@@ -10,7 +10,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datastore_search.storage.vectors import VectorBuilder, can_build_vectors
+from datastore_search.search_vectors.builder import VectorBuilder
+from datastore_search.storage.lexicon import DatabaseLexicon, can_build_vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -49,11 +50,15 @@ LEFT_TO_POSTGRESQL = [
 LANGUAGES = ["english", "simple", "french", "russian", "turkish", "arabic"]
 
 
+def open_builder(language: str) -> VectorBuilder:
+    return VectorBuilder(DatabaseLexicon(connection, language))
+
+
 def build_vectors(
     texts: Sequence[str], language: str, builder: VectorBuilder | None = None
 ) -> list[bytes | None]:
     """Build vectors, and return the bytes that PostgreSQL stores for them."""
-    vectors = (builder or VectorBuilder(connection, language)).build(texts)
+    vectors = (builder or open_builder(language)).build(texts)
     return fetch_vectors("SELECT tsvectorsend(given::tsvector)", vectors)
 
 
@@ -82,7 +87,7 @@ def test_known_texts_have_the_vectors_of_postgresql(language: str) -> None:
 
 
 def test_what_depends_on_several_words_is_left_to_postgresql() -> None:
-    built = VectorBuilder(connection, "english").build(LEFT_TO_POSTGRESQL)
+    built = open_builder("english").build(LEFT_TO_POSTGRESQL)
 
     assert built == [None] * len(LEFT_TO_POSTGRESQL)
 
@@ -129,7 +134,7 @@ def test_any_text_has_the_vector_of_postgresql_or_none(texts: list[str], languag
 
 
 def test_most_words_are_asked_for_once(django_assert_num_queries: object) -> None:
-    builder = VectorBuilder(connection, "english")
+    builder = open_builder("english")
     builder.build(["running foxes", "naïve"])
 
     with django_assert_num_queries(0):  # type: ignore[operator] # pytest-django has no type for it
@@ -137,8 +142,8 @@ def test_most_words_are_asked_for_once(django_assert_num_queries: object) -> Non
 
 
 def test_more_words_than_are_remembered_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datastore_search.storage.vectors._MAX_KNOWN_WORDS", 3)
-    builder = VectorBuilder(connection, "english")
+    monkeypatch.setattr("datastore_search.search_vectors.builder._MAX_KNOWN_WORDS", 3)
+    builder = open_builder("english")
     for texts in (["running foxes été"], ["jumped over dogs"], ["running foxes été, naïve"]):
         assert build_vectors(texts, "english", builder) == compute_vectors(texts, "english")
 

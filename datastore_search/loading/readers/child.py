@@ -20,6 +20,7 @@ from typing import Any
 
 from django.conf import settings
 
+from ...child_processes import take_over_output
 from ...exceptions.loads import LoadFailed
 from ..sources.limits import ReadingLimits
 from .formats import read_file
@@ -32,15 +33,14 @@ _PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     """Read the file that the parent names, and answer with the table or the failure."""
-    answers = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries may write to standard output
+    answers = take_over_output()
     request = json.loads(sys.stdin.buffer.readline())
     _end_with_parent(request["parent"])
     settings.configure(**request["settings"])
     limits = ReadingLimits.for_file(Path(request["path"])).enforce()
     answer = json.dumps(_answer_request(request, limits)).encode()
-    with os.fdopen(answers, "wb") as pipe:
-        pipe.write(answer)
+    with answers:
+        answers.write(answer)
     os._exit(0)  # there is nothing to clean up, and the parent waits
 
 

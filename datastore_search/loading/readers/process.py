@@ -12,15 +12,15 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import IO, Any, cast
 
+from ...child_processes import start_child
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
@@ -34,18 +34,6 @@ logger = logging.getLogger(__name__)
 _CHILD = "datastore_search.loading.readers.child"
 
 _CHECK_INTERVAL_SECONDS = 0.1
-
-#: What the child may need of the environment, which also holds secrets.
-_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONHOME")
-_ENVIRONMENT_PREFIXES = ("LD_", "DYLD_")
-
-#: Freed memory returns to the system, as the limit counts what is mapped: jemalloc, which DuckDB
-#: has, keeps all that it ever had, and glibc keeps what is below the last piece in use.
-_ALLOCATORS = {
-    "DUCKDB_JE_MALLOC_CONF": "retain:false",
-    "MALLOC_MMAP_THRESHOLD_": str(128 * 2**10),
-    "MALLOC_ARENA_MAX": "1",
-}
 
 _SETTING_NAMES = (
     "LOAD_MEMORY_BYTES",
@@ -132,41 +120,8 @@ def _run_child(
     return dict(answer["table"])
 
 
-@contextmanager
-def _start_child(log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the child, which is killed at the end of the block."""
-    child = subprocess.Popen(  # noqa: S603 - a module of this package
-        [_find_python(), "-P", "-m", _CHILD],
-        bufsize=0,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        env=_build_environment(),
-        process_group=0,  # Ctrl-C is for the parent, which ends the child
-    )
-    with child:
-        try:
-            yield child
-        finally:
-            child.kill()
-
-
-def _find_python() -> str:
-    """Find the interpreter: a server that embeds Python may name itself instead."""
-    executable = Path(sys.executable or "")
-    if executable.name.startswith(("python", "pypy")):
-        return str(executable)
-    return str(Path(sys.exec_prefix, "bin", "python3"))
-
-
-def _build_environment() -> dict[str, str]:
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
-    }
-    paths = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
-    return inherited | _ALLOCATORS | {"PYTHONPATH": paths}
+def _start_child(log: IO[bytes]) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return start_child(_CHILD, log)
 
 
 def _send_request(

@@ -1,0 +1,72 @@
+"""Start a process for a part of the work of this one, and end it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+#: What a child may need of the environment, which also holds secrets.
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONHOME")
+_ENVIRONMENT_PREFIXES = ("LD_", "DYLD_")
+
+#: Freed memory returns to the system, as a limit counts what is mapped: jemalloc, which DuckDB has,
+#: keeps all that it ever had, and glibc keeps what is below the last piece in use.
+_ALLOCATORS = {
+    "DUCKDB_JE_MALLOC_CONF": "retain:false",
+    "MALLOC_MMAP_THRESHOLD_": str(128 * 2**10),
+    "MALLOC_ARENA_MAX": "1",
+}
+
+
+@contextmanager
+def start_child(module: str, log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """
+    Start a child that runs a module; it is killed at the end of the block.
+
+    Its standard input and output are pipes, ``log`` gets its standard error.  It has neither the
+    environment of this process nor its settings.
+    """
+    child = subprocess.Popen(  # noqa: S603 - a module of this package
+        [_find_python(), "-P", "-m", module],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env=_build_environment(),
+        process_group=0,  # Ctrl-C is for the parent, which ends the child
+    )
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def _find_python() -> str:
+    """Find the interpreter: a server that embeds Python may name itself instead."""
+    executable = Path(sys.executable or "")
+    if executable.name.startswith(("python", "pypy")):
+        return str(executable)
+    return str(Path(sys.exec_prefix, "bin", "python3"))
+
+
+def _build_environment() -> dict[str, str]:
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
+    }
+    paths = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
+    return inherited | _ALLOCATORS | {"PYTHONPATH": paths}
+
+
+def take_over_output() -> IO[bytes]:
+    """Return the child's standard output; what libraries write there goes to the log from now."""
+    output = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return os.fdopen(output, "wb")
