@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-#: What is read and written in bounded memory: ``docs/decisions/0050``.
-MAX_FIELDS = 1_600
+#: The columns of a sheet: ``docs/decisions/0050``.
+MAX_FIELDS = 16_384

@@ -1,5 +1,5 @@
 """
-Parts of the fields of a resource, so that a form has no more inputs than a request may have.
+Parts of the fields of a resource: a form has no more inputs than a request may have.
 
 Source: Django's ``DATA_UPLOAD_MAX_NUMBER_FIELDS``: a request with more is refused, and what was
 written into the form is lost.
@@ -17,6 +17,9 @@ PART = "part"
 
 #: The inputs of a form that are not of fields: texts of the resource, aliases, choices.
 _OTHER_INPUTS = 200
+
+#: A form of more fields takes seconds to build, and megabytes.
+MAX_FIELDS_PER_PART = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ def split_fields(request: HttpRequest, count: int, inputs: int) -> list[FieldPar
     """Split the fields of a form that has so many ``inputs`` for each; one part is shown."""
     most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     size = count if most is None else (most - _OTHER_INPUTS) // inputs
-    size = max(size, 1)
+    size = min(max(size, 1), MAX_FIELDS_PER_PART)
     starts = range(0, max(count, 1), size)
     number = request.GET.get(PART, "1")
     shown = int(number) if number.isdecimal() and len(number) <= len(str(count)) else 1

@@ -27,7 +27,7 @@ def list_type_choices(selected: str = "") -> list[tuple[str, str]]:
 
 @cache
 def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
-    """List the field types in the active language; cached, since a page has up to 1,600 lists."""
+    """List the field types in the active language; cached, since a page has up to 400 lists."""
     names = find_month_names(language or "")
     with_months = [f"date:{order},{language}" for order in DAY_ORDERS if names]
     chosen = (parse_field_format(name) for name in (*OFFERED_FORMATS, *with_months))
@@ -38,7 +38,7 @@ def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
 
 
 class PlainSelect(forms.Select):
-    """A select without a template, which is faster: a preview has up to 1,600."""
+    """A select without a template, which is faster: a preview has up to 400."""
 
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None

@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -33,6 +33,9 @@ _MAX_DIGITS = 38
 #: The bytes of CSV that are parsed at once, and of columns that are written at once.
 _PARSED_BYTES, _GROUP_BYTES = 2**18, 2**22
 
+#: The bytes of a column that make up for what each piece, and each group, costs a column.
+_PARSED_BYTES_PER_COLUMN, _GROUP_BYTES_PER_COLUMN = 2**8, 2**11
+
 #: The bytes of a file that are passed on at once.
 _BUFFERED_BYTES = 2**18
 
@@ -41,6 +44,9 @@ _MAX_WAITING_BYTES = 2**21
 
 #: A dictionary of each column's values would double the time, and zstd finds what is repeated.
 _WRITER_OPTIONS: Mapping[str, Any] = {"compression": "zstd", "use_dictionary": False}
+
+#: PostgreSQL returns 1,664 columns at most.
+_MAX_MEASURES_PER_STATEMENT = 1_600
 
 _MAX_MEASURED_QUERIES, _MAX_MEASURED_FIELDS = 1_000, 20_000
 
@@ -103,7 +109,7 @@ def _write_groups(
         ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet") as executor,
         copy.open_csv(",") as rows,
     ):
-        for piece in _join_rows(rows):
+        for piece in _join_rows(rows, len(copy.fields)):
             waiting.append((len(piece), executor.submit(file.write_rows, piece)))
             waiting_bytes += len(piece)
             while waiting_bytes > _MAX_WAITING_BYTES:
@@ -134,7 +140,8 @@ class _File:
         table = self._columns.parse(rows)
         self._tables.append(table)
         self._size_bytes += table.nbytes
-        if self._size_bytes >= _GROUP_BYTES:
+        width = len(self._columns.schema)
+        if self._size_bytes >= max(_GROUP_BYTES, width * _GROUP_BYTES_PER_COLUMN):
             self._write_group()
         return self._sink.take_bytes()
 
@@ -183,11 +190,11 @@ class _Sink(io.RawIOBase):
         return taken
 
 
-def _join_rows(rows: Iterable[bytes]) -> Iterator[bytes]:
-    block = bytearray()
+def _join_rows(rows: Iterable[bytes], width: int) -> Iterator[bytes]:
+    block, max_bytes = bytearray(), max(_PARSED_BYTES, width * _PARSED_BYTES_PER_COLUMN)
     for row in rows:
         block += row
-        if len(block) >= _PARSED_BYTES:
+        if len(block) >= max_bytes:
             yield bytes(block)
             block.clear()
     if block:
@@ -215,8 +222,13 @@ def _find_exact_measures(copy: RecordCopy) -> Mapping[str, Any]:
 def _measure_values(copy: RecordCopy, fits: Mapping[str, str] = _FITS) -> dict[str, Any]:
     """Measure the values of the fields whose types do not tell what fits, over all matches."""
     measured = [(name, fits[kind]) for name, kind in copy.fields if kind in fits]
-    if not measured:
-        return {}
+    measures: dict[str, Any] = {}
+    for start in range(0, len(measured), _MAX_MEASURES_PER_STATEMENT):
+        measures |= _measure_some(copy, measured[start : start + _MAX_MEASURES_PER_STATEMENT])
+    return measures
+
+
+def _measure_some(copy: RecordCopy, measured: Sequence[tuple[str, str]]) -> dict[str, Any]:
     text = sql.SQL(", ").join(
         sql.SQL(template.replace("%", "%%")).format(v=sql.SQL("(data ->> %s)"))
         for _name, template in measured

@@ -16,6 +16,7 @@ from ..exceptions.search import (
     HighlightTooLarge,
     SortOutsideFields,
     SubstringsNotIndexed,
+    TooManyDistinctFields,
     UnknownLanguage,
     UnknownResultField,
     UnknownSortField,
@@ -44,6 +45,9 @@ from .rendering import Column, Columns
 _MAX_NARROW_FIELDS = 64
 MAX_NARROW_ENTRIES = 1_000
 MAX_WIDE_ENTRIES = 30
+
+#: PostgreSQL has 1,664 columns in a statement at most.
+MAX_DISTINCT_FIELDS = 1_600
 
 #: Up to this many whole records are sorted; above, their keys alone.
 _MAX_SORTED_RECORDS = 1_000
@@ -101,6 +105,8 @@ class BoundQuery:
         #: Records with ``_id`` are distinct anyway.
         self.is_distinct = query.distinct and ID not in self._names
         self.sort = self._check_sort(errors)
+        if self.is_distinct and len(self._names) > MAX_DISTINCT_FIELDS:
+            errors.append(TooManyDistinctFields(most=MAX_DISTINCT_FIELDS))
         if query.highlight and query.is_text:
             errors.append(HighlightInText())
         elif query.highlight and query.is_copied:

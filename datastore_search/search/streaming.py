@@ -30,12 +30,12 @@ from ..models import Load, Resource
 from ..precedence import pause_between
 from ..spooling import Spool
 from ..stream_slots import StreamSlot
+from .cells import copy_csv, read_cells
 from .consistency import (
     JSON_LINES,
     ConsistentRead,
     MissingTable,
     VersionKey,
-    compose_csv_options,
     raise_if_table_lost,
     retry_if_stale,
     translate_database_errors,
@@ -43,7 +43,7 @@ from .consistency import (
 )
 from .plan import Plan, choose_stream_plan, count_matches
 from .query import Query, build_relation
-from .sql import BoundQuery
+from .sql import BoundQuery, compose
 
 Row = TypeVar("Row")
 
@@ -95,8 +95,12 @@ class RecordCopy:
     @contextmanager
     def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
         """Copy rows of cells as PostgreSQL's CSV, each with its line's end."""
-        with self._copy(self._choose_plan().select_cells(), compose_csv_options(delimiter)) as copy:
-            yield self._check_rows(copy, map(bytes, copy))
+        statement, columns = self._choose_plan().select_cells(), self._query.columns
+        with (
+            translate_database_errors(plain=self._plain),
+            copy_csv(self._read, statement, columns, delimiter) as (copy, rows),
+        ):
+            yield self._check_rows(copy, rows)
 
     @contextmanager
     def open_texts(self) -> Iterator[Iterator[bytes]]:
@@ -113,8 +117,11 @@ class RecordCopy:
 
         ``timeout`` is the time limit of the file, where that is not ``conf.DUMP_TIMEOUT``.
         """
-        with self._copy(self._choose_plan().select_cells(), _CELLS) as copy:
-            yield self._check_rows(copy, copy.rows(), timeout)
+        are_lists = self._query.columns.are_many
+        options = JSON_LINES if are_lists else _CELLS
+        with self._copy(self._choose_plan().select_cells(), options) as copy:
+            rows = map(read_cells, map(bytes, copy)) if are_lists else copy.rows()
+            yield self._check_rows(copy, rows, timeout)
 
     def count_rows(self, most: int) -> int:
         """Count the rows; where they cannot be more than ``most``, nothing is read."""
@@ -132,8 +139,12 @@ class RecordCopy:
 
     def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
         """Fetch aggregates over all matches, whatever the page; ``data`` is a record."""
+        # A record that is stored compressed would be decompressed once for each of its fields.
+        unpacked = self._query.select(Clause(sql.SQL("data || '{}' AS data")))
         with translate_database_errors(plain=self._plain):
-            return self._read.fetch_rows(self._query.select(columns))
+            return self._read.fetch_rows(
+                compose("SELECT {} FROM ({} OFFSET 0) AS record", columns, unpacked)
+            )
 
     def _choose_plan(self) -> Plan:
         query = self._query

@@ -27,6 +27,7 @@ from .staging import ROW_ERRORS, StagedTable, StagingArea, quote_message
 from .stored_rows import (
     STAGED_CELLS,
     STAGED_ROWS,
+    count_cell_bytes,
     get_column,
     is_wide,
     list_columns,
@@ -64,7 +65,7 @@ _ENCRYPTED = b"PARE"
 _INFINITY = '(^|")-?infinity($|")'
 
 #: Columns of a wide table that are read at once.
-_COLUMNS_PER_PART = 200
+_COLUMNS_PER_PART = 1_000
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -263,7 +264,8 @@ def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None
             " FROM parquet_metadata({source}))"
         ).format(source=source)
     ).fetchone() or (0, 0)
-    staging_area.limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
+    least = max((rows or 0) * width, count_cell_bytes(rows or 0, width))
+    staging_area.limits.check_unpacked_bytes(max(least, size or 0))
     staging_area.limits.extend_cpu_time(int(size or 0))
 
 

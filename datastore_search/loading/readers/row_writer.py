@@ -22,6 +22,7 @@ from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
 from .stored_rows import (
     STAGED_CELLS,
     STAGED_ROWS,
+    count_cell_bytes,
     is_wide,
     list_columns,
     quote_names,
@@ -149,8 +150,8 @@ class RowWriter:
     def _flush_rows(self) -> None:
         self._bytes += self._batch.close()
         self._row_count += self._batch.row_count
-        size = self._row_count * self.width if is_wide(self.width) else 0
-        self._staging_area.limits.check_unpacked_bytes(max(self._bytes, size))
+        size = max(self._bytes, count_cell_bytes(self._row_count, self.width))
+        self._staging_area.limits.check_unpacked_bytes(size)
         self._create_columns()
         if self._batch.row_count:
             self._batch.insert(self._staging_area, self.width)

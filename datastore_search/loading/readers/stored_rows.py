@@ -26,6 +26,9 @@ STAGED_CELLS = quote_identifier("stage", "staged_cells")
 
 _MAX_NARROW_FIELDS = 300
 
+#: The line and the name of a cell, compressed, and the length of its value.
+_CELL_BYTES = 16
+
 #: Columns that are unpivoted together: DuckDB keeps 2,048 values of each in memory.
 _COLUMNS_PER_STATEMENT = 200
 
@@ -35,6 +38,11 @@ _Execute = Callable[..., duckdb.DuckDBPyConnection]
 def is_wide(width: int) -> bool:
     """Return whether a table of ``width`` fields is stored as cells."""
     return width > _MAX_NARROW_FIELDS
+
+
+def count_cell_bytes(rows: int, width: int) -> int:
+    """Count the bytes that the cells of a wide table take at least; 0 for a narrow table."""
+    return rows * width * _CELL_BYTES if is_wide(width) else 0
 
 
 def get_column(position: int) -> Composed:

@@ -259,6 +259,8 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "deep_objects.json": lambda: '{"a":' * _MB,
     "many_members.json": lambda: "[{" + ",".join(f'"a{n}":1' for n in range(125_000)) + "}]",
     "a_new_member_each.ndjson": lambda: _build_objects(1_600),
+    "a_new_member_each_of_many.ndjson": lambda: _build_objects(5_000),
+    "a_new_member_each_up_to_the_most.ndjson": lambda: _build_objects(16_384),
     "more_members_than_fields.ndjson": lambda: _build_objects(20_000),
     "blanks.json": lambda: b"[" + b" " * 64 * _MB + b'{"a": 1}]',
     "long_line.ndjson": lambda: b'{"a": "' + b"x" * 100 * _MB + b'"}\n{"a": 1}\n',
@@ -284,6 +286,8 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "wide.parquet": lambda: build_parquet(
         "SELECT " + ", ".join(f"1 AS a{n}" for n in range(1_600)) + " FROM range(100_000)"
     ),
+    "widest.csv": lambda: ",".join(f"a{n}" for n in range(16_384)) + ("\n" + "," * 16_383) * 1_000,
+    "widest_short_rows.csv": lambda: ",".join(f"a{n}" for n in range(16_384)) + "\n1" * 1_000_000,
     "large_part.xlsx": lambda: build_xlsx(_build_cells(' <c r="A2"/>', 100 * _MB)),
     "large_texts.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 20 * _MB + "</sst>"

@@ -22,6 +22,7 @@ from datastore_search.loading.readers.row_writer import MAX_ROW_BYTES
 from datastore_search.loading.readers.staging import ROW_ERRORS, StagedTable
 from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.messages import BadRow
+from datastore_search.table_limits import MAX_FIELDS
 
 from ...failures import fails_with
 from .staging import fetch_rows, read_in_process, temporary_staging_area
@@ -332,21 +333,21 @@ def test_a_delimiter_may_be_a_word(path: Path, delimiter: str) -> None:
 
 
 def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
-    header = ",".join(f"c{number}" for number in range(1_600))
-    row = ",".join('"x"' if number % 2 else "1" for number in range(1_600))
-    path.write_text("\n".join([header, *[row] * 2_200, "1", row]))
+    header = ",".join(f"c{number}" for number in range(MAX_FIELDS))
+    row = ",".join('"x"' if number % 2 else "1" for number in range(MAX_FIELDS))
+    path.write_text("\n".join([header, *[row] * 100, "1", row]))
 
     with (
         override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20),
         read_in_process(path, NO_OPTIONS) as table,
     ):
         count = table.count_rows()
-        rows = [row for row in fetch_rows(table) if row[0] == 2_203]
+        rows = [row for row in fetch_rows(table) if row[0] == 103]
         errors = read_errors(table)
 
-    assert count == 2_201
-    assert rows == [(2_203, *["1", "x"] * 800)]
-    assert errors == [(2_202, "The header has 1600 cells; the row has 1.")]
+    assert count == 101
+    assert rows == [(103, *["1", "x"] * (MAX_FIELDS // 2))]
+    assert errors == [(102, "The header has 16384 cells; the row has 1.")]
 
 
 # Encodings ----------------------------------------------------------------------------------------

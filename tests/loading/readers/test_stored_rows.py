@@ -11,11 +11,13 @@ from zipfile import ZipFile
 import pytest
 
 from datastore_search.loading.publishing import rows
-from datastore_search.loading.readers import row_writer
+from datastore_search.loading.publishing.preview import build_preview
+from datastore_search.loading.readers import row_writer, stored_rows
 from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.typing.inference import decide_formats
 from datastore_search.loading.typing.options import LoadOptions
 
+from ..files import list_row_errors, load_new_resource, load_text, read_rows
 from ..torture.make_files import build_parquet
 from .staging import fetch_rows, read_in_process, render_records
 from .test_workbooks import build_workbook
@@ -170,3 +172,40 @@ def test_long_rows_are_rendered_by_several_statements(
     _is_wide, _found, records = read(path)
 
     assert records == [dict(zip(make_names(WIDTH), line, strict=True)) for line in lines]
+
+
+def test_a_wide_file_is_merged_by_its_key(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_rows, "_MAX_NARROW_FIELDS", 0)
+    resource = load_new_resource("k,d,t\n1,2024-01-02,x\n2,2024-01-03,y\n", key=("k",))
+    text = "k,d,n\n2,3/1/2024,z\n3,4/13/2024,w\n3,1/1/2024,v\n,1/1/2024,u\nq,5/1/2024,s\n"
+
+    load = load_text(resource, text, mode="upsert", bad_rows="skip", date_order="mdy")
+
+    assert read_rows(resource) == [
+        [1, 1, "2024-01-02", "x", None],
+        [2, 2, "2024-03-01", "y", "z"],
+        [3, 3, "2024-04-13", None, "w"],
+    ]
+    assert [(line, field) for line, field, _value, _reason in list_row_errors(load)] == [
+        (4, "k"),
+        (5, "k"),
+        (6, "k"),
+    ]
+
+
+def test_a_wide_file_is_previewed(
+    db: None, read_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("d,n,e\n1/2/2024,007,\n,008,\n3/4/2024,009,\n5/6/2024,010,\n7/8/2024,011,\n")
+    expected = build_preview(None, path, LoadOptions()).to_json()
+    monkeypatch.setattr(stored_rows, "_MAX_NARROW_FIELDS", 0)
+
+    found = build_preview(None, path, LoadOptions()).to_json()
+
+    assert found == expected
+    assert [field["values"] for field in found["fields"]] == [
+        ("1/2/2024", "3/4/2024", "5/6/2024"),
+        ("007", "008", "009"),
+        (),
+    ]
