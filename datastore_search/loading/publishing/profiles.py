@@ -217,7 +217,7 @@ def _parse_value(text: str) -> Any:
     """Parse a JSON text into what the database's JSON can hold: texts cut, numbers exact."""
     if len(text) > _MAX_VALUE_LENGTH and not text.startswith('"'):
         return text[:_MAX_VALUE_LENGTH]
-    value = json.loads(text, parse_float=_parse_number)
+    value = _DECODER.decode(text)
     return value[:_MAX_VALUE_LENGTH] if isinstance(value, str) else value
 
 
@@ -225,6 +225,10 @@ def _parse_number(text: str) -> float | str:
     """Parse a number; one that a double cannot hold stays a text."""
     number = float(text)
     return number if Decimal(repr(number)) == Decimal(text) else text
+
+
+#: ``json.loads`` would make a decoder for each value.
+_DECODER = json.JSONDecoder(parse_float=_parse_number)
 
 
 # Ranges and histograms ----------------------------------------------------------------------------
