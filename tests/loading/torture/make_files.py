@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import duckdb
@@ -519,12 +520,10 @@ def _build_deep() -> bytes:
 
 def build_parquet(query: str) -> bytes:
     """Write the answer to a query as Parquet."""
-    path = FILES / "made.parquet"
-    try:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "made.parquet")
         duckdb.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
         return path.read_bytes()
-    finally:
-        path.unlink(missing_ok=True)
 
 
 @register_builder("types.parquet")
