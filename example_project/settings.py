@@ -140,9 +140,8 @@ MEDIA_ROOT = os.environ.get("MEDIA_ROOT") or BASE_DIR / ".media"
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
-DATA_UPLOAD_MAX_NUMBER_FIELDS = (
-    20_000  # the form of a resource with 1,600 fields has that many inputs
-)
+#: Parameters of a request, as many as the API accepts; a form of 400 fields has 5,000 inputs.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 
 # Pages of any origin may call the API and fetch dumps, with a token and never with a cookie.
 CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump)/"

@@ -8,6 +8,7 @@ from ..typing.options import BadRowsChoice, LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .monitor import Progress
 from .queue import cancel_load, load_file, retry_load, submit_load
+from .requeueing import requeue_waiting_loads
 
 __all__ = [
     "BadRowsChoice",
@@ -17,6 +18,7 @@ __all__ = [
     "clean_up_loads",
     "load_file",
     "mark_interrupted_loads",
+    "requeue_waiting_loads",
     "resolve_options",
     "retry_load",
     "submit_load",

@@ -1,4 +1,4 @@
-"""Remove what interrupted loads have left."""
+"""Remove what interrupted loads have left, and queue those again whose tasks are lost."""
 
 from __future__ import annotations
 
@@ -9,23 +9,32 @@ from django.db import connections, router
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.loading.jobs import clean_up_loads, requeue_waiting_loads
 from datastore_search.loading.jobs.unserved import list_kept_tables
 from datastore_search.models import TableVersion
 
 
 class Command(BaseCommand):
-    """Mark interrupted loads as failed, and drop tables without a resource."""
+    """Mark interrupted loads as failed, drop tables without a resource, queue what waits again."""
 
     help = _("Mark interrupted loads as failed and drop the tables that no resource serves.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Clean up, and print the number of dropped tables."""
+        """Clean up, and print the numbers of dropped tables, and of loads that are queued again."""
         count = clean_up_loads()
         self.stdout.write(
             ngettext("%(count)s table dropped.", "%(count)s tables dropped.", count)
             % {"count": count}
         )
+        if waiting := requeue_waiting_loads():
+            self.stdout.write(
+                ngettext(
+                    "%(count)s waiting load queued again.",
+                    "%(count)s waiting loads queued again.",
+                    waiting,
+                )
+                % {"count": waiting}
+            )
         connection = connections[router.db_for_write(TableVersion)]
         for table_id, until in list_kept_tables(connection).items():
             self.stdout.write(

@@ -78,7 +78,7 @@ class Command(BaseCommand):
                             program.start()
                             clean_up_at = time.monotonic() + _CLEAN_UP_DELAY_SECONDS
                     if time.monotonic() > clean_up_at:
-                        is_done = _mark_interrupted_loads()
+                        is_done = _clean_up()
                         clean_up_at = (
                             math.inf if is_done else time.monotonic() + _CLEAN_UP_DELAY_SECONDS
                         )
@@ -87,8 +87,8 @@ class Command(BaseCommand):
             _end_programs((web, worker))
 
 
-def _mark_interrupted_loads() -> bool:
-    """Mark the loads of a killed worker, which may be retried; False if the database is away."""
+def _clean_up() -> bool:
+    """Mark or queue again the loads of a killed worker; False if the database is away."""
     try:
         call_command("datastore_cleanup", stdout=StringIO())
     except (InterfaceError, OperationalError):

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django_tasks_db.models import DBTaskResult
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
@@ -22,9 +24,11 @@ from datastore_search.loading.jobs import (
     cancel_load,
     clean_up_loads,
     load_file,
+    requeue_waiting_loads,
     retry_load,
     submit_load,
 )
+from datastore_search.loading.jobs.drafts import create_draft
 from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ...builders import ask, get_version_id
@@ -161,6 +165,49 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert load.can_be_retried
     assert storage.list_record_tables(connection) == {before, get_version_id(other)}
+
+
+def test_a_load_whose_task_is_lost_is_queued_again(
+    served: Resource, uploads: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = queue_load(served)
+    take_all_tasks()
+
+    call_command("datastore_cleanup")
+
+    assert "1 waiting load queued again." in capsys.readouterr().out
+    run_queued_tasks(build_database_url(), uploads)
+    load.refresh_from_db()
+    assert (load.state, load.record_count) == (LoadState.READY, _ROWS)
+
+
+def test_a_preview_whose_task_is_lost_is_queued_again(served: Resource, uploads: Path) -> None:
+    draft = create_draft(served, LoadOptions(), url="https://portal.invalid/file.csv")
+    take_all_tasks()
+
+    assert requeue_waiting_loads() == 1
+
+    run_queued_tasks(build_database_url(), uploads)
+    draft.refresh_from_db()
+    assert draft.preview is not None
+    assert requeue_waiting_loads() == 0
+
+
+def take_all_tasks() -> None:
+    """Take the tasks that are queued as a worker does that is killed at once."""
+    assert DBTaskResult.objects.ready().update(status="RUNNING") == 1
+
+
+def test_a_load_that_is_queued_twice_runs_once(served: Resource, uploads: Path) -> None:
+    load = queue_load(served)
+    assert requeue_waiting_loads() == 1
+
+    run_queued_tasks(build_database_url(), uploads)
+
+    load.refresh_from_db()
+    assert load.state == LoadState.READY
+    assert storage.list_record_tables(connection) == {get_version_id(load)}
+    assert list(DBTaskResult.objects.values_list("return_value", flat=True)) == ["ready", "ready"]
 
 
 @pytest.mark.parametrize("moment", ["copying", "inserting", "indexing", "publishing"])

@@ -11,6 +11,7 @@ import pytest
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.headers import make_unique_names
 from datastore_search.loading.readers.process import open_table
+from datastore_search.table_limits import MAX_FIELDS
 
 from ...failures import fails_with
 from ..torture.cases import FILES
@@ -136,7 +137,7 @@ def test_names_are_unique_and_never_empty() -> None:
         (b"\n \n", "file.empty"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "file.unsupported_format"),
         (b"a,b\n1,x\0y\n", "file.binary"),
-        (",".join(f"f{i}" for i in range(1601)).encode() + b"\n", "file.too_many_fields"),
+        (",".join(f"f{i}" for i in range(MAX_FIELDS + 1)).encode() + b"\n", "file.too_many_fields"),
     ],
 )
 def test_what_is_no_table_is_refused(path: Path, content: bytes, failure: str) -> None:
