@@ -162,7 +162,7 @@ class Clients:
             failure = load.failure or {}
             expect(failure.get("code") in _FAULTS, (state, failure))
             findings.loads[str(failure["code"])] += 1
-            load = _persist(partial(retry_load, load))
+            load = _persist(partial(_retry, load))
         findings.loads["ready"] += 1
         findings.version = version
         return "right"
@@ -215,6 +215,12 @@ def _use_database(step: Callable[[], str]) -> str:
     except (DatabaseError, InterfaceError):
         connection.close()
         return "database away"
+
+
+def _retry(load: Load) -> Load:
+    """Retry a load, unless that was done when the database went away."""
+    newest = Load.objects.filter(resource=load.resource_id).latest("pk")
+    return retry_load(load) if newest.pk == load.pk else newest
 
 
 def _persist(step: Callable[[], Any]) -> Any:

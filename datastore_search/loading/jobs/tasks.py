@@ -30,10 +30,14 @@ def run_load(load_id: int) -> str:
 
 @task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
 def preview_draft(load_id: int) -> str:
-    """Preview the file of a draft that is too large for a request, and return the draft's state."""
+    """
+    Preview the file of a draft that is too large for a request, and return the draft's state.
+
+    A second task of the same preview does nothing.
+    """
     mark_interrupted_loads(Load.objects.all())
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
-    if load is None or load.state != LoadState.DRAFT:
+    if load is None or load.state != LoadState.DRAFT or load.preview is not None:
         return "gone"
     draft_previews.preview_draft(load)
     return load.state

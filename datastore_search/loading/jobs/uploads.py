@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from ...conf import conf
@@ -29,9 +29,16 @@ def delete_upload(load: Load) -> None:
 
 
 def delete_old_uploads(loads: QuerySet[Load]) -> None:
-    """Delete drafts, and uploads of loads that are over, after ``UPLOAD_RETENTION``."""
+    """
+    Delete drafts, and uploads of loads that are over, after ``UPLOAD_RETENTION``.
+
+    The upload of a load that is ready is deleted at once: a process that was killed has left it.
+    """
     oldest = timezone.now() - conf.UPLOAD_RETENTION
-    for load in loads.filter(state__in=FINISHED, finished_at__lt=oldest).exclude(file=""):
+    is_unneeded = Q(state__in=(LoadState.READY, LoadState.UNCHANGED)) | Q(
+        state__in=FINISHED, finished_at__lt=oldest
+    )
+    for load in loads.filter(is_unneeded).exclude(file=""):
         delete_upload(load)
     for load in loads.filter(state=LoadState.DRAFT, created_at__lt=oldest):
         delete_upload(load)

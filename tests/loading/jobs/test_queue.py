@@ -599,6 +599,21 @@ def test_the_upload_of_a_failed_load_is_deleted_after_some_days(
     assert list_files(uploads) == []
 
 
+def test_the_upload_of_a_ready_load_that_a_killed_worker_has_left_is_deleted(
+    db: None, uploads: Path
+) -> None:
+    resource = Resource.objects.create(name="r")
+    load = queue.create_load(resource, LoadOptions(), source="x", file=build_upload())
+    Load.objects.filter(pk=load.pk).update(state=LoadState.READY)
+    assert len(list_files(uploads)) == 1
+
+    clean_up_loads()
+
+    load.refresh_from_db()
+    assert not load.file
+    assert list_files(uploads) == []
+
+
 def test_an_old_draft_is_deleted(resource: Resource, uploads: Path, settings: Any) -> None:
     draft = queue.create_load(
         resource, LoadOptions(), source="x", file=build_upload(), state=LoadState.DRAFT
