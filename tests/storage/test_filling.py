@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -150,6 +151,24 @@ def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connec
     assert rows[99][2] == "'100':1,3 '9':5 'line':2 'of':4"
     with open_writer(resource) as writer:
         assert writer.write([{"n": 1}], Method.INSERT) == [ROW_COUNT + 1]
+
+
+@pytest.mark.parametrize("connections", [1, 2])
+def test_a_load_of_a_wide_table_is_the_same_over_any_number_of_connections(
+    settings: Any, connections: int
+) -> None:
+    settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
+    names = [f"f{position}" for position in range(320)]
+    lines = [",".join(f"v{row} {at}" for at in range(320)) for row in range(340)]
+
+    resource = make_resource("\n".join([",".join(names), *lines]))
+
+    rows = read_rows(resource.table_version_id or 0)
+    assert [number for number, _data, _search in rows] == list(range(1, 341))
+    assert [json.loads(data) for _number, data, _search in rows] == [
+        {name: f"v{row} {at}" for at, name in enumerate(names)} for row in range(340)
+    ]
+    assert count_wrong_vectors(resource) == 0
 
 
 @pytest.mark.parametrize(

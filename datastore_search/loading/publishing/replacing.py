@@ -18,6 +18,7 @@ from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...field_types import dump_json
 from ...models import Field, LoadState, Resource, TableVersion
+from ..readers.staging import StagedTable
 from ..typing.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
@@ -33,8 +34,9 @@ from .rows import (
 
 _FIELDS_PER_STATEMENT = 500
 
-#: This number of rows is copied before a second connection is open.
+#: So many rows are copied before a second connection is open, or so many cells of a wide table.
 _MAX_ROWS_OF_ONE_CONNECTION = 10_000
+_MAX_CELLS_OF_ONE_CONNECTION = 100_000
 
 #: This number of rows is sorted without an index as fast as with one.
 _MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
@@ -65,9 +67,9 @@ def replace_records(
             load=load,
             language=resource.language,
             indexes=resource.index_kinds,
-            profiles=profiles,
-            field_formats=plan.field_formats,
         )
+    # Stored when the version is published: of thousands of fields they are megabytes.
+    version.profiles, version.field_formats = profiles, plan.field_formats
     try:
         load.record_count = version.record_count = _fill_table(
             connection, plan, version, indexes, progress
@@ -90,13 +92,13 @@ def _fill_table(
 ) -> int:
     """Copy the rows into the record table of a table version, and index it."""
     total, table = plan.table.count_rows(), storage.NewTable(version.pk, plan.load.pk)
-    max_connections = conf.LOAD_CONNECTIONS if total > _MAX_ROWS_OF_ONE_CONNECTION else 1
+    max_connections = conf.LOAD_CONNECTIONS if _is_large(plan.table, total) else 1
     try:
         rows = storage.create_records(
             connection,
             table,
             language=version.language,
-            batches=_report_batches(plan, total, progress),
+            batches=_report_batches(plan, total, progress, has_texts=max_connections > 1),
             max_connections=max_connections,
         )
     except UnstorableRecord as error:
@@ -111,6 +113,12 @@ def _fill_table(
     )
     _set_key(connection, plan, version)
     return rows
+
+
+def _is_large(table: StagedTable, rows: int) -> bool:
+    """Return whether several connections fill a table in less time than one."""
+    cells = rows * len(table.names) if table.rows.is_wide else 0
+    return rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION
 
 
 def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
@@ -128,11 +136,11 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.In
 
 
 def _report_batches(
-    plan: LoadPlan, total: int, progress: ProgressReporter
+    plan: LoadPlan, total: int, progress: ProgressReporter, *, has_texts: bool
 ) -> Iterator[storage.Batch]:
     done = 0
     progress.report_rows(done, total)
-    for batch in _render_batches(plan, has_texts=total > _MAX_ROWS_OF_ONE_CONNECTION):
+    for batch in _render_batches(plan, has_texts=has_texts):
         yield batch
         done += len(batch.records)
         progress.report_rows(done, total)

@@ -28,7 +28,7 @@ _ROWS_RENDERED_AT_ONCE = 2_048
 _MAX_BYTES_PER_STATEMENT = 4 * 2**20
 
 #: The bytes of the cells of a wide table that one statement renders, each with those of its member.
-_MAX_CELL_BYTES_PER_STATEMENT = 16 * 2**20
+_MAX_CELL_BYTES_PER_STATEMENT = 2 * 2**20
 _MEMBER_BYTES = 32
 
 

@@ -40,7 +40,7 @@ MAX_SHOWN_LENGTH = 100
 
 #: The rows of a part that is examined before all rows; the cells of such a part of a wide table.
 _MAX_SAMPLE_ROWS = 20_000
-_MAX_SAMPLE_CELLS = 600_000
+_MAX_SAMPLE_CELLS = 100_000
 
 
 @dataclass(slots=True)
