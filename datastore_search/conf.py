@@ -240,8 +240,8 @@ class Settings:
         Connections over which a load fills its table and makes its indexes in parallel, in addition
         to the two that it always has: one for its statements and one for its locks. Each uses a
         core of the database server, and a process beside the load builds search vectors. With `1`,
-        with a file of at most 10,000 rows, and in a transaction of the caller, the load uses only
-        the connection of its statements, and PostgreSQL builds them.
+        with a file of at most 10,000 rows (of a wide table, 100,000 cells), and in a transaction of
+        the caller, the load uses only the connection of its statements, and PostgreSQL builds them.
         """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_CONNECTIONS", 2))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...field_types import Ordered, dump_json
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..readers.row_ranges import split_rows
 from ..readers.staging import StagedTable
 from ..readers.stored_rows import STAGED_CELLS, STAGED_ROWS
 from ..typing.field_formats import Decision
@@ -22,9 +23,8 @@ _TYPES_WITH_TEXT = _MOMENTS | {
 #: A letter whose words only PostgreSQL knows.
 _OTHER_LETTER = "\uffff"
 
-#: DuckDB renders so many rows at once, and holds each text that it makes of them until the last is
+#: DuckDB renders 2,048 rows at once, and holds each text that it makes of them until the last is
 #: made.  Rows of more bytes are rendered by statements of fewer rows.
-_ROWS_RENDERED_AT_ONCE = 2_048
 _MAX_BYTES_PER_STATEMENT = 4 * 2**20
 
 #: The bytes of the cells of a wide table that one statement renders, each with those of its member.
@@ -46,7 +46,7 @@ def render_rows(
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
         SQL(", ").join(_build_members(table, decisions)), STAGED_ROWS
     )
-    yield from _fetch_rows(table, query, _split_bytes(table))
+    yield from _fetch_rows(table, query)
 
 
 def render_searchable_rows(
@@ -73,14 +73,12 @@ def render_searchable_rows(
     query = SQL(
         "SELECT line, '{{' || concat_ws(',', {}) || '}}', concat_ws(' ', {}) FROM {}"
     ).format(SQL(", ").join(_build_members(table, decisions)), SQL(", ").join(texts), STAGED_ROWS)
-    yield from _fetch_rows(table, query, _split_bytes(table))
+    yield from _fetch_rows(table, query)
 
 
-def _fetch_rows(
-    table: StagedTable, query: Composed, conditions: Iterable[Composed]
-) -> Iterator[list[Any]]:
-    for condition in conditions:
-        yield from _fetch_batches(table, SQL("{} WHERE {}").format(query, condition))
+def _fetch_rows(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
+    for part in split_rows(table.execute, STAGED_ROWS, table.columns, _MAX_BYTES_PER_STATEMENT):
+        yield from _fetch_batches(table, SQL("{} WHERE {}").format(query, part.build_condition()))
 
 
 def _fetch_batches(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
@@ -103,42 +101,6 @@ def _build_text(cell: Composed, decision: Decision) -> Composed:
         )
     # The T of a moment separates words.
     return SQL("replace({}, 'T', ' ')").format(text) if field_type.name in _MOMENTS else text
-
-
-def _split_bytes(table: StagedTable) -> Iterator[Composed]:
-    """Build conditions that split the rows into ranges of limited bytes; most tables need one."""
-    lengths = (SQL("coalesce(strlen({}), 0)").format(quote_identifier(c)) for c in table.columns)
-    size = SQL(" + ").join(lengths)
-    heavy = table.execute(
-        SQL(
-            "SELECT rowid // {} AS part FROM {} GROUP BY part HAVING sum({}) > {} ORDER BY part"
-        ).format(
-            quote_literal(_ROWS_RENDERED_AT_ONCE),
-            STAGED_ROWS,
-            size,
-            quote_literal(_MAX_BYTES_PER_STATEMENT),
-        )
-    ).fetchall()
-    start = 0
-    for (part,) in heavy:
-        first = part * _ROWS_RENDERED_AT_ONCE
-        rows = _build_range(first, first + _ROWS_RENDERED_AT_ONCE)
-        query = SQL("SELECT rowid, {} FROM {} WHERE {}").format(size, STAGED_ROWS, rows)
-        total = _MAX_BYTES_PER_STATEMENT  # such a part begins a range
-        for row, length in table.execute(query).fetchall():
-            total += length
-            if total > _MAX_BYTES_PER_STATEMENT:
-                if row > start:
-                    yield _build_range(start, row)
-                start, total = row, length
-    yield _build_range(start)
-
-
-def _build_range(start: int, stop: int | None = None) -> Composed:
-    """Build the condition of the rows from one up to another, which is excluded."""
-    if stop is None:
-        return SQL("rowid >= {}").format(quote_literal(start)) if start else SQL("true")
-    return SQL("rowid >= {} AND rowid < {}").format(quote_literal(start), quote_literal(stop))
 
 
 def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
+from .row_ranges import ROWS_AT_ONCE
 from .shortages import find_machine_shortage
 
 _MB = 2**20
 
-#: DuckDB holds the values of so many rows in memory at once.
-_ROWS_AT_ONCE = 2_048
-#: It needs a multiple of their bytes.
+#: DuckDB needs a multiple of the bytes of rows that it reads at once.
 _MEMORY_RATIO = 4
 
 
@@ -46,6 +45,6 @@ def _find_longest_rows(path: Path) -> tuple[int, int]:
             size += len(piece)
             line += piece.endswith(b"\n")
             longest = max(longest, (first, size), key=lambda each: each[1])
-            if line - first == _ROWS_AT_ONCE:
+            if line - first == ROWS_AT_ONCE:
                 first, size = line, 0
     return longest

@@ -56,6 +56,10 @@ _END_TIMEOUT_SECONDS = 10
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
 
+#: A statement needs a few times the bytes of the values that DuckDB reads at once, in two threads.
+_MEMORY_RATIO = 16
+
+
 class UnexpectedReadingError(Exception):
     """The child failed for a reason that no code describes."""
 
@@ -80,13 +84,15 @@ def open_table(
     with create_working_folder() as folder:
         table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
         with open_staging_area(folder, interrupter) as staging_area:
-            yield StagedTable(
+            opened = StagedTable(
                 staging_area=staging_area,
                 names=tuple(table["names"]),
                 labels=tuple(table["labels"]),
                 declared_types=tuple(table["declared_types"]),
                 notices=tuple(cast(Notice, Notice.from_json(each)) for each in table["notices"]),
             )
+            opened.rows.limit_memory(opened.columns, conf.LOAD_MEMORY_BYTES // _MEMORY_RATIO)
+            yield opened
 
 
 def _run_child(

@@ -10,14 +10,17 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
+from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ...table_limits import MAX_FIELDS
 from .duckdb_sql import SQL, quote_literal
+from .row_ranges import ROWS_AT_ONCE
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
 from .stored_rows import (
     STAGED_CELLS,
@@ -61,6 +64,8 @@ class RowWriter:
         self._path = staging_area.folder / "rows.csv"
         self._errors: list[tuple[int, str, str, str]] = []
         self._bytes = self._row_count = 0
+        #: The batches of the last rows that DuckDB holds at once: first line, rows and bytes.
+        self._last_batches: deque[tuple[int, int, int]] = deque()
         self._batch: _Batch = _Batch(self._path)
         #: Fields of the table, None before it is created.
         self._created_width: int | None = None
@@ -148,7 +153,10 @@ class RowWriter:
                 self.add_error(line, error, position, cell)
 
     def _flush_rows(self) -> None:
-        self._bytes += self._batch.close()
+        batch_bytes = self._batch.close()
+        if not is_wide(self.width):
+            self._check_long_rows(batch_bytes)
+        self._bytes += batch_bytes
         self._row_count += self._batch.row_count
         size = max(self._bytes, count_cell_bytes(self._row_count, self.width))
         self._staging_area.limits.check_unpacked_bytes(size)
@@ -156,6 +164,16 @@ class RowWriter:
         if self._batch.row_count:
             self._batch.insert(self._staging_area, self.width)
         self._batch = (_CellBatch if self._staging_area.rows.is_wide else _Batch)(self._path)
+
+    def _check_long_rows(self, batch_bytes: int) -> None:
+        """Refuse neighbouring rows that DuckDB, which holds them at once, has no memory for."""
+        self._last_batches.append((self._batch.first_line, self._batch.row_count, batch_bytes))
+        while sum(rows for _line, rows, _size in self._last_batches) > ROWS_AT_ONCE:
+            self._last_batches.popleft()
+        size = sum(size for _line, _rows, size in self._last_batches)
+        if size > conf.LOAD_MEMORY_BYTES:
+            line = self._last_batches[0][0]
+            raise LoadFailed("file.long_rows", line=line, size=size // 2**20)
 
     def _create_columns(self) -> None:
         """Create the table, or add the columns that are new."""
@@ -186,7 +204,7 @@ class _Batch:
 
     def __init__(self, path: Path) -> None:
         self.is_ragged = False
-        self.row_count = 0
+        self.first_line = self.row_count = 0
         self._path = path
         self._file: BinaryIO = path.open("wb")
         self._size = 0
@@ -204,6 +222,10 @@ class _Batch:
         Raises: ``UnicodeEncodeError``, ``_NulInRowError``, ``_RowTooLongError``.
         """
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
+        self._count_row(line)
+
+    def _count_row(self, line: int) -> None:
+        self.first_line = self.first_line or line
         self.row_count += 1
 
     def write(self, row: str) -> None:
@@ -261,7 +283,7 @@ class _CellBatch(_Batch):
         if _NUL_IN_JSON in text and any(cell and "\0" in cell for cell in cells):
             raise _NulInRowError
         self.write(f"{line}\t{text}\n")
-        self.row_count += 1
+        self._count_row(line)
         self._cell_count += len(cells)
 
     def insert(self, staging_area: StagingArea, width: int) -> None:

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 import duckdb
 
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from .row_ranges import split_rows
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``; of a wide
-#: table ``line BIGINT`` alone.
+#: table ``line BIGINT`` alone.  The process that loads a file may have a view of them.
 STAGED_ROWS = quote_identifier("stage", "staged_rows")
 
 #: The cells of a wide table, null where they are empty: ``line BIGINT, name VARCHAR, value
@@ -80,6 +81,9 @@ class StoredRows(Protocol):
     def delete(self, condition: Composed) -> None:
         """Delete the rows whose ``line`` meets a condition."""
 
+    def limit_memory(self, columns: Sequence[str], max_bytes: int) -> None:
+        """Let statements hold at most ``max_bytes`` of neighbouring rows, or one row, at once."""
+
     def split_columns(self, columns: Sequence[str]) -> Iterator[Sequence[str]]:
         """Split columns into lists for ``select_cells`` whose cells DuckDB can hold."""
 
@@ -118,6 +122,8 @@ class ColumnRows:
     def __init__(self, execute: _Execute) -> None:
         """Begin with a function that runs statements."""
         self._execute = execute
+        #: The table; ``STAGED_ROWS`` may be a view of it.
+        self._table = STAGED_ROWS
 
     def create(self, width: int) -> None:
         """Create the table for rows of ``width`` fields."""
@@ -171,12 +177,31 @@ class ColumnRows:
                     SQL(
                         "ALTER TABLE {rows} ALTER {cell} TYPE VARCHAR"
                         " USING CASE WHEN {cell} IN ({texts}) THEN NULL ELSE {cell} END"
-                    ).format(rows=STAGED_ROWS, cell=quote_identifier(column), texts=listed)
+                    ).format(rows=self._table, cell=quote_identifier(column), texts=listed)
                 )
 
     def delete(self, condition: Composed) -> None:
         """Delete the rows whose ``line`` meets a condition."""
-        self._execute(SQL("DELETE FROM {} WHERE line {}").format(STAGED_ROWS, condition))
+        self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))
+
+    def limit_memory(self, columns: Sequence[str], max_bytes: int) -> None:
+        """
+        Let statements hold at most ``max_bytes`` of neighbouring rows, or one row, at once.
+
+        Each part of a view of all rows is read by itself.
+        """
+        parts = split_rows(self._execute, STAGED_ROWS, columns, max_bytes)
+        if len(parts) == 1:
+            return
+        self._table = quote_identifier("stage", "long_rows")
+        self._execute(SQL("ALTER TABLE {} RENAME TO long_rows").format(STAGED_ROWS))
+        selected = (
+            SQL("SELECT rowid, * FROM {} WHERE {}").format(self._table, part.build_condition())
+            for part in parts
+        )
+        self._execute(
+            SQL("CREATE VIEW {} AS {}").format(STAGED_ROWS, SQL(" UNION ALL ").join(selected))
+        )
 
     def split_columns(self, columns: Sequence[str]) -> Iterator[Sequence[str]]:
         """Split columns into lists for ``select_cells`` whose cells DuckDB can hold."""
@@ -306,6 +331,9 @@ class CellRows:
         """Delete the rows whose ``line`` meets a condition."""
         for relation in (STAGED_ROWS, STAGED_CELLS):
             self._execute(SQL("DELETE FROM {} WHERE line {}").format(relation, condition))
+
+    def limit_memory(self, columns: Sequence[str], max_bytes: int) -> None:
+        """Do nothing: neighbouring cells are those of few rows."""
 
     def split_columns(self, columns: Sequence[str]) -> Iterator[Sequence[str]]:
         """Split columns into lists for ``select_cells``: one list, if there are columns."""

@@ -49,7 +49,12 @@ def _select_groups(declared_type: str | None) -> tuple[FormatGroup, ...]:
 
 def select_first_rows(table: StagedTable) -> Composed:
     """Build a relation of the rows that are tested before all others: they refute most formats."""
-    return SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, quote_literal(table.sample_size))
+    query = SQL("SELECT rowid FROM {} LIMIT 1 OFFSET {}")
+    after = table.execute(query.format(STAGED_ROWS, quote_literal(table.sample_size))).fetchone()
+    if not after:
+        return STAGED_ROWS
+    # A LIMIT would hold all these rows in memory.
+    return SQL("(SELECT * FROM {} WHERE rowid < {})").format(STAGED_ROWS, quote_literal(after[0]))
 
 
 @dataclass(frozen=True, slots=True)

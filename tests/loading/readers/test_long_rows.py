@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
 import pytest
 
 from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import row_writer
 from datastore_search.loading.readers.long_rows import explain_shortage
 from datastore_search.loading.readers.process import open_table
 
@@ -28,6 +31,25 @@ def test_neighbouring_rows_that_are_too_long_together_are_named(
 
     with (
         fails_with("file.long_rows", r"from line (1|2049) on are long: neighbouring ones have \d+"),
+        open_table(path, LoadOptions()),
+    ):
+        pass
+
+
+@pytest.mark.usefixtures("read_here")
+def test_long_values_of_neighbouring_objects_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(row_writer, "conf", SimpleNamespace(LOAD_MEMORY_BYTES=16 * _MB))
+    monkeypatch.setattr(row_writer, "_BATCH_BYTES", 4 * _MB)
+    path = tmp_path / "rows.json"
+    objects = [{"a": "short"}] * 3_000 + [{"a": "x" * 100_000}] * 300
+    path.write_text(json.dumps(objects))
+
+    with (
+        fails_with(
+            "file.long_rows", r"from line 3\d\d\d on are long: neighbouring .* have \d\d MB"
+        ),
         open_table(path, LoadOptions()),
     ):
         pass
