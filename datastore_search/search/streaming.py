@@ -47,6 +47,9 @@ from .sql import BoundQuery, compose
 
 Row = TypeVar("Row")
 
+#: Records of more fields are long enough to be stored compressed.
+_MAX_PACKED_FIELDS = 64
+
 #: The blocks that are read before any is sent.
 _BLOCKS_AHEAD = 2
 
@@ -139,12 +142,13 @@ class RecordCopy:
 
     def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
         """Fetch aggregates over all matches, whatever the page; ``data`` is a record."""
-        # A record that is stored compressed would be decompressed once for each of its fields.
-        unpacked = self._query.select(Clause(sql.SQL("data || '{}' AS data")))
+        statement = self._query.select(columns)
+        if len(self.fields) > _MAX_PACKED_FIELDS:
+            # Stored compressed, it would be decompressed once for each of its fields.
+            unpacked = self._query.select(Clause(sql.SQL("data || '{}' AS data")))
+            statement = compose("SELECT {} FROM ({} OFFSET 0) AS record", columns, unpacked)
         with translate_database_errors(plain=self._plain):
-            return self._read.fetch_rows(
-                compose("SELECT {} FROM ({} OFFSET 0) AS record", columns, unpacked)
-            )
+            return self._read.fetch_rows(statement)
 
     def _choose_plan(self) -> Plan:
         query = self._query

@@ -55,7 +55,6 @@ _END_TIMEOUT_SECONDS = 10
 #: Texts in the log of a process that Rust, C++ or Python has ended because memory was short.
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
-
 #: A statement needs a few times the bytes of the values that DuckDB reads at once, in two threads.
 _MEMORY_RATIO = 16
 
