@@ -207,9 +207,14 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
     """Create a staging area in a folder; its file is complete after the block."""
     with _connect(folder) as connection:
         staging_area = StagingArea(connection, folder, limits or ReadingLimits())
-        staging_area.create()
-        yield staging_area
-        staging_area.close()
+        try:
+            staging_area.create()
+            yield staging_area
+            staging_area.close()
+        except BaseException:
+            # Without any memory, DuckDB breaks down when its connection is closed.
+            staging_area.limits.extend_memory(conf.LOAD_MEMORY_BYTES)
+            raise
 
 
 @contextmanager

@@ -24,11 +24,14 @@ from django.db import connections
 from django.test import Client, override_settings
 from django.utils import timezone
 
+from datastore_search.conf import conf
 from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
 from datastore_search.loading.jobs import LoadOptions, draft_previews, drafts, queue, runner
 from datastore_search.loading.readers import process
 from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.loading.readers.process import open_table
+from datastore_search.loading.readers.staging import create_staging_area
+from datastore_search.loading.sources.limits import ReadingLimits
 from datastore_search.models import Load, LoadState, Resource
 
 from ...builders import ask, get_result, make_resource
@@ -190,6 +193,18 @@ def test_what_needs_more_memory_than_a_process_may_take_is_refused(tmp_path: Pat
 
     with fails_with("load.out_of_memory"):
         read_file(path)
+
+
+def test_duckdb_is_closed_with_memory_after_a_shortage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    more: list[int] = []
+    monkeypatch.setattr(ReadingLimits, "extend_memory", lambda _limits, size: more.append(size))
+
+    with pytest.raises(MemoryError), create_staging_area(tmp_path):
+        raise MemoryError
+
+    assert more == [conf.LOAD_MEMORY_BYTES]
 
 
 @override_settings(
