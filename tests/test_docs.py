@@ -48,7 +48,7 @@ from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat
-from datastore_search.search.sql import MAX_DISTINCT_FIELDS
+from datastore_search.search.rendering import MAX_COLUMNS_PER_STATEMENT
 from datastore_search.storage import MAX_FIELDS
 from datastore_search.tokens import issue_token
 from datastore_search.writing import Method
@@ -489,7 +489,7 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
         (SEARCH, f"objects of a group or list | {MAX_OPERATIONS - 1} |"),
         (SEARCH, f"groups within each other | {MAX_DEPTH} |"),
         (WRITING, f"{MAX_FIELDS:,} fields"),
-        (SEARCH, f"takes at most {MAX_DISTINCT_FIELDS:,} fields"),
+        (SEARCH, f"takes at most {MAX_COLUMNS_PER_STATEMENT:,} fields"),
         (WRITING, f"{MAX_ID:,}"),
     ],
 )

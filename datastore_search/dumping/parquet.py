@@ -25,6 +25,7 @@ from psycopg import sql
 from ..bounded_cache import BoundedCache
 from ..filters import Clause
 from ..search import RecordCopy, VersionKey
+from ..search.rendering import MAX_COLUMNS_PER_STATEMENT
 from .dump import Dump, join_blocks
 
 #: The digits of the widest decimal that every reader of Parquet has.
@@ -44,9 +45,6 @@ _MAX_WAITING_BYTES = 2**21
 
 #: A dictionary of each column's values would double the time, and zstd finds what is repeated.
 _WRITER_OPTIONS: Mapping[str, Any] = {"compression": "zstd", "use_dictionary": False}
-
-#: PostgreSQL returns 1,664 columns at most.
-_MAX_MEASURES_PER_STATEMENT = 1_600
 
 _MAX_MEASURED_QUERIES, _MAX_MEASURED_FIELDS = 1_000, 20_000
 
@@ -223,8 +221,8 @@ def _measure_values(copy: RecordCopy, fits: Mapping[str, str] = _FITS) -> dict[s
     """Measure the values of the fields whose types do not tell what fits, over all matches."""
     measured = [(name, fits[kind]) for name, kind in copy.fields if kind in fits]
     measures: dict[str, Any] = {}
-    for start in range(0, len(measured), _MAX_MEASURES_PER_STATEMENT):
-        measures |= _measure_some(copy, measured[start : start + _MAX_MEASURES_PER_STATEMENT])
+    for start in range(0, len(measured), MAX_COLUMNS_PER_STATEMENT):
+        measures |= _measure_some(copy, measured[start : start + MAX_COLUMNS_PER_STATEMENT])
     return measures
 
 

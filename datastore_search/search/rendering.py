@@ -22,9 +22,9 @@ from ..spooling import MAX_MEMORY_BYTES, Spool
 #: ``format`` takes a hundred arguments, the template among them.
 _MAX_FORMAT_VALUES = 99
 
-#: PostgreSQL returns 1,664 columns at most, and plans each expression; more members are rendered by
-#: expressions over lists of names.
-_MAX_EXPRESSIONS = 1_600
+#: PostgreSQL has 1,664 columns in a statement at most, and plans each expression; more members are
+#: rendered by expressions over lists of names.
+MAX_COLUMNS_PER_STATEMENT = 1_600
 
 # In PostgreSQL ------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ class Columns:
     @property
     def are_many(self) -> bool:
         """Whether ``cells`` is one JSON list of texts: there are more than PostgreSQL returns."""
-        return len(self._columns) > _MAX_EXPRESSIONS
+        return len(self._columns) > MAX_COLUMNS_PER_STATEMENT
 
     @cached_property
     def cells(self) -> sql.SQL:

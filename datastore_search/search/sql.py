@@ -38,16 +38,13 @@ from ..filters import (
     parse_full_text_query,
 )
 from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
-from .rendering import Column, Columns
+from .rendering import MAX_COLUMNS_PER_STATEMENT, Column, Columns
 
 #: Composed columns are cached, and clients choose their order.  A field takes 300 bytes, so that a
 #: thousand narrow lists of fields, or thirty wide ones, take some ten megabytes.
 _MAX_NARROW_FIELDS = 64
 MAX_NARROW_ENTRIES = 1_000
 MAX_WIDE_ENTRIES = 30
-
-#: PostgreSQL has 1,664 columns in a statement at most.
-MAX_DISTINCT_FIELDS = 1_600
 
 #: Up to this many whole records are sorted; above, their keys alone.
 _MAX_SORTED_RECORDS = 1_000
@@ -105,8 +102,8 @@ class BoundQuery:
         #: Records with ``_id`` are distinct anyway.
         self.is_distinct = query.distinct and ID not in self._names
         self.sort = self._check_sort(errors)
-        if self.is_distinct and len(self._names) > MAX_DISTINCT_FIELDS:
-            errors.append(TooManyDistinctFields(most=MAX_DISTINCT_FIELDS))
+        if self.is_distinct and len(self._names) > MAX_COLUMNS_PER_STATEMENT:
+            errors.append(TooManyDistinctFields(most=MAX_COLUMNS_PER_STATEMENT))
         if query.highlight and query.is_text:
             errors.append(HighlightInText())
         elif query.highlight and query.is_copied:

@@ -76,7 +76,7 @@ def test_many_columns_are_written_as_few_are(
 ) -> None:
     expected = fetch(client, resource, path)
     forget_statements()
-    monkeypatch.setattr(rendering, "_MAX_EXPRESSIONS", 0)
+    monkeypatch.setattr(rendering, "MAX_COLUMNS_PER_STATEMENT", 0)
 
     assert fetch(client, resource, path) == expected
     assert expected.count(b"1.50") == 1
@@ -87,7 +87,7 @@ def test_many_columns_are_measured_for_parquet(
 ) -> None:
     path = "/en/datastore/dump/{}?format=parquet"
     expected = pq.read_table(io.BytesIO(fetch(client, resource, path)))
-    monkeypatch.setattr(parquet, "_MAX_MEASURES_PER_STATEMENT", 1)
+    monkeypatch.setattr(parquet, "MAX_COLUMNS_PER_STATEMENT", 1)
     parquet.measures_cache.clear()
 
     assert pq.read_table(io.BytesIO(fetch(client, resource, path))).equals(expected)

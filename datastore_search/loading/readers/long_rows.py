@@ -1,10 +1,17 @@
-"""Explain a shortage of memory by long rows that follow one another in a file of lines."""
+"""
+Name long rows that follow one another, for which DuckDB has too little memory.
+
+It holds the values of 2,048 rows at once.  Rows that Python writes are counted before; of a file of
+lines, which DuckDB itself reads, the longest are found after the shortage.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
@@ -15,6 +22,36 @@ _MB = 2**20
 
 #: DuckDB needs a multiple of the bytes of rows that it reads at once.
 _MEMORY_RATIO = 4
+
+
+class _WrittenBatch(NamedTuple):
+    """Rows that were written together."""
+
+    first_line: int
+    rows: int
+    size_bytes: int
+
+
+class Neighbours:
+    """The last rows that were written, as many as DuckDB holds at once."""
+
+    def __init__(self) -> None:
+        """Begin without rows."""
+        self._batches: deque[_WrittenBatch] = deque()
+
+    def add_batch(self, first_line: int, rows: int, size_bytes: int) -> None:
+        """
+        Add the rows of a batch.
+
+        Raises: ``LoadFailed`` with ``file.long_rows`` if all have more bytes than DuckDB's memory.
+        """
+        self._batches.append(_WrittenBatch(first_line, rows, size_bytes))
+        while sum(batch.rows for batch in self._batches) > ROWS_AT_ONCE:
+            self._batches.popleft()
+        size = sum(batch.size_bytes for batch in self._batches)
+        if size > conf.LOAD_MEMORY_BYTES:
+            line = self._batches[0].first_line
+            raise LoadFailed("file.long_rows", line=line, size=size // _MB)
 
 
 @contextmanager

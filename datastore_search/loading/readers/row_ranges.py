@@ -70,9 +70,9 @@ def split_rows(
         for row, row_bytes in _measure_in_halves(measure_rows, first, first + ROWS_AT_ONCE):
             total += row_bytes
             if total > max_bytes:
-                starts.append(row)
+                if row:
+                    starts.append(row)
                 total = row_bytes
-    starts = list(dict.fromkeys(starts))
     return [RowRange(*each) for each in zip(starts, [*starts[1:], None], strict=True)]
 
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ...table_limits import MAX_FIELDS
 from .duckdb_sql import SQL, quote_literal
-from .row_ranges import ROWS_AT_ONCE
+from .long_rows import Neighbours
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
 from .stored_rows import (
     STAGED_CELLS,
@@ -64,8 +62,7 @@ class RowWriter:
         self._path = staging_area.folder / "rows.csv"
         self._errors: list[tuple[int, str, str, str]] = []
         self._bytes = self._row_count = 0
-        #: The batches of the last rows that DuckDB holds at once: first line, rows and bytes.
-        self._last_batches: deque[tuple[int, int, int]] = deque()
+        self._neighbours = Neighbours()
         self._batch: _Batch = _Batch(self._path)
         #: Fields of the table, None before it is created.
         self._created_width: int | None = None
@@ -155,7 +152,7 @@ class RowWriter:
     def _flush_rows(self) -> None:
         batch_bytes = self._batch.close()
         if not is_wide(self.width):
-            self._check_long_rows(batch_bytes)
+            self._neighbours.add_batch(self._batch.first_line, self._batch.row_count, batch_bytes)
         self._bytes += batch_bytes
         self._row_count += self._batch.row_count
         size = max(self._bytes, count_cell_bytes(self._row_count, self.width))
@@ -164,16 +161,6 @@ class RowWriter:
         if self._batch.row_count:
             self._batch.insert(self._staging_area, self.width)
         self._batch = (_CellBatch if self._staging_area.rows.is_wide else _Batch)(self._path)
-
-    def _check_long_rows(self, batch_bytes: int) -> None:
-        """Refuse neighbouring rows that DuckDB, which holds them at once, has no memory for."""
-        self._last_batches.append((self._batch.first_line, self._batch.row_count, batch_bytes))
-        while sum(rows for _line, rows, _size in self._last_batches) > ROWS_AT_ONCE:
-            self._last_batches.popleft()
-        size = sum(size for _line, _rows, size in self._last_batches)
-        if size > conf.LOAD_MEMORY_BYTES:
-            line = self._last_batches[0][0]
-            raise LoadFailed("file.long_rows", line=line, size=size // 2**20)
 
     def _create_columns(self) -> None:
         """Create the table, or add the columns that are new."""
