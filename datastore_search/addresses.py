@@ -20,7 +20,14 @@ from django.utils import translation
 from rest_framework.request import Request
 
 #: What stands between the base that a client calls and the part of the path that varies.
-_ROUTES = ("api/3/action/", "api/action/", "api/3/", "api/3", "datastore/dump/")
+_ROUTES = (
+    "api/3/action/",
+    "api/action/",
+    "api/3/",
+    "api/3",
+    "datastore/dump/",
+    *("api", "datastore/dump"),  # of addresses that do not exist
+)
 
 #: The URLs that describe a resource, their media types, and what they are.
 _DESCRIPTIONS: Final = (

@@ -6,6 +6,7 @@ import asyncio
 import locale
 import re
 from collections.abc import Callable
+from copy import copy
 from functools import lru_cache
 from http import HTTPStatus
 from inspect import iscoroutinefunction
@@ -18,6 +19,7 @@ from django.conf.locale import LANG_INFO
 from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware import locale as django_locale
+from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.decorators import sync_and_async_middleware
 from django.utils.deprecation import MiddlewareMixin
@@ -57,15 +59,56 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Redirect a page without a language, as Django does; nothing else."""
-        missing = response.status_code == HTTPStatus.NOT_FOUND
-        if (
-            missing
-            and not find_path_language(request.path_info)
-            and not _is_page(request, response)
-        ):
-            return response
-        return super().process_response(request, response)
+        """
+        Redirect a page without a language, as Django does; nothing else.
+
+        An address of the API that no view answers is 404 in the envelope.
+        """
+        if response.status_code != HTTPStatus.NOT_FOUND:
+            return super().process_response(request, response)
+        if find_path_language(request.path_info) or _is_page(request, response):
+            response = super().process_response(request, response)
+        is_unknown = response.status_code == HTTPStatus.NOT_FOUND and not request.resolver_match
+        return (is_unknown and _answer_unknown_address(request)) or response
+
+
+#: An address of the API or of a dump, after what stands before it.
+_API_ADDRESS = re.compile(r"(.*?)(/api|/datastore/dump)(|/.*)", re.DOTALL)
+
+
+def _answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
+    """
+    Let the API answer an address that the portal does not have; None where it has no API nearby.
+
+    Below a language that is not enabled, the API of the default language answers.
+    """
+    address = _API_ADDRESS.fullmatch(request.path_info)
+    if address is None:
+        return None
+    base, route, rest = address.groups()
+    tag = _TAG.fullmatch(base)
+    below = base.removeprefix(f"/{tag[1]}") if tag else base
+    language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
+    with translation.override(language):
+        for candidate in (base, below, f"/{translation.get_language()}{below}"):
+            try:
+                match = resolve(f"{candidate}/api/action//{rest.removeprefix('/')}")
+            except Resolver404:
+                continue
+            if match.app_names[-1:] == ["datastore_search"]:
+                break
+        else:
+            return None
+    sent = copy(request)
+    sent.method = "HEAD" if request.method == "HEAD" else "GET"  # every method is 404
+    sent.resolver_match = match
+    if candidate != base:
+        sent.path_info = f"{candidate}{route}{rest}"
+        sent.path = f"{get_script_prefix()}{sent.path_info.lstrip('/')}"
+    response: HttpResponseBase = match.func(sent, *match.args, **match.kwargs)
+    if isinstance(response, HttpResponse) and "Content-Length" not in response:
+        response["Content-Length"] = str(len(response.content))
+    return response
 
 
 def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:

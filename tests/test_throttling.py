@@ -69,9 +69,9 @@ def test_one_request_too_many_is_429_with_the_seconds_to_wait(
     assert refused["RateLimit"] == '"2/minute";r=0;t=45, "5/day";r=2;t=86385'
     if "/api/" in path or "/dump/" in path:
         error = check_error(refused, 429, "Too Many Requests")
-        assert error == {"message": "Request was throttled. Expected available in 45 seconds."}
+        assert error == {"message": "Too many requests. Try again in 45 seconds."}
     else:
-        assert "Expected available in 45 seconds." in refused.content.decode()
+        assert "Too many requests. Try again in 45 seconds." in refused.content.decode()
         assert "no-store" in refused["Cache-Control"]
 
 

@@ -20,10 +20,16 @@ from django.core.exceptions import TooManyFieldsSent
 from django.core.files.uploadhandler import FileUploadHandler
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
-from rest_framework.exceptions import UnsupportedMediaType, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from ..exceptions.requests import JsonTooDeep, MalformedJson, NotAnObject, UnreadableText
+from ..exceptions.requests import (
+    JsonTooDeep,
+    MalformedJson,
+    NotAnObject,
+    UnreadableText,
+    UnsupportedContentType,
+)
 from ..request_limits import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
@@ -57,7 +63,7 @@ def read_parameters(wrapped: Request, max_bytes: int) -> dict[str, object]:
     Numbers with a fraction become ``Decimal``; a parameter that is repeated in a form or a query
     string becomes a list.
 
-    Raises: ``RequestTooLarge``; ``BadRequest``; ``UnsupportedMediaType``; ``ValidationError`` for
+    Raises: ``RequestTooLarge``; ``BadRequest``; ``UnsupportedContentType``; ``ValidationError`` for
     files.
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
@@ -70,7 +76,7 @@ def read_parameters(wrapped: Request, max_bytes: int) -> dict[str, object]:
     if request.GET or not request.body:
         return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
-        raise UnsupportedMediaType(kind)
+        raise UnsupportedContentType(kind=kind)
     return parse_object(request.body)
 
 

@@ -25,15 +25,27 @@ from rest_framework.response import Response
 
 from .. import storage
 from ..addresses import build_help_address
-from ..exceptions.access import AccessDenied, RecordsIncomplete, UnknownResource
+from ..exceptions.access import (
+    AccessDenied,
+    RecordsIncomplete,
+    TokenWriteDenied,
+    UnknownResource,
+)
 from ..exceptions.availability import (
     RETRY_AFTER_SECONDS,
     DatabaseUnreachable,
     QueryTooSlow,
     TemporarilyUnavailable,
+    describe_throttling,
 )
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.requests import BadRequest, RequestTooLarge, UnknownHelp
+from ..exceptions.requests import (
+    BadRequest,
+    RequestTooLarge,
+    UnknownAddress,
+    UnknownHelp,
+    UnsupportedContentType,
+)
 from ..exceptions.writing import InvalidRecord
 
 logger = logging.getLogger(__name__)
@@ -59,13 +71,14 @@ ERROR_TYPES: Final = {
 
 #: The status of other failures, and a message in place of their own.
 _STATUSES: Final = (
-    ((UnknownResource, UnknownHelp), status.HTTP_404_NOT_FOUND, None),
+    ((UnknownResource, UnknownHelp, UnknownAddress), status.HTTP_404_NOT_FOUND, None),
     (Http404, status.HTTP_404_NOT_FOUND, _("Not found")),
     (AccessDenied, status.HTTP_403_FORBIDDEN, None),
     (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
     (BadRequest, status.HTTP_400_BAD_REQUEST, None),
     (RecursionError, status.HTTP_400_BAD_REQUEST, _("Bad request")),
     (RequestTooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, None),
+    (UnsupportedContentType, status.HTTP_415_UNSUPPORTED_MEDIA_TYPE, None),
     (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
     (
         (MultiPartParserError, UnreadablePostError),
@@ -159,8 +172,7 @@ def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}
     if isinstance(error, rest.APIException):
-        message = _flatten_detail(error.detail) or str(error.default_detail)
-        return _get_status(error), {"message": message}
+        return _get_status(error), {"message": _describe_rest_error(error)}
     for classes, code, replacement in _STATUSES:
         if isinstance(error, classes):
             return code, {"message": str(replacement or error)}
@@ -175,6 +187,17 @@ def _get_status(error: rest.APIException) -> int:
     if is_unknown_user or error.status_code == status.HTTP_401_UNAUTHORIZED:
         return status.HTTP_403_FORBIDDEN
     return error.status_code
+
+
+def _describe_rest_error(error: rest.APIException) -> str:
+    """Describe an exception of REST framework, which lacks some texts in some languages."""
+    if isinstance(error, rest.Throttled):
+        return describe_throttling(error)
+    default = str(error.default_detail)
+    message = _flatten_detail(error.detail) or default
+    if isinstance(error, rest.AuthenticationFailed):
+        return f"{TokenWriteDenied()} {message.removeprefix(default)}".rstrip()
+    return message
 
 
 def _flatten_detail(detail: Any) -> str:

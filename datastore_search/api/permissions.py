@@ -9,12 +9,15 @@ from ..exceptions.access import (
     AccessDenied,
     AnonymousDenied,
     AnonymousWriteDenied,
+    SchemeDenied,
+    SchemeWriteDenied,
     TokenDenied,
     TokenWriteDenied,
     WriteDenied,
 )
 from ..models import Reader, Resource
 from ..request_reports import note_resource
+from .authentication import BareTokenAuthentication
 from .parameters import make_printable
 
 
@@ -38,6 +41,9 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     shown_name = make_printable(name)
     if isinstance(request.user, AbstractBaseUser):
         raise AccessDenied(user=request.user.get_username(), resource=shown_name)
+    scheme = _find_scheme(request)
+    if scheme:
+        raise SchemeDenied(resource=shown_name, scheme=scheme)
     if _has_sent_token(request):
         raise TokenDenied(resource=shown_name)
     raise AnonymousDenied(resource=shown_name)
@@ -50,7 +56,7 @@ def check_may_send_records(request: Request) -> None:
     Raises: ``AccessDenied``.
     """
     if not get_reader(request).is_authenticated:
-        raise TokenWriteDenied if _has_sent_token(request) else AnonymousWriteDenied
+        raise _build_anonymous_write_error(request)
 
 
 def check_may_write(request: Request, resource: Resource, name: str, verb: str = "change") -> None:
@@ -64,9 +70,22 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
         return
     if isinstance(request.user, AbstractBaseUser):
         raise WriteDenied(user=request.user.get_username(), resource=make_printable(name))
-    if _has_sent_token(request):
-        raise TokenWriteDenied
-    raise AnonymousWriteDenied
+    raise _build_anonymous_write_error(request)
+
+
+def _build_anonymous_write_error(request: Request) -> AccessDenied:
+    scheme = _find_scheme(request)
+    if scheme:
+        return SchemeWriteDenied(scheme=scheme)
+    return TokenWriteDenied() if _has_sent_token(request) else AnonymousWriteDenied()
+
+
+def _find_scheme(request: Request) -> str:
+    """Find the word before the token, such as ``Bearer``, where no class knows schemes."""
+    if not all(isinstance(each, BareTokenAuthentication) for each in request.authenticators or ()):
+        return ""
+    scheme, *tokens = request.META.get("HTTP_AUTHORIZATION", "").split(maxsplit=1) or [""]
+    return make_printable(scheme[:20]) if tokens else ""
 
 
 def _has_sent_token(request: Request) -> bool:

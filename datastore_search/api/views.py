@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers
@@ -18,8 +18,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from ..addresses import find_base_path
 from ..conf import conf
-from ..exceptions.requests import UnknownAction, WritingByGet
+from ..exceptions.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_limits import measure_body
@@ -140,11 +141,13 @@ class ActionView(EnvelopeView):
         """
         Run an action and answer with its result.
 
-        Raises: ``UnknownAction``, ``WritingByGet``, and what the action raises.
+        Raises: ``UnknownAction``, ``UnknownAddress``, ``WritingByGet``, and what the action raises.
         """
-        if "/" in action:
-            raise Http404
         if action not in actions:
+            if action.rstrip("/") in actions:
+                raise TrailingSlash
+            if "/" in action:
+                raise UnknownAddress(path=f"{find_base_path(request)}api/3/action/")
             raise UnknownAction(action=action[:100])
         known = actions[action]
         if known.is_writing and request.method != "POST":

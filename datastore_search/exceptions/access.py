@@ -31,6 +31,13 @@ class TokenDenied(AccessDenied):
     message = _("Access denied: resource %(resource)s is private and the API token is not valid.")
 
 
+class SchemeDenied(TokenDenied):
+    message = _(
+        "Access denied: resource %(resource)s is private and the API token is not valid. Send the"
+        " token alone, without “%(scheme)s” before it."
+    )
+
+
 class WriteDenied(AccessDenied):
     message = _("Access denied: user %(user)s may not change resource %(resource)s.")
 
@@ -41,6 +48,13 @@ class AnonymousWriteDenied(AccessDenied):
 
 class TokenWriteDenied(AccessDenied):
     message = _("Access denied: the API token is not valid.")
+
+
+class SchemeWriteDenied(TokenWriteDenied):
+    message = _(
+        "Access denied: the API token is not valid. Send the token alone, without “%(scheme)s”"
+        " before it."
+    )
 
 
 class RecordsMissing(UnknownResource):

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import ClassVar, Final
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from . import DatastoreError
 
 #: Sent as ``Retry-After`` where an error has no time of its own.
 RETRY_AFTER_SECONDS: Final = 5
+
+
+def describe_throttling(error: Exception) -> str:
+    """Describe a ``Throttled``, which REST framework describes in few languages."""
+    seconds = ceil(getattr(error, "wait", None) or RETRY_AFTER_SECONDS)
+    return ngettext(
+        "Too many requests. Try again in %(seconds)s second.",
+        "Too many requests. Try again in %(seconds)s seconds.",
+        seconds,
+    ) % {"seconds": seconds}
 
 
 class QueryTooSlow(DatastoreError):

@@ -59,6 +59,18 @@ class UploadTooLarge(DatastoreError):
     message = _("The file is larger than %(most)s. Load it with the command instead.")
 
 
+class UnsupportedContentType(DatastoreError):
+    message = _("The content type “%(kind)s” is not supported. Send JSON or a form.")
+
+
+class UnknownAddress(DatastoreError):
+    message = _("Not found: there is nothing at this address. Actions are below “%(path)s”.")
+
+
+class TrailingSlash(UnknownAddress):
+    message = _("Not found. Remove the slash at the end of the address.")
+
+
 class UnknownHelp(DatastoreError):
     message = _("Not found: there is no action “%(action)s”.")
 

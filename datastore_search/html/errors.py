@@ -18,6 +18,7 @@ from ..exceptions.availability import (
     QueryTooSlow,
     QuestionKnownTooSlow,
     TemporarilyUnavailable,
+    describe_throttling,
 )
 from ..exceptions.requests import (
     QueryStringTooLong,
@@ -105,7 +106,7 @@ def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMe
             )
         case Throttled():
             status, title = HTTPStatus.TOO_MANY_REQUESTS, _("Not available at the moment")
-            message = str(error.detail)
+            message = describe_throttling(error)
         case _:
             return None
     return ErrorMessage(status, title, message, getattr(error, "wait", None))

@@ -14,7 +14,7 @@ from ..api.envelope import ERROR_TYPES, describe_error
 from ..api.parameter_types import NonNegativeIntegerField
 from ..conf import conf
 from ..exceptions.access import AnonymousDenied, UnknownResource
-from ..exceptions.requests import NotAnObject, RequestTooLarge
+from ..exceptions.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
 from .examples import PORTAL, SURVEY
 
 #: When each status is answered.
@@ -60,7 +60,7 @@ def _build_exceptions() -> Mapping[int, Exception]:
         405: rest.MethodNotAllowed("DELETE"),
         409: rest.ValidationError({"limit": [negative]}),
         413: RequestTooLarge(most=conf.MAX_SEARCH_BODY_BYTES),
-        415: rest.UnsupportedMediaType("text/plain"),
+        415: UnsupportedContentType(kind="text/plain"),
         429: rest.Throttled(wait=12),
         500: RuntimeError(),
         503: OperationalError(),

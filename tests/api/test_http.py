@@ -13,7 +13,9 @@ from django.conf.urls.i18n import i18n_patterns
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import include, path
+from django.utils import translation
 
+from datastore_search.exceptions.requests import TrailingSlash
 from datastore_search.models import Resource
 
 from ..builders import ask, check_error, get_ids, get_result
@@ -320,14 +322,25 @@ def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
         check_error(response, 404, "Not Found Error")
 
 
-@pytest.mark.parametrize("prefix", ["", "/en_GB"])
+@pytest.mark.parametrize("slashes", ["/", "//"])
+@pytest.mark.parametrize("language", ["", "/vi"])
+def test_a_slash_behind_the_name_of_an_action_is_named(
+    client: Client, db: None, language: str, slashes: str
+) -> None:
+    error = check_error(client.post(f"{language}{ACTION}{slashes}"), 404, "Not Found Error")
+
+    with translation.override("vi" if language else "en"):
+        assert error["message"] == str(TrailingSlash())
+
+
+@pytest.mark.parametrize("prefix", ["", "/en_GB", "/vi", "/xx_YY", "/xx"])
 @pytest.mark.parametrize(
     "address",
     [
         "/api",
         "/api/",
+        "/api/nope",
         "/api//action/datastore_search",
-        "//api/action/datastore_search",
         "/api/1",
         "/api/2/action/datastore_search",
         "/api/4/action/datastore_search",
@@ -335,18 +348,65 @@ def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
         "/api/3/action/",
         "/api/3/datastore_search",
         "/api/3/rest/dataset",
-        "/API/action/datastore_search",
         "/api/Action/datastore_search",
-        "/apis",
+        "/datastore/dump",
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_unknown_address_is_404(
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+def test_an_unknown_address_of_the_api_is_404_in_the_envelope(
     client: Client, db: None, prefix: str, address: str, method: str
 ) -> None:
-    response = client.generic(method, f"{prefix}{address}")
+    response = client.generic(method, f"{prefix}{address}", headers={"Accept-Language": "ja"})
+
+    error = check_error(response, 404, "Not Found Error")
+    known = "" if prefix.startswith("/xx") else prefix
+    assert f"“{known}/api/3/action/”" in error["message"]
+    assert response.json()["help"].startswith(f"http://testserver{known}/api/3/action/help_show?")
+    assert response["Content-Language"] == {"/vi": "vi", "/en_GB": "en-gb"}.get(prefix, "en")
+    assert response["Content-Length"] == str(len(response.content))
+
+
+@pytest.mark.parametrize("action", ["api/3/action/datastore_search", "datastore/dump/nope"])
+def test_an_unknown_language_is_404_in_the_envelope(client: Client, db: None, action: str) -> None:
+    response = client.get(f"/xx_YY/{action}", headers={"Authorization": "x"})
+
+    check_error(response, 404, "Not Found Error")
+    assert client.head(f"/xx_YY/{action}").content == b""
+
+
+@pytest.mark.usefixtures("languages_only")
+@pytest.mark.parametrize("address", [ACTION, f"/xx_YY{ACTION}"])
+def test_an_unknown_language_is_answered_in_the_default_one(client: Client, address: str) -> None:
+    error = check_error(client.post(address), 404, "Not Found Error")
+
+    assert "“/en/api/3/action/”" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["//api/action/x", "/API/action/datastore_search", "/apis", "/en/apis/x", "/shop/api/x"],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_address_outside_of_the_api_is_left_to_the_portal(
+    client: Client, db: None, address: str, method: str
+) -> None:
+    response = client.generic(method, address)
 
     assert response.status_code == 404
+    assert response["Content-Type"].startswith("text/html")
+
+
+def test_an_address_below_the_api_that_the_portal_answers_stays_the_portals(
+    client: Client, db: None
+) -> None:
+    assert client.get("/en/api/docs/")["Content-Type"].startswith("text/html")
+    assert client.get("/api/docs/")["Location"] == "/en/api/docs/"
+
+
+def test_a_portal_without_the_api_keeps_its_own_404(client: Client, settings: Any) -> None:
+    settings.ROOT_URLCONF = "datastore_search.health.urls"
+
+    assert client.get("/api/3/action/x")["Content-Type"].startswith("text/html")
 
 
 def test_the_name_of_an_action_is_written_as_it_is(client: Client, db: None) -> None:

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.test import Client
+from django.utils import translation
+from rest_framework.exceptions import Throttled
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
 
+from datastore_search.exceptions.availability import describe_throttling
+from datastore_search.exceptions.requests import UnsupportedContentType
 from datastore_search.models import Resource
 
 from ..builders import ask, check_error, get_ids
@@ -114,6 +120,43 @@ def test_messages_come_in_the_language_of_the_path(
     response = client.post(f"/{locale}/{ACTION}", headers={"Accept-Language": "ja"})
 
     assert check_error(response, 409, "Validation Error") == {"resource_id": [message]}
+
+
+@pytest.mark.parametrize("locale", ["en", "vi", "de"])
+def test_another_content_type_is_refused_in_the_language_of_the_path(
+    client: Client, db: None, locale: str
+) -> None:
+    response = client.post(f"/{locale}/{ACTION}", "x", content_type="text/plain")
+
+    with translation.override(locale):
+        message = str(UnsupportedContentType(kind="text/plain"))
+    error = check_error(response, 415, "Unsupported Media Type")
+    assert error == {"message": message}
+    assert "“text/plain”" in message or locale != "en"
+
+
+@pytest.mark.parametrize("locale", ["en", "vi", "de"])
+def test_too_many_requests_are_refused_in_the_language_of_the_path(
+    client: Client, db: None, locale: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(APIView, "throttle_classes", [Never])
+
+    response = client.post(f"/{locale}/{ACTION}")
+
+    with translation.override(locale):
+        message = describe_throttling(Throttled(12))
+    assert check_error(response, 429, "Too Many Requests") == {"message": message}
+    assert response["Retry-After"] == "12"
+
+
+class Never(BaseThrottle):
+    """A throttle of a portal that lets no request pass."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        return False
+
+    def wait(self) -> float:
+        return 11.5
 
 
 def test_accept_language_has_no_influence(client: Client, db: None) -> None:

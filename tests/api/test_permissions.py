@@ -360,6 +360,7 @@ def test_a_write_requires_a_valid_token(
         }
         assert check_error(write.send(client, each.pk, wrong), 403, "Authorization Error") == {
             "message": "Access denied: the API token is not valid."
+            " Send the token alone, without “Bearer” before it."
         }
         assert read_state(each) == before
 

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.core.cache.backends.locmem import LocMemCache
 from django.db import connection
 from django.test import Client
+from django.utils import translation
 from rest_framework import exceptions as rest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.metadata import SimpleMetadata
@@ -28,6 +29,7 @@ from rest_framework.versioning import (
 from rest_framework.views import APIView
 from rest_framework_simplejwt.tokens import AccessToken
 
+from datastore_search.exceptions.access import TokenWriteDenied
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
 
@@ -81,6 +83,17 @@ def test_an_unknown_scheme_is_no_valid_token(client: Client, hidden: Resource, s
     assert "the API token is not valid" in error["message"]
 
 
+@pytest.mark.parametrize("action", ["datastore_search", "datastore_delete"])
+@pytest.mark.parametrize(("sent", "scheme"), [("Bearer {}", "Bearer"), ("token\t{}", "token")])
+def test_a_token_behind_a_scheme_gets_the_hint_to_send_it_alone(
+    client: Client, hidden: Resource, action: str, sent: str, scheme: str
+) -> None:
+    refused = act(client, action, {"id": str(hidden.pk)}, sent.format(make_token()))
+
+    error = check_error(refused, 403, "Authorization Error")
+    assert f"Send the token alone, without “{scheme}”" in error["message"]
+
+
 def test_a_bare_token_that_is_not_valid_asks_no_other_class(
     client: Client, hidden: Resource, settings: Any
 ) -> None:
@@ -106,11 +119,16 @@ def test_a_refusal_of_simplejwt_is_a_sentence(
 ) -> None:
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [SIMPLEJWT]
 
-    for path in ("/en/api/action/datastore_search?resource_id=", "/en/datastore/dump/"):
-        response = client.get(f"{path}{hidden.pk}", headers={"Authorization": "Bearer nonsense"})
-        assert check_error(response, 403, "Authorization Error") == {
-            "message": "Given token not valid for any token type"
-        }
+    for path in ("api/action/datastore_search?resource_id=", "datastore/dump/"):
+        for language in ("en", "vi"):
+            response = client.get(
+                f"/{language}/{path}{hidden.pk}", headers={"Authorization": "Bearer nonsense"}
+            )
+            with translation.override(language):
+                refusal = str(TokenWriteDenied())
+            assert check_error(response, 403, "Authorization Error") == {
+                "message": f"{refusal} Given token not valid for any token type"
+            }
 
 
 class Teapot(rest.APIException):
@@ -130,7 +148,11 @@ class Unauthorized(rest.APIException):
     [
         (
             rest.AuthenticationFailed({"detail": "No.", "code": "token_not_valid"}),
-            (403, AUTH, "No."),
+            (403, AUTH, "Access denied: the API token is not valid. No."),
+        ),
+        (
+            rest.AuthenticationFailed(),
+            (403, AUTH, "Access denied: the API token is not valid."),
         ),
         (rest.NotAuthenticated(["Sign in.", "Sign in.", "Soon."]), (403, AUTH, "Sign in. Soon.")),
         (
@@ -147,7 +169,7 @@ class Unauthorized(rest.APIException):
             (
                 429,
                 "Too Many Requests",
-                "Request was throttled. Expected available in 3 seconds.",
+                "Too many requests. Try again in 3 seconds.",
             ),
         ),
     ],
