@@ -120,7 +120,9 @@ def _build_database_settings() -> dict[str, Any]:
             "DATABASE_URL cannot be understood. It should look like"
             " postgres://user:password@localhost:5432/portal."
         ) from error
-    return {**database, "TEST": {"TEMPLATE": template}}
+    # The folder of a socket is an option in the URL, where "manage.py dbshell" does not look.
+    host = database.get("OPTIONS", {}).pop("host", database["HOST"])
+    return {**database, "HOST": host, "TEST": {"TEMPLATE": template}}
 
 
 DATABASES = {"default": _build_database_settings()}

@@ -641,7 +641,7 @@ def run_curl(client: Client, words: list[str], token: str) -> Any:
 def demo(module_transaction: ModuleTransaction) -> None:
     """The demo's resources, users and tokens."""
     with read_in_test_process():
-        call_command("demo", stdout=StringIO())
+        call_command("demo", "--port", "0", stdout=StringIO())
 
 
 @pytest.mark.parametrize(

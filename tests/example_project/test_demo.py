@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import socket
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from datastore_search.field_types import field_types
@@ -79,3 +81,22 @@ def test_a_second_run_changes_nothing_but_the_password(printed: str) -> None:
     call_command("demo", stdout=StringIO())
 
     assert Load.objects.count() == Resource.objects.count() == 6
+
+
+def test_a_port_on_which_another_portal_is_served_is_refused_before_anything_changes(
+    printed: str,
+) -> None:
+    before = get_user_model().objects.get(username="admin").password
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as granian does
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        for command in ("demo", "serve"):
+            with pytest.raises(
+                CommandError, match=f"Port {port} cannot be used: .* PORT={port + 1}"
+            ):
+                call_command(command, "--port", str(port))
+
+    assert get_user_model().objects.get(username="admin").password == before

@@ -16,6 +16,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from example_project import embedded_postgres
 
+ROOT = Path(__file__).resolve().parents[2]
+
 #: Starts the server as each process of the example project does, and asks it something.
 START_SCRIPT = """
 import sys, psycopg
@@ -126,3 +128,11 @@ def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message
     assert process.returncode == 1
     assert process.stderr.startswith(message)
     assert "Traceback" not in process.stderr
+
+
+def test_dbshell_finds_the_server() -> None:
+    command = [sys.executable, "manage.py", "dbshell", "--", "-Atc", "SELECT 6 * 7"]
+
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (process.stdout, process.stderr, process.returncode) == ("42\n", "", 0)

@@ -165,17 +165,14 @@ def test_a_web_server_that_is_killed_is_started_again_and_leaves_no_worker_behin
 def test_a_web_server_that_cannot_be_started_ends_everything(
     resource: Resource, uploads: Path
 ) -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        process = subprocess.run(
-            build_serve_command(listener.getsockname()[1], 1),
-            cwd=PROJECT,
-            env=build_environment(build_database_url(), uploads),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    process = subprocess.run(
+        build_serve_command(find_free_port(), workers=0),  # which granian refuses
+        cwd=PROJECT,
+        env=build_environment(build_database_url(), uploads),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert process.returncode == 1
     assert process.stderr.endswith("CommandError: The web server cannot be started.\n")

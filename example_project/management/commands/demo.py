@@ -18,6 +18,8 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Field, Resource
 from datastore_search.tokens import issue_token
 
+from .serve import check_port
+
 _SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 _SURVEY = "watershed-survey"
 
@@ -45,6 +47,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare everything, then print how to use it."""
+        check_port(options["port"])  # before the password of a portal that is served is changed
         call_command("migrate", verbosity=0)
         for sample in json.loads((_SAMPLES / "manifest.json").read_text(encoding="utf-8")):
             self._load_sample(sample)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -54,6 +55,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate the database, and serve until a signal ends it."""
+        check_port(options["port"])
         parent = os.getppid()
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: sys.exit())
@@ -85,6 +87,23 @@ class Command(BaseCommand):
                     time.sleep(_CHECK_INTERVAL_SECONDS)
         finally:
             _end_programs((web, worker))
+
+
+def check_port(port: int) -> None:
+    """
+    Check that no other program listens on a port: granian would share it.
+
+    Raises: ``CommandError``.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that just ended
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise CommandError(
+                f"Port {port} cannot be used: {error.strerror}. Another portal may be served there;"
+                f" end it, or choose another port: make demo PORT={port + 1}"
+            ) from error
 
 
 def _clean_up() -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from django.conf import settings
 from django.db import connection
@@ -28,10 +28,8 @@ def build_database_url() -> str:
     parameters = {key: str(value or "") for key, value in connection.settings_dict.items()}
     user, password = quote(parameters["USER"], safe=""), quote(parameters["PASSWORD"], safe="")
     port = f":{parameters['PORT']}" if parameters["PORT"] else ""
-    folder = connection.settings_dict["OPTIONS"].get("host")  # of the embedded server's socket
-    query = f"?{urlencode({'host': folder})}" if folder else ""
-    host = quote(parameters["HOST"], safe="")
-    return f"postgres://{user}:{password}@{host}{port}/{parameters['NAME']}{query}"
+    host = quote(parameters["HOST"], safe="")  # or the folder of a socket
+    return f"postgres://{user}:{password}@{host}{port}/{parameters['NAME']}"
 
 
 def build_environment(url: str, uploads: Path) -> dict[str, str]:
