@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
-from psycopg import adapt, capabilities, errors, generators, pq
+from psycopg import capabilities, errors, generators, pq
 
 #: How long PostgreSQL has to accept the cancellation of a statement that is no longer read.
 _CANCEL_TIMEOUT_SECONDS = 5.0
@@ -29,6 +29,12 @@ class TextBatch(NamedTuple):
     last: list[bytes | None]
 
 
+class _Sent(NamedTuple):
+    """A message, where Django's log of statements looks for it: in ``_query`` of a cursor."""
+
+    query: bytes
+
+
 #: Takes the rows of a statement in batches, while PostgreSQL sends them.
 BatchReader = Callable[[Iterator[TextBatch]], Result]
 
@@ -43,6 +49,8 @@ class BatchCursor(psycopg.ClientCursor[Any]):
 
     Source: libpq, "Retrieving Query Results in Chunks".
     """
+
+    _query: Any
 
     def __init__(
         self,
@@ -67,11 +75,11 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         connection = self.connection
         if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
             super().execute(b"")  # begins the transaction
-        self._tx = adapt.Transformer(self)
-        self._query = self._convert_query(query, params)  # Django's log of statements reads it
+        message = self.mogrify(query, params).encode()  # Django sets UTF-8
+        self._query = _Sent(message)
         with connection.lock:
             try:
-                _send_message(connection, self._query.query, self._batch_rows)
+                _send_message(connection, message, self._batch_rows)
                 self.result = self._read_result(self._read_batches())
             finally:
                 _cancel_unread_statement(connection)
