@@ -96,7 +96,7 @@ def test_searches_have_precedence_and_downloads_have_not(clock: Clock, client: C
     resource = make_resource("code\n1\n2\n")
 
     dump = client.get(f"/en/datastore/dump/{resource.pk}")
-    assert dump.getvalue() == b"_id,code\r\n1,1\n2,2\n"
+    assert dump.getvalue() == b"_id,code\n1,1\n2,2\n"
     assert precedence._LastStatement.began_at == float("-inf")
 
     get_result(act(client, "datastore_search", {"resource_id": str(resource.pk)}))

@@ -35,10 +35,10 @@ def write_delimited(dump: Dump, delimiter: str) -> Generator[bytes]:
 
 
 def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
-    """Write the header and the rows; the header alone ends in CRLF, as CKAN's does."""
+    """Write the header, which ends in LF like the rows; readers take one line ending in a file."""
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter).writerow(dump.headers)
-    yield dump.start + line.getvalue().encode()
+    yield dump.start + line.getvalue().removesuffix("\r\n").encode() + b"\n"
     with copy.open_csv(delimiter) as rows:
         yield from rows
 

@@ -110,7 +110,7 @@ def test_csv_is_what_copy_writes_under_a_header(client: Client, awkward: Resourc
 
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert read_text(response) == (
-        f'_id,with blank,100%,"q""uote","a,b",Tên tỉnh,<&>,{LONG},ok,doc,list,day,moment\r\n'
+        f'_id,with blank,100%,"q""uote","a,b",Tên tỉnh,<&>,{LONG},ok,doc,list,day,moment\n'
         '1,"a, ""b""\tc\nd",12345678901234567890.12345678901234567890,9223372036854775807,NaN,'
         'Đắk Lắk,<b>&amp;</b>,"",t,"{""e"": {}, ""k"": [1.50, null, true, ""x""]}",'
         '"[""x"", null]",2020-02-29,2020-02-29T12:34:56.789\n'
@@ -123,7 +123,7 @@ def test_tsv_is_the_same_with_tabs(client: Client, awkward: Resource) -> None:
 
     assert response["Content-Type"] == "text/tab-separated-values; charset=utf-8"
     assert read_text(response) == (
-        "with blank\t100%\tok\r\n"
+        "with blank\t100%\tok\n"
         '"a, ""b""\tc\nd"\t12345678901234567890.12345678901234567890\tt\n'
         "😀\u0001\ufffe\t0.10\tf\n"
     )
@@ -243,8 +243,8 @@ def test_a_byte_order_mark_comes_first_on_request(
 @pytest.mark.parametrize(
     ("name", "empty"),
     [
-        ("csv", "code,amount\r\n"),
-        ("tsv", "code\tamount\r\n"),
+        ("csv", "code,amount\n"),
+        ("tsv", "code\tamount\n"),
         (
             "json",
             (
@@ -942,7 +942,7 @@ def test_an_asgi_server_gets_small_dumps_and_failures_too(resource: Resource) ->
         content = [block async for block in response] if response.streaming else [response.content]
         return response.status_code, b"".join(content)
 
-    assert async_to_sync(ask)(fields="code", limit="1") == (200, b"code\r\n001\n")
+    assert async_to_sync(ask)(fields="code", limit="1") == (200, b"code\n001\n")
     assert async_to_sync(ask)(limit="x")[0] == 409
 
 

@@ -46,14 +46,14 @@ def test_labels_follow_the_language_of_the_path(
 ) -> None:
     written = read_file(request_file(client, labelled, "csv", locale, headers="labels"))
 
-    assert written.decode() == f"{header}\r\n1,1,2,x,2020-01-01\n"
+    assert written.decode() == f"{header}\n1,1,2,x,2020-01-01\n"
 
 
 def test_every_format_with_headers_has_them(client: Client, labelled: Resource) -> None:
     def read(name: str) -> bytes:
         return read_file(request_file(client, labelled, name, fields="day,m", headers="labels"))
 
-    assert read("tsv").startswith(b"=Day; first\tAmount\r\n")
+    assert read("tsv").startswith(b"=Day; first\tAmount\n")
     assert read("csv-excel").startswith("\ufeff'=Day; first,Amount\r\n".encode())
     sheet: Any = openpyxl.load_workbook(io.BytesIO(read("xlsx"))).active
     (header,) = sheet.iter_rows(max_row=1)
@@ -67,7 +67,7 @@ def test_headers_are_the_names_unless_labels_are_asked_for(
 ) -> None:
     written = read_file(request_file(client, labelled, "csv", "fr", **parameters))
 
-    assert written.startswith(b"_id,n,m,code,day\r\n")
+    assert written.startswith(b"_id,n,m,code,day\n")
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if not formats[name].has_header])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -83,3 +84,19 @@ def test_duckdb_asks_about_what_pyarrow_reads_from_the_address(address: str) -> 
         ).fetchall()
 
     assert rows == [("Đắk, Lắk", Decimal("1.50"), 1.5), ("", None, None)]
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "csv-excel"])
+def test_duckdb_reads_the_lines_of_a_file(address: str, name: str, tmp_path: Path) -> None:
+    """Source: DuckDB refuses a file whose lines end in different ways."""
+    path = tmp_path / f"dump.{name}"
+    with urlopen(f"{address}?format={name}") as answer:
+        path.write_bytes(answer.read())
+
+    with duckdb.connect() as connection:
+        rows = connection.execute(
+            "SELECT _id, name, ok FROM read_csv(?, strict_mode = true) ORDER BY _id", [str(path)]
+        ).fetchall()
+
+    assert [row[1] or "" for row in rows] == ["Đắk, Lắk", ""]
+    assert [str(row[2]).lower()[0] for row in rows] == ["t", "f"]

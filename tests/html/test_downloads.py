@@ -77,10 +77,10 @@ def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) ->
 @pytest.mark.parametrize(
     ("parameters", "file"),
     [
-        ({"sort": "n desc"}, b'_id,n,"a,b",c\r\n2,2,y,z\n1,1,x,z\n'),
-        ({"hide": "n"}, b'"a,b",c\r\nx,z\ny,z\n'),
-        ({"first": "c"}, b'c,n,"a,b"\r\nz,1,x\nz,2,y\n'),
-        ({"fields": '"a,b"', "sort": '"a,b" desc'}, b'"a,b"\r\ny\nx\n'),
+        ({"sort": "n desc"}, b'_id,n,"a,b",c\n2,2,y,z\n1,1,x,z\n'),
+        ({"hide": "n"}, b'"a,b",c\nx,z\ny,z\n'),
+        ({"first": "c"}, b'c,n,"a,b"\nz,1,x\nz,2,y\n'),
+        ({"fields": '"a,b"', "sort": '"a,b" desc'}, b'"a,b"\ny\nx\n'),
     ],
 )
 def test_the_files_have_the_columns_and_the_order_of_the_page(
@@ -103,7 +103,7 @@ def test_files_with_labels_are_offered_where_fields_have_labels(client: Client, 
     files = list_downloads(get_page(client, resource, "fr", sort="n desc"), "labels")
 
     assert list(files) == ["CSV", "CSV pour Excel", "TSV", "Excel (XLSX)"]
-    assert client.get(files["CSV"]).getvalue() == b"_id,Montant,c\r\n1,1,x\n"
+    assert client.get(files["CSV"]).getvalue() == b"_id,Montant,c\n1,1,x\n"
     assert list_downloads(get_page(client, resource, hide="n"), "labels") == {}
 
 
