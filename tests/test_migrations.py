@@ -52,7 +52,7 @@ def test_the_triggers_come_and_go_with_the_migrations() -> None:
     without = _list_triggers()
     call_command("migrate", "datastore_search", verbosity=0)
 
-    assert (without, len(triggers)) == (set(), 7)
+    assert (without, len(triggers)) == (set(), 9)
     assert _list_triggers() == triggers
     modified = Resource.objects.get().modified_at
     assert modified == resource.modified_at

@@ -344,9 +344,8 @@ class CreateParameters(ActionParameters):
     id = ResourceIdField(help_text=_ID)
     resource = ObjectField(
         help_text=_(
-            "Describes a new resource: `id` (a UUID; chosen if not given), `name`, `description`,"
-            " translations such as `name_fr`, and the members of `resource_create`. Others have no"
-            " effect. Not together with `resource_id`."
+            "Describes a new resource by the members of `resource_create`. Not together with"
+            " `resource_id`."
         )
     )
     private = BooleanField(

@@ -1,8 +1,8 @@
 """
 The members of a resource that clients send, alone or in ``datastore_create``.
 
-Source: CKAN's ``resource_create``.  It stores members that it does not know; here they have no
-effect, as clients send back whatever ``resource_show`` gave them.
+Source: CKAN's ``resource_create``.  It stores members that it does not know; here they are refused,
+unless their values are those that ``resource_show`` gives, as clients send back all of them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from ..models import (
     validate_content_language,
 )
 from .body import parse_json
+from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import BooleanField, ParameterField, ResourceIdField, describe_number
-from .parameters import ActionParameters
+from .parameters import ActionParameters, make_printable
 
 #: The texts of a resource, as its members.
 TEXTS: Mapping[str, str] = {"name": "title", "description": "description"}
@@ -116,7 +117,11 @@ class TagsField(MetadataField):
 
 
 class ResourceMembers(ActionParameters):
-    """The members that describe a resource; others, such as those of ``TEXTS`` in a language."""
+    """
+    The members that describe a resource.
+
+    ``refuse_other_members`` checks the others, such as those of ``TEXTS`` in a language.
+    """
 
     accepts_others = True
 
@@ -148,15 +153,16 @@ class ResourceMembers(ActionParameters):
 
 
 class NewResourceMembers(ResourceMembers):
-    """The members of ``resource_create``."""
+    """The members of ``resource_create``, and of ``resource`` in ``datastore_create``."""
 
     id = ResourceIdField(help_text=_("A UUID; chosen if not given."))
     package_id = ResourceIdField(
         help_text=_(
             "The name of the new dataset, for addresses: letters, digits, `-` and `_`. The id if"
-            " not given."
+            " not given. A dataset that exists is refused."
         )
     )
+    url = MetadataField("source", help_text=_("The `source`, if that is not given."))
     private = BooleanField(
         help_text=_("Whether only users with the permission may read the resource."),
         shown_default="false",
@@ -201,3 +207,46 @@ def read_resource_values(
 def read_translations(sent: Mapping[str, Any]) -> Translations:
     """Read members such as ``name_fr``."""
     return split_translations(sent, TEXTS, "_")[0]
+
+
+#: What pushers send as it was shown some time ago, or with their own values.
+_OF_PUSHERS = frozenset({"datastore_active", "hash", "url_type"})
+_TIMES = ("last_modified", "metadata_modified")
+
+
+def refuse_other_members(
+    sent: Mapping[str, Any], shown: Mapping[str, Any], changed: Resource | None = None
+) -> None:
+    """
+    Refuse members that are not stored, unless they are empty or as ``resource_show`` gives them.
+
+    Of a resource that is ``changed``, what it showed some time ago is accepted, too: two times that
+    are the same, and the address of its dump in another language.
+
+    Raises: ``ValidationError``.
+    """
+    members = ChangedResourceMembers if changed else NewResourceMembers
+    accepted = {*members.list_names()}
+    if not changed and sent.get("source") not in (None, "", sent.get("url")):
+        accepted.remove("url")
+    if changed:
+        accepted |= _OF_PUSHERS
+        if sent.get(_TIMES[0]) == sent.get(_TIMES[1]):
+            accepted.update(_TIMES)
+        if str(sent.get("url", "")).endswith(f"/{changed.pk}"):
+            accepted.add("url")
+    others = split_translations(sent, TEXTS, "_")[1]
+    refused = [
+        name
+        for name, value in others.items()
+        if name not in accepted
+        and value not in (None, "", [], {})
+        and str(value).casefold() != str(shown.get(name)).casefold()
+    ]
+    if refused:
+        raise serializers.ValidationError(
+            {
+                make_printable(name): [_("This cannot be set: leave it out.")]
+                for name in refused[:MAX_REPORTED_ERRORS]
+            }
+        )

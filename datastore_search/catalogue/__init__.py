@@ -34,6 +34,7 @@ from .licenses import describe_license, list_licenses
 from .portal import (
     find_dataset_of,
     find_place,
+    has_portal_dataset,
     import_datasets_function,
     open_portal_datasets,
     open_public_datasets,
@@ -68,6 +69,7 @@ __all__ = [
     "find_page",
     "find_place",
     "find_resource",
+    "has_portal_dataset",
     "import_datasets_function",
     "list_licenses",
     "make_dataset",

@@ -11,7 +11,7 @@ from typing import Self
 
 from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
 
-from ..models import Resource, ResourceQuerySet
+from ..models import Resource, ResourceQuerySet, parse_resource_id
 from .dataset import (
     Group,
     ListedDataset,
@@ -326,9 +326,12 @@ def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
 
 
 def find_resource(resources: ResourceQuerySet, name: str) -> Resource | None:
-    """Find a resource by its id, one of its aliases, or its name."""
+    """Find a resource by its id, its name, or else one of its aliases."""
     selected = select_columns(resources)
-    return selected.named(name).first() or selected.filter(name=name[:200]).first()
+    found = [selected.filter(name=name[:200]), selected.named(name)]
+    if parse_resource_id(name):
+        found.reverse()
+    return found[0].first() or found[1].first()
 
 
 # Facets -------------------------------------------------------------------------------------------

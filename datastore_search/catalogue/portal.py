@@ -107,6 +107,12 @@ def find_dataset_of(reader: Reader, resource_id: uuid.UUID) -> Dataset | None:
     return next((each for each in datasets if resource_id in each.resources), None)
 
 
+def has_portal_dataset(reader: Reader, name: str) -> bool:
+    """Return whether a dataset of the portal's own has an id or a name, shown or not."""
+    datasets = import_datasets_function()(reader) if conf.DATASETS else ()
+    return any(name in {each.id, each.name} for each in datasets)
+
+
 def import_datasets_function() -> DatasetsFunction:
     """
     Import the function that the setting names.

@@ -36,7 +36,9 @@ class InvalidDatasetName(InvalidParameter):
 
 class TakenDatasetName(InvalidParameter):
     parameter = "package_id"
-    message = _("There is already a dataset “%(name)s”, and a dataset has one resource.")
+    message = _(
+        "The name “%(name)s” is taken, and no resource can be added to a dataset that exists."
+    )
 
 
 class InvalidFieldName(InvalidParameter):

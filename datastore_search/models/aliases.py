@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import uuid
+from collections.abc import Collection
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -51,6 +54,20 @@ def validate_alias(name: str) -> None:
         raise ValidationError(str(error)) from error
 
 
+def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> None:
+    """
+    Refuse a new name that another resource has as its id, name or alias.
+
+    The message is that of a name that is not unique, whatever the other resource has.
+
+    Raises: ``ValidationError``.
+    """
+    resources: Any = Alias.resource.field.related_model
+    others = resources.objects.known_as(name).exclude(pk=resource_id)
+    if others.exists() and not type(row)._default_manager.filter(pk=row.pk, name=name).exists():  # noqa: SLF001 - Django's public name for it
+        raise ValidationError({"name": row.unique_error_message(type(row), ("name",))})
+
+
 class Alias(models.Model):
     """Another name of a resource, which the API takes in place of its id."""
 
@@ -71,3 +88,9 @@ class Alias(models.Model):
 
     def __str__(self) -> str:
         return show_bidi_controls(self.name)
+
+    def validate_unique(self, exclude: Collection[str] | None = None) -> None:
+        """Refuse the name of another resource, too."""
+        super().validate_unique(exclude)
+        if "name" not in (exclude or ()):
+            validate_free_name(self, self.name, self.resource_id)

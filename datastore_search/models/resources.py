@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Self
 
@@ -26,7 +26,7 @@ from ..field_types import field_types
 from ..messages.bidi import show_bidi_controls
 from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager
-from .aliases import MAX_ALIAS_LENGTH
+from .aliases import MAX_ALIAS_LENGTH, Alias, validate_free_name
 from .base import GuardedModel
 from .deletion import delete_uploads_on_commit, drop_tables_on_commit
 from .fields import Field
@@ -142,6 +142,12 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         if len(str(name)) > MAX_ALIAS_LENGTH:
             return self.none()
         return self.filter(aliases__name=name)
+
+    def known_as(self, name: str) -> Self:
+        """Keep the resources whose id, name or alias this is: one, unless a check was missed."""
+        aliases = Alias.objects.filter(name=name).values("resource_id")
+        is_named = models.Q(name=name) | models.Q(pk__in=aliases)
+        return self.filter(is_named | models.Q(pk=parse_resource_id(name)))
 
     def described(self, name: uuid.UUID | str) -> Resource:
         """
@@ -365,6 +371,12 @@ class Resource(GuardedModel):
         """Check the translations, which no form shows as they are kept."""
         super().clean()
         validate_translations(self.translations, _TEXTS)
+
+    def validate_unique(self, exclude: Collection[str] | None = None) -> None:
+        """Refuse a name that another resource has as its id or alias, too."""
+        super().validate_unique(exclude)
+        if "name" not in (exclude or ()):
+            validate_free_name(self, self.name, self.pk)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """

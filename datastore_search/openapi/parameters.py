@@ -198,13 +198,13 @@ def _build_fields() -> _Forms:
 
 
 def _build_resource() -> _Forms:
-    fields: Mapping[str, Any] = members.ResourceMembers().get_fields()
+    fields: Mapping[str, Any] = members.NewResourceMembers().get_fields()
     described = {
         each.name: {"description": each.text, **_TABLE[type(fields[each.name])].json}
-        for each in describe_parameters(members.ResourceMembers)
+        for each in describe_parameters(members.NewResourceMembers)
     }
     resource_id = one_of({**TEXT, "format": "uuid"}, NULL)
-    return _build_json_forms(object_of({}, optional={"id": resource_id, **described}))
+    return _build_json_forms(object_of({}, optional={**described, "id": resource_id}))
 
 
 #: The schemas of parameters that are objects with known members.

@@ -23,7 +23,8 @@ from .tables import (
 #: The columns of a record table, with their types.
 _COLUMNS: Final = {"_id": "bigint", "data": "jsonb", "search": "tsvector"}
 
-_FUNCTION_FILES: Final = ("functions.sql", "casts.sql", "versions.sql")
+_TRIGGER_FILES: Final = ("versions.sql", "names.sql")
+_FUNCTION_FILES: Final = ("functions.sql", "casts.sql", *_TRIGGER_FILES)
 _TRIGGER: Final = re.compile(r"^CREATE OR REPLACE TRIGGER (\w+)\s[^;]*?\bON (\w+)", re.MULTILINE)
 
 _DEFINITIONS = (
@@ -65,7 +66,7 @@ def _read_functions(name: str) -> str:
 
 def list_damaged_triggers(connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
     """List the triggers that are missing or disabled, each with its table."""
-    expected = set(_TRIGGER.findall(read_sql_file("versions.sql")))
+    expected = set(_TRIGGER.findall(_read_triggers()))
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
@@ -76,12 +77,12 @@ def list_damaged_triggers(connection: BaseDatabaseWrapper) -> list[tuple[str, st
 
 def restore_triggers(connection: BaseDatabaseWrapper) -> None:
     """
-    Create the triggers that keep the versions of resources, and enable them.
+    Create the triggers of resources and what belongs to them, and enable them.
 
     Raises: Django's ``OperationalError`` while a table is written to for longer than
     ``LOCK_TIMEOUT``.
     """
-    text = read_sql_file("versions.sql")
+    text = _read_triggers()
     with (
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
@@ -94,6 +95,10 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
                     sql.Identifier(table), sql.Identifier(trigger)
                 )
             )
+
+
+def _read_triggers() -> str:
+    return "\n".join(map(read_sql_file, _TRIGGER_FILES))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .. import storage
@@ -23,11 +24,13 @@ def set_aliases(connection: BaseDatabaseWrapper, resource: Resource, names: Sequ
     with storage.refuse_if_blocked():
         storage.lock_aliases(connection)
     aliases = Alias.objects.using(connection.alias)
-    taken = aliases.filter(name__in=names).exclude(resource=resource).first()
-    if taken is not None:
-        raise TakenAlias(alias=taken.name)
     aliases.filter(resource=resource).exclude(name__in=names).delete()
-    aliases.bulk_create(
-        [Alias(resource=resource, name=name) for name in dict.fromkeys(names)],
-        ignore_conflicts=True,
-    )
+    known = set(aliases.filter(resource=resource).values_list("name", flat=True))
+    for name in dict.fromkeys(names):
+        if name in known:
+            continue
+        try:
+            with transaction.atomic(using=connection.alias):
+                aliases.create(resource=resource, name=name)
+        except IntegrityError as error:
+            raise TakenAlias(alias=name) from error

@@ -108,13 +108,55 @@ def test_a_resource_has_the_id_that_is_sent(client: Client, token: str) -> None:
     assert Resource.objects.get(pk=second).private
 
 
-def test_members_without_a_meaning_have_no_effect(client: Client, token: str) -> None:
-    sent = {"url": "https://example.org/a.csv", "format": "XLSX", "size": "large", "hash": []}
+#: What CKAN's ``resource_create`` documents and the app does not store, and other members.
+OTHERS: dict[str, Any] = {
+    "format": "XLSX", "hash": "abc", "resource_type": "api", "mimetype": "text/html",
+    "mimetype_inner": "text/html", "cache_url": "https://example.org/cache", "size": 5,
+    "created": "2024-01-31T00:00:00", "last_modified": "2024-01-31T00:00:00",
+    "cache_last_updated": "2024-01-31T00:00:00", "upload": "a", "state": "deleted",
+    "url_type": "upload", "position": 3, "owner": "Hue", "name_xx": "Levels", "name_fr": 5,
+}  # fmt: skip
 
-    result = run(client, "resource_create", {"name": "Levels", "mimetype": 5, **sent}, token)
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_member_that_is_not_stored_is_refused(
+    client: Client, token: str, levels: Resource, name: str
+) -> None:
+    sent, reason = {name: OTHERS[name]}, "This cannot be set: leave it out."
+
+    assert refuse(client, "resource_create", sent, token) == {name: [reason]}
+    assert refuse(client, "datastore_create", {"resource": sent}, token) == {
+        "resource": [f"The resource cannot be made: “{name}”: {reason}"]
+    }
+    assert Resource.objects.get() == levels
+    if name in {"hash", "url_type"}:
+        return  # pushers send their own
+    for action in ("resource_update", "resource_patch"):
+        assert refuse(client, action, {"id": "levels", **sent}, token) == {name: [reason]}
+
+
+def test_a_member_as_it_will_be_shown_is_accepted(client: Client, token: str) -> None:
+    sent = {"format": "csv", "mimetype": "text/csv", "state": "active", "url_type": "datastore"}
+    empty = dict.fromkeys(OTHERS) | {"size": "", "url": None}
+
+    result = run(client, "resource_create", {**empty, **sent}, token)
 
     assert result["format"] == "CSV"
     assert result["url"].endswith(f"/datastore/dump/{result['id']}")
+
+
+def test_an_address_is_stored_as_the_source(client: Client, token: str) -> None:
+    address = "https://example.org/a.csv"
+    about = {"url": address, "source": None}
+
+    made = run(client, "datastore_create", {"resource": about, "records": [{"a": 1}]}, token)
+
+    assert Resource.objects.get(pk=made["resource_id"]).source == address
+    for source in ("", address):
+        about = {"url": address, "source": source}
+        assert run(client, "resource_create", about, token)["source"] == address
+    error = refuse(client, "resource_create", {"url": address, "source": "Office"}, token)
+    assert error == {"url": ["This cannot be set: leave it out."]}
 
 
 @pytest.mark.parametrize(
@@ -179,7 +221,7 @@ def test_each_member_that_cannot_be_stored_is_named(
 
 
 def test_a_dataset_has_one_resource(client: Client, token: str, levels: Resource) -> None:
-    taken = "There is already a dataset “{}”, and a dataset has one resource."
+    taken = "The name “{}” is taken, and no resource can be added to a dataset that exists."
 
     for name in ("levels", str(levels.pk)):
         error = refuse(client, "resource_create", {"package_id": name, "id": None}, token)
@@ -219,6 +261,21 @@ def test_a_patch_keeps_what_is_not_sent(client: Client, token: str, levels: Reso
     levels.refresh_from_db()
     assert read_metadata(levels) == {**FULL, "license": "", "tags": ["a"]}
     assert (levels.title, levels.description) == ("New", "Of rivers")
+
+
+def test_a_pusher_sends_back_what_it_was_shown_before_a_change(
+    client: Client, token: str, levels: Resource
+) -> None:
+    shown = get_result(client.get("/fr/api/3/action/resource_show?id=levels"), "resource_show")
+    levels.save()
+
+    run(client, "resource_update", {**shown, "hash": "abc"}, token)
+
+    sent = {**shown, "last_modified": "2024-01-31T00:00:00"}
+    assert list(refuse(client, "resource_update", sent, token)) == [
+        "last_modified",
+        "metadata_modified",
+    ]
 
 
 @pytest.mark.parametrize("locale", ["en", "fr"])
@@ -331,3 +388,27 @@ def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
         ]
     }
     assert not Resource.objects.exists()
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_table_is_made_in_no_dataset_that_exists(
+    client: Client, token: str, levels: Resource, private: bool
+) -> None:
+    Resource.objects.update(private=private)
+
+    for name in ("levels", str(levels.pk)):
+        sent = {"resource": {"package_id": name}, "records": [{"a": 1}]}
+        error = refuse(client, "datastore_create", sent, token)
+        assert list(error) == ["resource"]
+
+    assert Resource.objects.get() == levels
+
+
+def test_a_table_is_made_in_the_dataset_that_it_names(client: Client, token: str) -> None:
+    sent = {"resource": {"package_id": "levels", "private": True}, "records": [{"a": 1}]}
+
+    made = run(client, "datastore_create", sent, token)
+
+    resource = Resource.objects.get()
+    assert (str(resource.pk), resource.name) == (made["resource_id"], "levels")
+    assert resource.private

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from rdflib import Graph
 
 from datastore_search.catalogue import Dataset, Group, Organization
-from datastore_search.models import Resource
+from datastore_search.models import Alias, Resource
 from datastore_search.tokens import issue_token
 
 from ..builders import (
@@ -31,6 +31,7 @@ from ..builders import (
     make_resource,
     make_token,
     make_user,
+    make_writer_token,
 )
 from ..mcp.exchange import ask_tool
 
@@ -499,3 +500,30 @@ def test_an_unknown_resource_in_a_dataset_is_left_out(
     found = get(client, "package_show", id="one")
 
     assert [each["id"] for each in found["resources"]] == [str(ages.pk)]
+
+
+def test_a_resource_is_added_to_no_dataset_of_the_portal(
+    client: Client, use: Use, ages: Resource
+) -> None:
+    use(lambda _user: [Dataset(id=CENSUS_ID, name="census", resources=[ages.pk])])
+    token = make_writer_token()
+
+    for name, sent in (
+        ("resource_create", {"package_id": "census"}),
+        ("resource_create", {"package_id": CENSUS_ID}),
+        ("datastore_create", {"resource": {"package_id": "census"}}),
+    ):
+        check_error(act(client, name, sent, token), 409, "Validation Error")
+
+    assert Resource.objects.get() == ages
+
+
+def test_a_dataset_of_the_portal_wins_over_an_alias(
+    client: Client, use: Use, ages: Resource, homes: Resource
+) -> None:
+    use(lambda _user: [Dataset(id=CENSUS_ID, name="census", resources=[ages.pk])])
+    Alias.objects.create(resource=homes, name="census")
+
+    shown = get_result(client.get("/api/3/action/package_show?id=census"), "package_show")
+
+    assert shown["id"] == CENSUS_ID

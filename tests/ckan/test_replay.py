@@ -58,7 +58,7 @@ class Site:
         """Make the tables, as a client does."""
         self.client = Client(raise_request_exception=False)
         self.token = make_token(make_user("writer", permissions=_WRITER))
-        self.ids = {"dataset": str(uuid.uuid4())}
+        self.ids = {"dataset": f"dataset-{uuid.uuid4()}"}
         for table in TABLES:
             self.make_resource(table.name)
         for table in TABLES:

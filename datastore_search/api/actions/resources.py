@@ -31,6 +31,7 @@ from ..resource_parameters import (
     NewResourceMembers,
     read_resource_values,
     read_translations,
+    refuse_other_members,
 )
 from .action import Action, Answer
 from .catalogue import build_addresses
@@ -45,16 +46,30 @@ def get_resources() -> ResourceQuerySet:
 
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
-    parameters = NewResourceMembers.parse(sent)
     check_may_write(request, Resource(), "", "add")
+    return _describe(request, add_resource(request, sent))
+
+
+def add_resource(
+    request: Request, sent: Mapping[str, object], *, private: bool = False
+) -> Resource:
+    """
+    Add the resource that the members describe; its name is the id, unless they name a dataset.
+
+    Raises: ``ValidationError``; ``InvalidResource``; ``InvalidDatasetName``; ``TakenDatasetName``;
+    ``WriteBlocked``.
+    """
+    parameters = NewResourceMembers.parse(sent)
     name = str(parameters.get("package_id", ""))
     resource = Resource(
-        pk=read_new_id(parameters.get("id") or parse_resource_id(name), parameter="id"),
-        private=parameters.get("private", False),
+        pk=read_new_id(parameters.get("id") or parse_resource_id(name)),
+        private=private or parameters.get("private", False),
         translations=read_translations(sent),
         **read_resource_values(sent, parameters),
     )
-    resource.name = _check_name(name) if name else find_free_name(resource.pk)
+    resource.source = resource.source or parameters.get("url", "")
+    resource.name = _check_name(request, name) if name else str(resource.pk)
+    refuse_other_members(sent, _show(request, resource))
     using = router.db_for_write(Resource)
     with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT):
         try:
@@ -62,34 +77,26 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
                 resource.save(force_insert=True, using=using)
         except IntegrityError as error:  # another request has added it just now
             raise TakenDatasetName(name=resource.name) from error
-    return _describe(request, resource)
+    return resource
 
 
-def read_new_id(sent: object, *, parameter: str = "resource") -> uuid.UUID:
+def read_new_id(sent: object) -> uuid.UUID:
     """
     Read the id of a new resource, or choose one.
 
-    Raises: ``InvalidResource`` if it is not a UUID, or another resource has it.
+    Raises: ``InvalidResource`` if it is not a UUID, or another resource has it as its id or name.
     """
     if sent is None:
         return uuid.uuid4()
     resource_id = parse_resource_id(str(sent)) if isinstance(sent, str | uuid.UUID) else None
     if resource_id is None:
-        raise InvalidResource(reason=_("“id” must be a UUID."), parameter=parameter)
-    if get_resources().filter(pk=resource_id).exists():
-        raise InvalidResource(
-            reason=_("There is already a resource with this id."), parameter=parameter
-        )
+        raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
+    if get_resources().known_as(str(resource_id)).exists():
+        raise InvalidResource(reason=_("There is already a resource with this id."), parameter="id")
     return resource_id
 
 
-def find_free_name(resource_id: uuid.UUID) -> str:
-    """Choose the id as the name, or a longer one if another resource has that name."""
-    name = str(resource_id)
-    return name if not get_resources().filter(name=name).exists() else f"{name}-{uuid.uuid4().hex}"
-
-
-def _check_name(name: str) -> str:
+def _check_name(request: Request, name: str) -> str:
     """
     Check the name of a new dataset.
 
@@ -99,7 +106,8 @@ def _check_name(name: str) -> str:
         Resource.name.field.clean(name, None)
     except ValidationError as error:
         raise InvalidDatasetName(name=make_printable(name)) from error
-    if catalogue.find_resource(get_resources(), name):
+    is_taken = get_resources().known_as(name).exists()
+    if is_taken or catalogue.has_portal_dataset(get_reader(request), name):
         raise TakenDatasetName(name=name)
     return name
 
@@ -129,6 +137,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
         resource = catalogue.find_resource(get_resources(), str(known.pk)) if is_found else None
         if resource is None:
             raise UnknownResource(resource=make_printable(name))
+        refuse_other_members(sent, _show(request, resource), resource)
         values = _select_changes(resource, sent, parameters, is_complete=is_complete)
         for column, value in values.items():
             setattr(resource, column, value)
@@ -161,9 +170,13 @@ def _select_changes(
 
 
 def _describe(request: Request, resource: Resource) -> Answer:
+    return Answer(_show(request, resource))
+
+
+def _show(request: Request, resource: Resource) -> dict[str, Any]:
     using = router.db_for_write(Resource)
     place = catalogue.find_place(using, get_reader(request), resource.pk)
-    return Answer(catalogue.describe_resource(resource, build_addresses(request), place))
+    return catalogue.describe_resource(resource, build_addresses(request), place)
 
 
 def _build(

@@ -6,7 +6,6 @@ Source: CKAN's actions of these names, section 13 of its semantics.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -43,9 +42,8 @@ from ..parameters import (
 )
 from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson, wrap_records
-from ..resource_parameters import ResourceMembers, read_resource_values, read_translations
 from .action import Action, Answer
-from .resources import find_free_name, get_resources, read_new_id
+from .resources import add_resource, get_resources
 
 #: The parameters that an answer does not repeat.
 _NOT_REPEATED = frozenset({"id", "records", "resource", "force"})
@@ -130,46 +128,27 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
             existing.private = parameters["private"]
             existing.save(update_fields=["private", "modified_at"])
         return existing
-    resource_id = parse_resource_id(name) if name else read_new_id(described.get("id"))
-    if resource_id is None or not Resource().permits(get_reader(request), "add"):
-        if name:
-            raise UnknownResource(resource=make_printable(name))
-        check_may_write(request, Resource(), "", "add")
-    return _add_resource(request, parameters, described, resource_id or uuid.uuid4())
-
-
-def _add_resource(
-    request: Request,
-    parameters: Mapping[str, Any],
-    described: Mapping[str, Any],
-    resource_id: uuid.UUID,
-) -> Resource:
-    """
-    Add the resource that the parameter ``resource`` describes.
-
-    Raises: ``InvalidParameters``; ``AccessDenied``.
-    """
-    values = {
-        "name": find_free_name(resource_id),
-        "translations": read_translations(described),
-        "private": parameters.get("private", False),
-        **read_resource_values(described, _parse_members(described)),
-    }
-    added, is_new = get_resources().get_or_create(pk=resource_id, defaults=values)
-    if not is_new:  # another request has added it just now
-        check_may_write(request, added, str(resource_id))
-    return added
-
-
-def _parse_members(described: Mapping[str, Any]) -> dict[str, Any]:
+    may_add = Resource().permits(get_reader(request), "add")
+    if name and not (may_add and parse_resource_id(name)):
+        raise UnknownResource(resource=make_printable(name))
+    check_may_write(request, Resource(), "", "add")
     try:
-        return ResourceMembers.parse(described)
+        return add_resource(
+            request, {"id": name} if name else described, private=parameters.get("private", False)
+        )
     except ValidationError as error:
         raise InvalidParameters(
             InvalidResourceMember(member=member, reason=reason)
             for member, reasons in cast("Mapping[str, list[str]]", error.detail).items()
             for reason in reasons
         ) from error
+    except InvalidParameter as error:
+        added = _find_resource(name) if name else None
+        if added is not None:  # another request has added it just now
+            check_may_write(request, added, name)
+            return added
+        error.parameter = "resource"
+        raise
 
 
 # datastore_upsert ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 from ... import storage
-from ...models import Load, Resource
+from ...models import Alias, Load, Resource
 from .cleanup import clean_up_loads
 from .findings import Finding
 from .index_diagnosis import diagnose_indexes
@@ -26,6 +26,7 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     """
     connection = connections[router.db_for_write(Load)]
     yield from _diagnose_functions(connection)
+    yield from _diagnose_names(connection)
     resources = Resource.objects.using(connection.alias).filter(table_version__isnull=False)
     for resource in resources.select_related("table_version").order_by("name"):
         yield from _diagnose_resource(connection, resource)
@@ -53,9 +54,24 @@ def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         yield Finding(
             "trigger.disabled",
             f"{table}.{trigger}",
-            _("The trigger is missing or disabled, so caches may keep old answers."),
+            _("The trigger is missing or disabled."),
             partial(storage.restore_triggers, connection),
         )
+
+
+def _diagnose_names(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
+    """Find names and aliases that are the name or the id of another resource."""
+    names = dict(Resource.objects.using(connection.alias).values_list("name", "pk"))
+    aliases = Alias.objects.using(connection.alias).values_list("name", "resource_id")
+    ids = {str(pk): pk for pk in names.values()}
+    for name, pk in sorted([*names.items(), *aliases]):
+        for other in {names.get(name), ids.get(name.lower())} - {pk, None}:
+            yield Finding(
+                "name.taken",
+                name,
+                _("It names resource %(resource)s, but is the name or the id of %(other)s.")
+                % {"resource": pk, "other": other},
+            )
 
 
 def _diagnose_resource(connection: BaseDatabaseWrapper, resource: Resource) -> Iterator[Finding]:

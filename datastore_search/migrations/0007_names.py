@@ -1,0 +1,20 @@
+"""The function and the triggers of ``sql/names.sql``, which check names, ids and aliases."""
+
+from django.db import migrations
+
+from datastore_search.storage import read_sql_file
+
+
+class Migration(migrations.Migration):
+    """Create the function and the triggers."""
+
+    dependencies = [("datastore_search", "0006_vector_trigger")]
+
+    operations = [
+        migrations.RunSQL(
+            read_sql_file("names.sql"),
+            "DROP TRIGGER datastore_search_name ON datastore_search_resource;"
+            "DROP TRIGGER datastore_search_name ON datastore_search_alias;"
+            "DROP FUNCTION datastore_search_check_name();",
+        ),
+    ]

@@ -1,0 +1,264 @@
+"""Names, ids and aliases of resources share one space: none is taken from another resource."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, connections, transaction
+from django.test import Client
+
+from datastore_search.exceptions.writing import TakenAlias
+from datastore_search.models import Alias, Resource
+from datastore_search.tokens import issue_token
+from datastore_search.writing import open_writer
+
+from .builders import (
+    act,
+    check_error,
+    get_result,
+    grant,
+    make_listed_resource,
+    make_resource,
+    make_user,
+    make_writer_token,
+)
+
+pytestmark = pytest.mark.django_db
+
+ALIASES = {"aliases-INITIAL_FORMS": 0, "aliases-MIN_NUM_FORMS": 0, "aliases-MAX_NUM_FORMS": 1000}
+
+
+def make_old_case() -> tuple[Resource, Resource]:
+    """Make a resource and another with its name as an alias, as older versions allowed."""
+    survey, mine = make_listed_resource("survey"), make_listed_resource("mine")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE datastore_search_alias DISABLE TRIGGER datastore_search_name")
+        Alias.objects.create(resource=mine, name="survey")
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE datastore_search_alias ENABLE TRIGGER datastore_search_name")
+    return survey, mine
+
+
+def show(client: Client, action: str, name: str) -> str:
+    result = get_result(client.get(f"/api/3/action/{action}?id={name}"), action)
+    return str(result["id"])
+
+
+# Aliases ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_user_who_may_change_one_resource_takes_no_other_name(
+    client: Client, guardian: None, private: bool
+) -> None:
+    survey = make_resource(name="survey", private=private)
+    Alias.objects.create(resource=survey, name="door")
+    mine, user = make_resource(name="mine"), make_user()
+    grant(user, "change", mine)
+    token = issue_token(user)
+
+    for name in ("survey", "door"):
+        sent = {"resource_id": str(mine.pk), "aliases": ["free", name], "force": True}
+        error = check_error(act(client, "datastore_create", sent, token), 409, "Validation Error")
+        assert error == {"aliases": [f"The alias “{name}” is taken."]}
+
+    assert not mine.aliases.exists()
+    assert Resource.objects.named("door").get() == survey
+    if not private:
+        assert show(client, "package_show", "survey") == str(survey.pk)
+        assert show(client, "resource_show", "survey") == str(survey.pk)
+
+
+def test_the_own_name_may_be_an_alias(client: Client) -> None:
+    mine, token = make_resource(name="mine"), make_writer_token()
+
+    for _number in range(2):
+        sent = {"resource_id": str(mine.pk), "aliases": ["mine", "other"], "force": True}
+        assert act(client, "datastore_create", sent, token).status_code == 200
+
+    assert [alias.name for alias in mine.aliases.all()] == ["mine", "other"]
+
+
+def test_a_name_wins_over_an_alias_of_an_older_version(client: Client) -> None:
+    survey, _mine = make_old_case()
+
+    assert show(client, "package_show", "survey") == str(survey.pk)
+    assert show(client, "resource_show", "survey") == str(survey.pk)
+
+
+def test_an_alias_is_not_taken_by_a_writer_that_waits(transactional_db: None) -> None:
+    mine = make_resource(name="mine")
+    failures: list[str] = []
+
+    def take_alias() -> None:
+        try:
+            with open_writer(mine) as writer:
+                writer.set_aliases(["survey"])
+        except TakenAlias as error:
+            failures.append(str(error))
+        finally:
+            connections.close_all()
+
+    writer = threading.Thread(target=take_alias)
+    with transaction.atomic():
+        Resource.objects.create(name="survey")
+        writer.start()
+        wait_until_blocked()
+    writer.join()
+
+    assert failures == ["The alias “survey” is taken."]
+    assert not Alias.objects.exists()
+
+
+def wait_until_blocked() -> None:
+    with connection.cursor() as cursor:
+        for _attempt in range(10_000):
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks, pg_sleep(0.005)"
+                " WHERE locktype = 'advisory' AND NOT granted"
+            )
+            if cursor.fetchone()[0]:
+                return
+    raise AssertionError("No other connection waits.")
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def survey(db: None) -> Resource:
+    """A private resource with an alias."""
+    survey = make_listed_resource("survey", private=True)
+    Alias.objects.create(resource=survey, name="door")
+    return survey
+
+
+def test_a_new_dataset_takes_no_name_of_another(client: Client, survey: Resource) -> None:
+    token = make_writer_token()
+
+    for name in ("survey", "door", str(survey.pk)):
+        sent = {"id": str(uuid.uuid4()), "package_id": name}
+        error = check_error(act(client, "resource_create", sent, token), 409, "Validation Error")
+        assert list(error) == ["package_id"]
+
+    assert Resource.objects.get() == survey
+
+
+@pytest.mark.parametrize("action", ["resource_create", "datastore_create"])
+def test_a_new_id_is_not_the_name_of_another(client: Client, action: str) -> None:
+    new_id, token = str(uuid.uuid4()), make_writer_token()
+    named = Resource.objects.create(name=new_id)
+    key = "id" if action == "resource_create" else "resource_id"
+
+    error = check_error(act(client, action, {key: new_id}, token), 409, "Validation Error")
+
+    reason = "The resource cannot be made: There is already a resource with this id."
+    assert error in ({"id": [reason]}, {"resource": [reason]})
+    assert Resource.objects.get() == named
+
+
+@pytest.mark.parametrize("name", ["survey", "door", "ID"])
+def test_the_admin_gives_no_name_of_another(
+    admin_client: Client, survey: Resource, name: str
+) -> None:
+    name = str(survey.pk) if name == "ID" else name
+    form = {"language": "english", "aliases-TOTAL_FORMS": 0, **ALIASES}
+
+    answer = admin_client.post(
+        "/en/admin/datastore_search/resource/add/", {**form, "title": "T", "name": name}
+    )
+
+    assert "Resource with this Name already exists." in answer.content.decode()
+    assert Resource.objects.get() == survey
+
+
+def test_the_admin_gives_no_name_of_another_as_an_alias(
+    admin_client: Client, survey: Resource
+) -> None:
+    for number, name in enumerate(("survey", "door")):
+        form: dict[str, Any] = {
+            "language": "english", "title": "T", "name": f"new-{number}",
+            "aliases-TOTAL_FORMS": 1, "aliases-0-name": name, **ALIASES,
+        }  # fmt: skip
+        answer = admin_client.post("/en/admin/datastore_search/resource/add/", form)
+        assert "Alias with this Name already exists." in answer.content.decode()
+
+    assert Resource.objects.get() == survey
+
+
+def test_a_resource_with_an_old_case_is_still_changed(admin_client: Client) -> None:
+    survey, _mine = make_old_case()
+    form = {"language": "english", "name": "survey", "aliases-TOTAL_FORMS": 0, **ALIASES}
+    form |= {f"fields-{name}": 0 for name in ("TOTAL_FORMS", "INITIAL_FORMS")}
+
+    admin_client.post(
+        f"/en/admin/datastore_search/resource/{survey.pk}/change/", {**form, "title": "New"}
+    )
+
+    survey.refresh_from_db()
+    assert survey.title == "New"
+
+
+def test_a_load_names_no_resource_as_another_is_named(survey: Resource, tmp_path: Path) -> None:
+    file = tmp_path / "door.csv"
+    file.write_text("a\n1\n")
+
+    with pytest.raises(CommandError, match="already exists"):
+        call_command("load_resource", str(file), verbosity=0)
+
+    assert Resource.objects.get() == survey
+
+
+def test_the_database_refuses_what_no_program_has_checked(survey: Resource) -> None:
+    mine = Resource.objects.create(name="mine")
+    named = Resource.objects.create(name=str(uuid.uuid4()))
+
+    for values in (
+        {"name": "door"},
+        {"name": str(survey.pk)},
+        {"name": str(survey.pk).upper()},
+        {"name": "new", "pk": uuid.UUID(named.name)},
+    ):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Resource.objects.create(**values)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Resource.objects.filter(pk=mine.pk).update(name="door")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Alias.objects.create(resource=mine, name="survey")
+    Alias.objects.create(resource=mine, name="mine")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Alias.objects.filter(name="mine").update(resource=survey)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Alias.objects.filter(name="mine").update(name="survey")
+
+
+# Old cases ----------------------------------------------------------------------------------------
+
+
+def test_the_doctor_names_what_older_versions_allowed() -> None:
+    survey, mine = make_old_case()
+    named = Resource.objects.create(name=str(uuid.uuid4()))
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE datastore_search_resource DISABLE TRIGGER USER")
+        Resource.objects.create(name=str(survey.pk).upper())
+        Resource.objects.create(pk=uuid.UUID(named.name), name="other")
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE datastore_search_resource ENABLE TRIGGER USER")
+
+    output = StringIO()
+    with pytest.raises(CommandError):
+        call_command("datastore_doctor", "--json", stdout=output)
+
+    found = [each for each in json.loads(output.getvalue()) if each["code"] == "name.taken"]
+    assert [each["name"] for each in found] == sorted(
+        ["survey", str(survey.pk).upper(), named.name]
+    )
+    assert not any(each["can_be_fixed"] for each in found)
+    assert str(mine.pk) in found[-1]["message"]
