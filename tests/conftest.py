@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import django
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -22,6 +24,7 @@ from datastore_search.storage import admission
 from .backends import install_guardian
 from .browsers import reset_browser, start_browser
 from .builders import make_resource
+from .loading.jobs.workers import build_database_url
 from .reading import read_in_test_process
 from .shared import ModuleTransaction, restore_shared_resource
 
@@ -145,6 +148,23 @@ def guardian(db: None) -> Iterator[None]:
     """A portal with object permissions of django-guardian."""
     with install_guardian():
         yield
+
+
+@pytest.fixture
+def superuser(request: pytest.FixtureRequest, db: None) -> Iterator[psycopg.Connection]:
+    """
+    A session of a superuser, for tests with the marker “superuser”, which says why.
+
+    The suite itself runs as an ordinary role.
+    """
+    (reason,) = request.node.get_closest_marker("superuser").args
+    url = re.sub("//[^@]*@", "//postgres@", build_database_url())
+    try:
+        session = psycopg.connect(url, autocommit=True)
+    except psycopg.OperationalError:
+        pytest.skip(f"The server has no superuser “postgres” without a password. {reason}")
+    with session:
+        yield session
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,8 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         )
         columns = dict(cursor.fetchall())
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_statistic WHERE starelid = %s::regclass),"
+            "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
+            " AND tablename = %s),"
             " current_setting('autovacuum_analyze_threshold')::int",
             [name],
         )

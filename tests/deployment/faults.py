@@ -32,7 +32,7 @@ def stop_server(server: ThrowawayServer) -> Iterator[None]:
 def occupy_connections(server: ThrowawayServer) -> Iterator[None]:
     """Take every connection that a server allows, within the block."""
     with ExitStack() as stack:
-        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+        with pytest.raises(psycopg.OperationalError, match=r"too many clients|reserved for roles"):
             _open_connections(server, stack)
         yield
 
@@ -46,7 +46,7 @@ def _open_connections(server: ThrowawayServer, stack: ExitStack) -> None:
 def make_read_only(server: ThrowawayServer) -> Iterator[None]:
     """Let a server refuse every write, within the block."""
     name = "default_transaction_read_only"
-    with psycopg.connect(server.url, autocommit=True) as connection:
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
         connection.execute(f"ALTER SYSTEM SET {name} = on")
         connection.execute("SELECT pg_reload_conf()")
         try:
@@ -72,7 +72,7 @@ def use_small_disk(server: ThrowawayServer) -> Iterator[Path]:
             folder.mkdir()
             shutil.chown(folder, server.user)
             Path(name).chmod(0o755)
-            with psycopg.connect(server.url, autocommit=True) as connection:
+            with psycopg.connect(server.superuser_url, autocommit=True) as connection:
                 _use_table_space(connection, folder)
                 try:
                     yield folder
@@ -84,6 +84,7 @@ def use_small_disk(server: ThrowawayServer) -> Iterator[Path]:
 
 def _use_table_space(connection: psycopg.Connection, folder: Path) -> None:
     connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
+    connection.execute("GRANT CREATE ON TABLESPACE small TO PUBLIC")
     connection.execute("ALTER SYSTEM SET default_tablespace = 'small'")
     connection.execute("SELECT pg_reload_conf()")
 

@@ -39,9 +39,10 @@ def run_own_server() -> Iterator[ThrowawayServer]:
 class Standby:
     """A hot standby of a server, with a lag that the test controls."""
 
-    def __init__(self, url: str) -> None:
-        """Take the URL of the standby."""
+    def __init__(self, url: str, superuser_url: str) -> None:
+        """Take the URLs of the standby: only a superuser may pause it."""
         self.url = url
+        self._superuser_url = superuser_url
 
     @contextmanager
     def pause_replay(self) -> Iterator[None]:
@@ -71,7 +72,7 @@ class Standby:
         deadline = time.monotonic() + _START_TIMEOUT_SECONDS
         while True:
             try:
-                with psycopg.connect(self.url, autocommit=True) as connection:
+                with psycopg.connect(self._superuser_url, autocommit=True) as connection:
                     row = connection.execute(statement, values).fetchone()
                 return row and row[0]
             except psycopg.OperationalError:
@@ -87,7 +88,7 @@ def run_standby(primary: ThrowawayServer, **settings: str) -> Iterator[Standby]:
         shutil.chown(folder, primary.user)
         data = folder / "data"
         command = [
-            str(_BIN / "pg_basebackup"), "--dbname", primary.url, "--pgdata", str(data),
+            str(_BIN / "pg_basebackup"), "--dbname", primary.superuser_url, "--pgdata", str(data),
             "--write-recovery-conf", "--checkpoint=fast",
         ]  # fmt: skip
         subprocess.run(command, user=primary.user, cwd=folder, check=True)
@@ -98,7 +99,8 @@ def run_standby(primary: ThrowawayServer, **settings: str) -> Iterator[Standby]:
             process = subprocess.Popen(
                 server, user=primary.user, cwd=folder, stdout=file, stderr=file
             )
-        standby = Standby(_replace_socket(primary.url, folder))
+        urls = (primary.url, primary.superuser_url)
+        standby = Standby(*(_replace_socket(url, folder) for url in urls))
         try:
             _wait_for_server(standby.url, process, log)
             yield standby

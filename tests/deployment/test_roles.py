@@ -54,7 +54,7 @@ def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
 
 
 def run_sql(server: ThrowawayServer, text: str) -> None:
-    with psycopg.connect(server.url) as admin:
+    with psycopg.connect(server.superuser_url) as admin:
         admin.execute(text.encode())
 
 

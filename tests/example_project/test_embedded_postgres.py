@@ -24,7 +24,9 @@ import sys, psycopg
 from pathlib import Path
 from example_project.embedded_postgres import start_server
 with psycopg.connect(start_server(Path(sys.argv[1]))) as connection:
-    print(connection.execute("SELECT lower('ĐÀ'), version()").fetchone())
+    print(connection.execute(
+        "SELECT lower('ĐÀ'), current_setting('is_superuser'), version()"
+    ).fetchone())
 """
 
 #: Does the same, and runs until its input ends.
@@ -60,7 +62,7 @@ def keep_server(folder: Path) -> Iterator[subprocess.Popen[str]]:
 def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "postgres"
     folder.parent.mkdir()
-    expected = "('đà', 'PostgreSQL 18"
+    expected = "('đà', 'off', 'PostgreSQL 18"
 
     assert run_start_script(folder, LC_ALL="xx_XX.UTF-8", LANG="nowhere").startswith(expected)
     assert not (folder / "postmaster.pid").exists()  # it stopped with its last process

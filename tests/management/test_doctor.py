@@ -6,9 +6,10 @@ import json
 from io import StringIO
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
 from datastore_search import storage
@@ -22,6 +23,7 @@ from ..builders import (
     make_unpublished_version,
     make_writer_token,
 )
+from ..loading.jobs.workers import build_database_url
 from .test_commands import run_command
 
 
@@ -107,33 +109,54 @@ def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resou
         assert cursor.fetchone() == (0,)
 
 
+def make_unanalyzed(count: int) -> Resource:
+    """Write records with an action, which takes no statistics, unlike a load."""
+    sent = {"resource": {"name": "new"}, "records": [{"n": number} for number in range(count)]}
+    answer = act(Client(), "datastore_create", sent, make_writer_token())
+    created = get_result(answer, "datastore_create")
+    return Resource.objects.get(pk=created["resource_id"])
+
+
 def test_missing_statistics_are_taken(db: None) -> None:
-    resource = make_resource("n\n" + "1\n" * 51)
-    execute(f"DELETE FROM pg_statistic WHERE starelid = '{get_record_table(resource)}'::regclass")
+    resource = make_unanalyzed(51)
 
     check_is_mended("statistics.missing", str(resource.pk))
 
 
 def test_a_table_that_autovacuum_does_not_analyze_yet_is_whole(db: None) -> None:
-    records = [{"n": number} for number in range(50)]
-    sent = {"resource": {"name": "new"}, "records": records}
-    answer = act(Client(), "datastore_create", sent, make_writer_token())
-    created = get_result(answer, "datastore_create")
-    table = get_record_table(Resource.objects.get(pk=created["resource_id"]))
+    table = get_record_table(make_unanalyzed(50))
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_statistic WHERE starelid = %s::regclass", [table])
+        cursor.execute("SELECT count(*) FROM pg_stats WHERE tablename = %s", [table])
         assert cursor.fetchone() == (0,)
     assert examine() == []
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_invalid_index_is_rebuilt() -> None:
-    resource = make_resource()
-    table = get_record_table(resource)
-    execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{table}_pkey'::regclass")
+    index = make_invalid_index(make_resource())
 
-    check_is_mended("index.invalid", f"{table}_pkey")
+    check_is_mended("index.invalid", index)
+
+
+def make_invalid_index(resource: Resource) -> str:
+    """Create an index again, which gives up as another session still writes; return its name."""
+    table = get_record_table(resource)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s"
+            " AND indexdef LIKE '%%(search)%%'",
+            [table],
+        )
+        name, definition = cursor.fetchone()
+        cursor.execute(f"DROP INDEX {name}")
+        with psycopg.connect(build_database_url()) as writer:
+            writer.execute(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE".encode())
+            cursor.execute("SET lock_timeout = 100")
+            with pytest.raises(OperationalError):
+                cursor.execute(definition.replace("INDEX", "INDEX CONCURRENTLY", 1))
+            cursor.execute("RESET lock_timeout")
+    return str(name)
 
 
 def list_indexes(resource: Resource) -> list[str]:

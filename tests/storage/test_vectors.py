@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.db import connection
 from hypothesis import HealthCheck, given, settings
@@ -153,11 +154,19 @@ def test_vectors_are_built_only_in_configurations_of_postgresql_itself() -> None
     assert can_build_vectors(connection, "english", records, texts)
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEXT SEARCH CONFIGURATION own (COPY = english)")
-        assert not can_build_vectors(connection, "own", records, texts)
-        cursor.execute(
-            "ALTER TEXT SEARCH CONFIGURATION english ALTER MAPPING FOR numword WITH english_stem"
-        )
-    assert not can_build_vectors(connection, "english", records, texts)
+    assert not can_build_vectors(connection, "own", records, texts)
+
+
+@pytest.mark.superuser("It owns the configurations of PostgreSQL itself.")
+def test_vectors_are_not_built_in_a_configuration_that_was_changed(
+    superuser: psycopg.Connection,
+) -> None:
+    mapping = "ALTER TEXT SEARCH CONFIGURATION english ALTER MAPPING FOR numword WITH"
+    superuser.execute(f"{mapping} english_stem".encode())
+    try:
+        assert not can_build_vectors(connection, "english", ['{"a":"running"}'], ["running"])
+    finally:
+        superuser.execute(f"{mapping} simple".encode())
 
 
 def test_vectors_that_differ_from_those_of_postgresql_are_not_used() -> None:
