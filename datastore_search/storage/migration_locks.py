@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from django.core.management.base import CommandError
-from django.db import OperationalError, transaction
+from django.db import OperationalError, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
@@ -55,14 +55,16 @@ class LockTables(Operation):
         to_state: object,
     ) -> None:
         """
-        Lock the tables until the migration ends.
+        Lock the tables until the migration ends, in the databases that have them.
 
         Raises: ``CommandError`` when they are in use for too long.
         """
+        connection = schema_editor.connection
+        if not router.allow_migrate(connection.alias, app_label):
+            return
         statement = sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(
             sql.SQL(", ").join(map(sql.Identifier, self.tables))
         )
-        connection = schema_editor.connection
         if schema_editor.collect_sql:  # of ``sqlmigrate``
             schema_editor.execute(statement.as_string(None))
             return
