@@ -10,7 +10,6 @@ from typing import Any, Final, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
-from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import connections, models, router
@@ -33,6 +32,7 @@ from .fields import Field
 from .identifiers import parse_resource_id
 from .loads import Load
 from .table_versions import TableVersion
+from .text_arrays import TextArrayField
 from .translations import (
     MAX_TITLE_LENGTH,
     LocalText,
@@ -272,7 +272,7 @@ class Resource(GuardedModel):
     contact_email = models.EmailField(
         _("e-mail of the contact"), blank=True, default="", db_default=""
     )
-    tags = ArrayField(
+    tags = TextArrayField(
         models.CharField(max_length=100),
         MAX_TAGS,
         verbose_name=_("tags"),

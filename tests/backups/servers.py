@@ -7,6 +7,7 @@ import pwd
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,7 +103,7 @@ class Server:
 
 
 def _build_environment(programs: Path) -> dict[str, str]:
-    python = str(Path(os.environ.get("VIRTUAL_ENV", ROOT / ".venv")) / "bin")
+    python = Path(sys.executable).parent
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {
         **environment,

@@ -74,7 +74,7 @@ def test_load_resource_refuses_an_index_without_its_extension(
 
     with pytest.raises(CommandError, match="pg_trgm"):
         run_command("load_resource", path, "--name", name, "--index", "substrings")
-    assert not Resource.objects.exclude(name="n", indexes=None).exists()
+    assert not Resource.objects.exclude(name="n", indexes__isnull=True).exists()
 
 
 def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: Path) -> None:
