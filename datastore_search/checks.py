@@ -16,11 +16,11 @@ from django.utils.module_loading import import_string
 from . import storage
 from .catalogue import import_datasets_function
 from .conf import conf
+from .guards.rates import ANONYMOUS, AUTHENTICATED, WINDOW_SECONDS
 from .loading.sources.addresses import is_server_name
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException
-from .throttling import ANONYMOUS, AUTHENTICATED, WINDOW_SECONDS
 
 #: A source of a Content-Security-Policy.
 _SOURCE = re.compile(r"[^\s;,]+")

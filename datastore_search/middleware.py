@@ -26,8 +26,8 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
 
-from .clients import DISCONNECTED
 from .database_errors import ADMIN_TEMPLATE, answer_refusal, find_refusal
+from .guards.clients import DISCONNECTED
 
 #: A language with up to three subtags; longer names are no language, and are not cached.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)

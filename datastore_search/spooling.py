@@ -17,7 +17,7 @@ from tempfile import SpooledTemporaryFile
 from .conf import conf
 from .exceptions.availability import NoRoomForAnswer
 from .exceptions.search import AnswerTooLarge
-from .stream_slots import StreamSlot
+from .guards.streams import StreamSlot
 
 logger = logging.getLogger(__name__)
 

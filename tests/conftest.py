@@ -17,9 +17,9 @@ from django.utils import translation
 from selenium.webdriver import Chrome
 
 from datastore_search import storage
+from datastore_search.guards import admission
 from datastore_search.loading.jobs import queue
 from datastore_search.models import Resource
-from datastore_search.storage import admission
 
 from .backends import install_guardian
 from .browsers import reset_browser, start_browser

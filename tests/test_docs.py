@@ -44,9 +44,9 @@ from datastore_search.filters.grammar import (
     MAX_VALUES,
     OPERATORS,
 )
+from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
-from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat
 from datastore_search.search.rendering import MAX_COLUMNS_PER_STATEMENT
 from datastore_search.storage import MAX_FIELDS

@@ -11,10 +11,10 @@ from django.db import close_old_connections
 from django.dispatch import Signal
 from django.test.client import ClientHandler, RequestFactory
 
+from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Resource
 from datastore_search.signals import request_answered
 from datastore_search.spooling import MAX_MEMORY_BYTES
-from datastore_search.stream_slots import StreamSlot
 
 from .builders import make_resource
 

@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ..conf import conf
 from ..exceptions.requests import InvalidContentLength, UploadTooLarge
-from ..request_limits import measure_body
+from ..guards.sizes import measure_body
 
 View = Callable[..., HttpResponse]
 

@@ -30,7 +30,7 @@ from ..exceptions.requests import (
     UnreadableText,
     UnsupportedContentType,
 )
-from ..request_limits import MAX_PARAMETERS, check_body, check_parameters, check_query_string
+from ..guards.sizes import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
 MAX_JSON_DEPTH: Final = 300

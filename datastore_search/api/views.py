@@ -21,12 +21,12 @@ from rest_framework.views import APIView
 from ..addresses import find_base_path
 from ..conf import conf
 from ..exceptions.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
+from ..guards.rates import check_rates, set_rate_headers
+from ..guards.sizes import measure_body
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
-from ..request_limits import measure_body
 from ..request_reports import Question, report_answer, start_clock
 from ..spooling import Spool
-from ..throttling import check_rates, set_rate_headers
 from .actions import VARY, Action, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler

@@ -9,7 +9,7 @@ from dataclasses import replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ..clients import Client
+from ..guards.clients import Client
 from ..search import ConsistentRead, Query, read_page, with_consistent_read
 from .api_examples import build_api_examples
 from .chips import build_chips

@@ -12,9 +12,9 @@ from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpRequest, HttpResponse
 
 from ..catalogue import ListedDataset, SortTerm, find_page, open_portal_datasets
-from ..clients import Client
 from ..conf import conf
 from ..exceptions.requests import UnknownPage
+from ..guards.clients import Client
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Field, LocalText, Resource

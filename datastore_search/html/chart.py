@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from ..clients import Client
+from ..guards.clients import Client
 from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
 from .chart_content import describe_chart, read_question_chart

@@ -11,7 +11,7 @@ from ..addresses import ResourceAddresses
 from ..catalogue import csvw
 from ..catalogue.data_package import build_data_package
 from ..catalogue.published import PublishedResource
-from ..clients import Client
+from ..guards.clients import Client
 from ..http_caching import Validators
 from ..loading.typing.schema import build_table_schema
 from ..search import ConsistentRead, with_consistent_read

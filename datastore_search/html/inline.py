@@ -13,11 +13,11 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 
-from ..clients import Client
 from ..exceptions.access import AccessDenied, UnknownResource
 from ..exceptions.requests import QueryStringTooLong
 from ..field_types import dump_json_as_sent, is_storable
-from ..request_limits import MAX_QUERY_STRING_BYTES
+from ..guards.clients import Client
+from ..guards.sizes import MAX_QUERY_STRING_BYTES
 from ..search import ConsistentRead, with_consistent_read
 from .chart_content import describe_chart, read_question_chart
 from .chips import build_chips

@@ -12,8 +12,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from ..clients import Client
 from ..conf import conf
+from ..guards.clients import Client
 from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
 from .chart import Choice, File, Option, build_file_response, list_drawing_files, list_options

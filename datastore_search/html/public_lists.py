@@ -16,8 +16,8 @@ from ..catalogue import (
     read_state,
     select_columns,
 )
-from ..clients import Client
 from ..exceptions.requests import UnknownPage
+from ..guards.clients import Client
 from ..http_caching import Validators
 from ..models import Resource
 from ..search import open_snapshot

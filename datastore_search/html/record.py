@@ -13,9 +13,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
-from ..clients import Client
 from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import UnknownRecord
+from ..guards.clients import Client
 from ..models import Resource
 from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
 from .columns import Column, build_columns

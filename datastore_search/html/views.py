@@ -21,18 +21,18 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ..addresses import ResourceAddresses
 from ..catalogue import find_dataset_of
-from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
+from ..guards.clients import Client
+from ..guards.rates import check_rates, set_rate_headers
+from ..guards.sizes import check_query_string
 from ..http_caching import NotModified, Validators, set_cache_headers
 from ..messages.bidi import show_bidi_controls
 from ..middleware import find_path_language
 from ..models import Resource, read_profiles
-from ..request_limits import check_query_string
 from ..request_reports import Question, note_resource, report_answer, start_clock
 from ..search import ConsistentRead, with_consistent_read
-from ..throttling import check_rates, set_rate_headers
 from ..unreadable_users import forget_unreadable_user
 from .about import list_facts
 from .chips import build_chips

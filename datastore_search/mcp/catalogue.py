@@ -15,8 +15,8 @@ from ..api.parameter_types import NonNegativeIntegerField, TextField
 from ..api.parameters import MAX_ROW_NUMBER, ActionParameters
 from ..api.permissions import get_reader
 from ..catalogue import match_word, open_portal_datasets
-from ..clients import Client
 from ..conf import conf
+from ..guards.clients import Client
 from ..html.catalogue import find_readable, list_tables
 from ..html.catalogue_filter import CatalogueFilterSet
 from ..models import Field, Resource

@@ -17,7 +17,7 @@ from ..api.envelope import report_failure
 from ..api.views import EnvelopeView
 from ..conf import conf
 from ..exceptions.requests import NotAMessage
-from ..request_limits import check_body, check_query_string
+from ..guards.sizes import check_body, check_query_string
 from .authentication import BearerTokenAuthentication
 
 #: JSON-RPC's code of a request that the server does not take.

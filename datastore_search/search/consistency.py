@@ -24,7 +24,6 @@ from psycopg import ClientCursor, Copy, errors, sql
 
 from .. import storage
 from ..bounded_cache import BoundedCache
-from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import RecordsMissing
 from ..exceptions.availability import (
@@ -35,6 +34,7 @@ from ..exceptions.availability import (
 )
 from ..exceptions.search import InvalidFullTextQuery
 from ..filters import Clause
+from ..guards.clients import Client
 from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
 from .query import Relation, build_relation
 from .slow_statements import slow_statements

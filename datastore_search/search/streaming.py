@@ -20,16 +20,16 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
 from .. import storage
-from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import RecordsIncomplete
 from ..exceptions.availability import ClientDisconnected, TooManyStreams
 from ..exceptions.dumps import FileTooSlow
 from ..filters import Clause
+from ..guards.clients import Client
+from ..guards.streams import StreamSlot
 from ..models import Load, Resource
 from ..precedence import pause_between
 from ..spooling import Spool
-from ..stream_slots import StreamSlot
 from .cells import copy_csv, read_cells
 from .consistency import (
     JSON_LINES,

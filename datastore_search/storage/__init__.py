@@ -4,8 +4,9 @@ What is in PostgreSQL: tables, sessions, locks and the server itself.
 This package works on tables and connections, without models.
 """
 
+from ..guards.admission import admit_search
+from ..guards.watchdog import Watched
 from ..table_limits import MAX_FIELDS
-from .admission import admit_search
 from .batches import BatchReader, TextBatch
 from .diagnosis import (
     FoundIndex,
@@ -77,7 +78,6 @@ from .tables import (
     reserve_table_id,
 )
 from .unserved import mark_unserved, read_unserved_since
-from .watchdog import Watched
 from .writes import RowToLock, begin_write_transaction, refuse_if_blocked
 
 __all__ = [

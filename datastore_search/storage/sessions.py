@@ -15,11 +15,11 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
-from ..clients import Client
+from ..guards.admission import admit_search
+from ..guards.clients import Client
+from ..guards.watchdog import Watched
 from ..precedence import note_statement
-from .admission import admit_search
 from .batches import BatchCursor, BatchReader, Result
-from .watchdog import Watched
 
 #: Settings of statements that read: random access costs hardly more than sequential access, because
 #: the pages are in memory; JIT compilation takes longer than it saves; notices are not read.

@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from .. import __version__
 from ..api.actions import actions
-from ..clients import Client
+from ..guards.clients import Client
 from ..models import Resource
 from ..search import ConsistentRead
 

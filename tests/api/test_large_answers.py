@@ -20,9 +20,9 @@ from django.utils import timezone
 from psycopg import sql
 
 from datastore_search import spooling
+from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Load, Resource
 from datastore_search.spooling import MAX_MEMORY_BYTES, Spool
-from datastore_search.stream_slots import StreamSlot
 
 from ..builders import act, ask, check_error, make_resource, make_token, make_user
 

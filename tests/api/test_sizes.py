@@ -12,8 +12,8 @@ from django.core.asgi import get_asgi_application
 from django.test import Client
 
 from datastore_search.api.body import MAX_JSON_DEPTH
+from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.models import Resource
-from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 
 from ..builders import act, ask, check_error, get_ids, make_token, make_user
 from ..streams import FILE, MULTIPART, Answer, send

@@ -11,10 +11,10 @@ import pytest
 from django.db.utils import OperationalError
 from django.test import Client
 
+from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Field, Resource
 from datastore_search.search import ConsistentRead, read_page
 from datastore_search.search.consistency import StaleVersion
-from datastore_search.stream_slots import StreamSlot
 
 from ..builders import make_resource, make_slow, make_token, make_user
 from .parsing import extract_text, parse_table

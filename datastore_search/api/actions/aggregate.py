@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...analysis import AggregateQuery, read_aggregate
-from ...clients import Client
+from ...guards.clients import Client
 from ...search import ConsistentRead, Page, with_consistent_read
 from ...search.fields import describe_fields
 from ..analysis_parameters import AggregateParameters, build_aggregate_query

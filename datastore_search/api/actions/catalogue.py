@@ -21,10 +21,10 @@ from rest_framework.request import Request
 from ... import catalogue
 from ...addresses import ResourceAddresses
 from ...catalogue import Addresses, CountedOrganization, Datasets, SortTerm
-from ...clients import Client
 from ...conf import conf
 from ...exceptions.access import UnknownDataset, UnknownOrganization, UnknownResource
 from ...exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
+from ...guards.clients import Client
 from ...http_caching import Validators
 from ...models import Resource
 from ...search import open_snapshot

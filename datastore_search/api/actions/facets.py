@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...analysis import read_facets
-from ...clients import Client
+from ...guards.clients import Client
 from ...search import ConsistentRead, with_consistent_read
 from ..analysis_parameters import FacetsParameters, build_facets_query
 from ..renderers import join_json

@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
-from ...clients import Client
 from ...exceptions.access import RecordsIncomplete
 from ...field_types import field_types
+from ...guards.clients import Client
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, with_consistent_read
 from ...search.fields import describe_fields

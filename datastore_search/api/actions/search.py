@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...addresses import find_path_below_base
-from ...clients import Client
 from ...field_types import dump_json_as_sent
+from ...guards.clients import Client
 from ...search import (
     ConsistentRead,
     Page,

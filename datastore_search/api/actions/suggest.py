@@ -14,7 +14,7 @@ from ...analysis import (
     suggest_queries,
     suggest_values,
 )
-from ...clients import Client
+from ...guards.clients import Client
 from ...search import ConsistentRead, with_consistent_read
 from ..analysis_parameters import SuggestParameters, build_conditions, build_values_query
 from ..renderers import join_json

@@ -12,8 +12,8 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ...clients import Client
 from ...filters import Clause
+from ...guards.clients import Client
 from ...models import Alias, Reader, Resource
 from ...search import ConsistentRead, Page, Query, Relation, open_snapshot, read_page
 

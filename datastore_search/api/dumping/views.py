@@ -15,12 +15,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ...addresses import ResourceAddresses, build_help_address
-from ...clients import Client
 from ...conf import conf
 from ...dumping.dump import Dump, PlaceFields
 from ...dumping.formats import DEFAULT, GZIP_TYPE, formats
 from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
+from ...guards.clients import Client
 from ...http_caching import NotModified, Validators
 from ...request_reports import Question
 from ...search import ConsistentRead, Query, Stream

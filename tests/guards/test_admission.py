@@ -12,9 +12,9 @@ import pytest
 from django.test import Client as Browser
 
 from datastore_search.exceptions.availability import TooManySlowSearches
+from datastore_search.guards import admission
 from datastore_search.models import Resource
 from datastore_search.search import Query, read_page, with_consistent_read
-from datastore_search.storage import admission
 
 from ..builders import check_error, make_resource, make_slow
 

@@ -22,12 +22,12 @@ from typing import Final
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ..clients import Client
 from ..conf import conf
 from ..exceptions import DatastoreError
 from ..exceptions.availability import ClientDisconnected, QueryTooSlow, TooManySlowSearches
-from ..slots import Slots
 from .admission import SLOW_SECONDS_WHEN_FULL, note_no_slot
+from .clients import Client
+from .slots import Slots
 
 logger = logging.getLogger(__name__)
 

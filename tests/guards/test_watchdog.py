@@ -17,15 +17,16 @@ from django.db import connection, connections
 from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.clients import DISCONNECTED, Client
 from datastore_search.exceptions.availability import (
     ClientDisconnected,
     QueryTooSlow,
     TooManySlowSearches,
 )
+from datastore_search.guards import watchdog
+from datastore_search.guards.clients import DISCONNECTED, Client
+from datastore_search.guards.watchdog import Watched
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
-from datastore_search.storage import Watched, watchdog
 
 from ..builders import act, ask, check_error, make_resource, make_slow, make_token, make_user
 

@@ -8,7 +8,7 @@ from typing import Final
 from django.conf import settings
 from django.http import HttpRequest
 
-from .exceptions.requests import (
+from ..exceptions.requests import (
     InvalidContentLength,
     QueryStringTooLong,
     RequestTooLarge,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from weakref import finalize
 
-from .conf import conf
-from .exceptions.availability import TooManyStreams
+from ..conf import conf
+from ..exceptions.availability import TooManyStreams
 from .slots import Slots
 
 _slots = Slots(lambda: conf.MAX_STREAMS)

@@ -10,10 +10,10 @@ from django.core.cache import cache
 from django.test import Client
 from rest_framework.settings import api_settings
 
+from datastore_search.guards.rates import WindowThrottle
 from datastore_search.models import Resource
-from datastore_search.throttling import WindowThrottle
 
-from .builders import act, check_error, make_user, make_user_token
+from ..builders import act, check_error, make_user, make_user_token
 
 #: The beginning of an hour, and of a day.
 MIDNIGHT = 1_700_006_400

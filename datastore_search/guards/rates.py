@@ -24,7 +24,7 @@ from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
 
-from .conf import conf
+from ..conf import conf
 
 #: The keys of the setting.
 ANONYMOUS: Final = "anonymous"

@@ -17,10 +17,10 @@ from django.db import connection
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
-from .builders import make_resource, make_slow
-from .example_project.test_serve import find_free_port, has_answer
-from .loading.jobs.holds import wait_until
-from .loading.jobs.workers import PROJECT, build_database_url, build_environment
+from ..builders import make_resource, make_slow
+from ..example_project.test_serve import find_free_port, has_answer
+from ..loading.jobs.holds import wait_until
+from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
 
 WSGI, ASGI = "example_project.wsgi:application", "example_project.asgi:application"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from datastore_search.slots import Slots
+from datastore_search.guards.slots import Slots
 
 
 def test_no_more_slots_are_taken_than_the_limit_allows() -> None:
