@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from django.apps import AppConfig, apps
@@ -14,16 +15,11 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 
 from . import storage
-from .catalogue import import_datasets_function
-from .conf import conf
+from .conf import PREFIX, Settings, conf, list_settings
 from .guards.rates import ANONYMOUS, AUTHENTICATED, WINDOW_SECONDS
-from .loading.sources.addresses import is_server_name
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException
-
-#: A source of a Content-Security-Policy.
-_SOURCE = re.compile(r"[^\s;,]+")
 
 #: A number of requests in a second, a minute, an hour or a day.
 _RATE = re.compile(rf"[1-9][0-9]{{0,8}}/({'|'.join(WINDOW_SECONDS)})")
@@ -47,18 +43,29 @@ def check_middleware(app_configs: Sequence[AppConfig] | None, **options: Any) ->
 
 
 @register(Tags.compatibility)
-def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Require kinds of indexes that exist."""
-    unknown = [str(kind) for kind in conf.INDEXES if kind not in IndexKind.values]
-    if not unknown:
-        return []
-    return [
-        Error(
-            f"DATASTORE_SEARCH_INDEXES has unknown kinds of index: {', '.join(unknown)}.",
-            hint=f"Known kinds: {', '.join(IndexKind.values)}.",
-            id="datastore_search.E003",
-        )
-    ]
+def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require settings that exist, of a type and a value that they may have."""
+    known = list_settings()
+    messages: list[CheckMessage] = []
+    for name in sorted({each for each in dir(settings) if each.startswith(PREFIX)}):
+        if name not in known:
+            similar = get_close_matches(name.removeprefix(PREFIX), vars(Settings), n=1)
+            messages.append(
+                Warning(
+                    f"{name} is not a setting.",
+                    hint=f"Did you mean {PREFIX}{similar[0]}?" if similar else "Remove it.",
+                    id="datastore_search.W012",
+                )
+            )
+        elif problem := known[name].find_problem(getattr(settings, name)):
+            messages.append(
+                Error(
+                    f"{name} is not valid: {problem}",
+                    hint=known[name].text,
+                    id="datastore_search.E009",
+                )
+            )
+    return messages
 
 
 @register(Tags.compatibility)
@@ -91,40 +98,6 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
     ]
 
 
-@register(Tags.security)
-def check_private_hosts(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> list[CheckMessage]:
-    """Require a list of host names, not of URLs, and not one text."""
-    hosts = conf.FETCH_PRIVATE_HOSTS
-    if not isinstance(hosts, str) and all(map(is_server_name, hosts)):
-        return []
-    return [
-        Error(
-            "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS is not a list of hosts.",
-            hint='Name each as "files.example.internal" or "10.0.0.5:8080".',
-            id="datastore_search.E005",
-        )
-    ]
-
-
-@register(Tags.security)
-def check_frame_ancestors(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> list[CheckMessage]:
-    """Require a list of sources, none of which ends the directive."""
-    sources = conf.FRAME_ANCESTORS
-    if not isinstance(sources, str) and all(map(_SOURCE.fullmatch, sources)):
-        return []
-    return [
-        Error(
-            "DATASTORE_SEARCH_FRAME_ANCESTORS is not a list of sources.",
-            hint='Name each as "\'self\'" or "https://www.example.org".',
-            id="datastore_search.E006",
-        )
-    ]
-
-
 @register(Tags.compatibility)
 def check_throttle_rates(
     app_configs: Sequence[AppConfig] | None, **options: Any
@@ -143,26 +116,6 @@ def check_throttle_rates(
             "DATASTORE_SEARCH_THROTTLE_RATES is not a mapping of lists of rates.",
             hint='Write it as {"anonymous": ["120/minute", "20000/day"], "authenticated": []}.',
             id="datastore_search.E007",
-        )
-    ]
-
-
-@register(Tags.compatibility)
-def check_datasets(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Require a function of datasets that can be imported, where one is named."""
-    reason = ""
-    try:
-        if conf.DATASETS and not callable(import_datasets_function()):
-            reason = "it is no function"
-    except (ImportError, AttributeError, TypeError) as error:
-        reason = str(error)
-    if not reason:
-        return []
-    return [
-        Error(
-            f"DATASTORE_SEARCH_DATASETS cannot be called: {reason}",
-            hint="Write the dotted path of a function that takes a user and returns datasets.",
-            id="datastore_search.E008",
         )
     ]
 

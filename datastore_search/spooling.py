@@ -45,7 +45,7 @@ class Spool:
 
         Raises: ``AnswerTooLarge``; ``TooManyStreams``; ``NoRoomForAnswer``.
         """
-        folder = conf.SPOOL_FOLDER or None
+        folder = str(conf.SPOOL_FOLDER) or None
         self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES, dir=folder)  # noqa: SIM115 - closed by ``close``
         self._slot: StreamSlot | None = None
         self._sizes: Sequence[int] = ()

@@ -7,7 +7,6 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +32,7 @@ from datastore_search.api.parameter_types import (
     MAX_TEXT_LENGTH,
 )
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.conf import Settings, conf
+from datastore_search.conf import conf, list_settings
 from datastore_search.exceptions.parameters import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
@@ -146,14 +145,6 @@ def list_anchors(page: Path) -> set[str]:
 
 
 # What the code offers -----------------------------------------------------------------------------
-
-
-def list_settings() -> list[str]:
-    return [
-        f"DATASTORE_SEARCH_{name}"
-        for name, value in vars(Settings).items()
-        if isinstance(value, cached_property)
-    ]
 
 
 def list_commands() -> list[str]:

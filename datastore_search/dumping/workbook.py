@@ -75,7 +75,7 @@ def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
         raise TooManyRowsForWorkbook(most=MAX_ROWS - 1, count=count)
     with ExitStack() as files:
         # The folder goes before the file is sent, and also on failure or when the client goes away.
-        with create_working_folder(conf.SPOOL_FOLDER or None) as folder:
+        with create_working_folder(str(conf.SPOOL_FOLDER) or None) as folder:
             path = folder / "dump.xlsx"
             try:
                 yield from _make_workbook(copy, headers, path)

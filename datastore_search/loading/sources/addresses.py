@@ -39,9 +39,6 @@ _NON_PUBLIC_NETWORKS = tuple(
     )
 )
 
-#: A name or an IPv4 address, an IPv6 one in brackets, either with a port; or an IPv6 one alone.
-_SERVER_NAME = re.compile(r"([\w.-]+|\[[0-9a-f:.%]+\])(:[0-9]{1,5})?|[0-9a-f:.%]+", re.IGNORECASE)
-
 IPAddress = IPv4Address | IPv6Address
 
 #: What ``connect`` of a socket takes: an IP address, a port, and more for IPv6.
@@ -106,11 +103,6 @@ def resolve_endpoints(address: Address) -> list[Endpoint]:
     if not _is_allowed(address) and not all(_is_public(endpoint) for _, endpoint in endpoints):
         raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints
-
-
-def is_server_name(name: object) -> bool:
-    """Return whether a value names a server as ``FETCH_PRIVATE_HOSTS`` does."""
-    return isinstance(name, str) and bool(_SERVER_NAME.fullmatch(name))
 
 
 def _is_allowed(address: Address) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.conf import Settings
+from datastore_search.conf import PREFIX, Settings, list_settings
 
 _REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 
@@ -52,24 +50,23 @@ def write_tables(page: str) -> str:
 
 def _write_settings() -> str:
     """Write the settings, with their defaults as they are in the source."""
+    source = inspect.getsource(Settings)
+    defaults = [
+        call.args[0]
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("Setting")
+    ]
     rows = [
-        f"| `DATASTORE_SEARCH_{name}` | `{_find_default(setting.func)}` |"
-        f" {' '.join((setting.__doc__ or '').split())} |\n"
-        for name, setting in vars(Settings).items()
-        if isinstance(setting, cached_property)
+        f"| `{name}` | `{_write_default(source, default)}` | {setting.text} |\n"
+        for (name, setting), default in zip(list_settings().items(), defaults, strict=True)
     ]
     return f"<!-- settings -->\n| Setting | Default | Meaning |\n|---|---|---|\n{''.join(rows)}"
 
 
-def _find_default(read_setting: Callable[[Settings], Any]) -> str:
-    """Find the default in the source of a property: the third argument of ``getattr``."""
-    source = textwrap.dedent(inspect.getsource(read_setting))
-    (default,) = (
-        ast.get_source_segment(source, call.args[2]) or ""
-        for call in ast.walk(ast.parse(source))
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "getattr"
-    )
-    return default.replace("self.", "DATASTORE_SEARCH_")
+def _write_default(source: str, default: ast.expr) -> str:
+    """Write a default; a function of other settings without its first words."""
+    shown = default.body if isinstance(default, ast.Lambda) else default
+    return (ast.get_source_segment(source, shown) or "").replace("conf.", PREFIX)
 
 
 def _write_parameters(name: str, page: str) -> str:
