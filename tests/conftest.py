@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import django
 import psycopg
 import pytest
 from django.conf import settings
@@ -24,7 +23,7 @@ from datastore_search.models import Resource
 from .backends import install_guardian
 from .browsers import reset_browser, start_browser
 from .builders import make_resource
-from .loading.jobs.workers import build_database_url
+from .loading.jobs.workers import IMMEDIATE, build_database_url
 from .reading import read_in_test_process
 from .shared import ModuleTransaction, restore_shared_resource
 
@@ -39,8 +38,7 @@ settings.DATASTORE_SEARCH_THROTTLE_RATES = {}
 settings.WHITENOISE_AUTOREFRESH = True
 
 # Tasks run immediately; tests of the worker start one.
-_TASKS = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
-settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.ImmediateBackend"}}
+settings.TASKS = IMMEDIATE
 
 
 #: Tests wait for processes and for PostgreSQL half of their time.

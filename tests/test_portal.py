@@ -45,7 +45,7 @@ def test_the_steps_of_the_tutorial_lead_to_a_portal_with_a_backup(
     address = f"127.0.0.1:{find_free_port()}"
     steps = read_steps()
     for statement in steps[3].split(";\n"):
-        server.run_sql(server.build_url("postgres"), statement)
+        server.run_as_superuser(statement)
 
     run_steps(server, tmp_path, steps[1], steps[2])
     folder = tmp_path / "portal"

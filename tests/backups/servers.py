@@ -23,6 +23,9 @@ ROOT = Path(__file__).resolve().parents[2]
 #: PostgreSQL does not run as root.
 _USER = "nobody"
 
+#: An ordinary role, which owns the databases.
+_ROLE = "publisher"
+
 
 def get_wheel_programs() -> Path:
     """Return the folder of the newest supported PostgreSQL."""
@@ -58,15 +61,21 @@ class Server:
     programs: Path
     folder: Path
 
-    def build_url(self, database: str, **settings: str) -> str:
+    def build_url(self, database: str, *, role: str = _ROLE, **settings: str) -> str:
         """Build the URL of a database; ``settings`` are those of its sessions."""
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         more = f"?options={quote(options, safe='')}" if options else ""
-        return f"postgres://postgres@{quote(str(self.folder), safe='')}/{database}{more}"
+        return f"postgres://{role}@{quote(str(self.folder), safe='')}/{database}{more}"
 
-    def create_database(self, database: str) -> None:
+    def create_database(self, database: str, options: str = "") -> None:
         """Create an empty database from ``template0``."""
-        self.run_sql(self.build_url("postgres"), f"CREATE DATABASE {database} TEMPLATE template0")
+        self.run_as_superuser(
+            f"CREATE DATABASE {database} OWNER {_ROLE} TEMPLATE template0 {options}"
+        )
+
+    def run_as_superuser(self, statement: str) -> str:
+        """Run a statement as the administrator of the server."""
+        return self.run_sql(self.build_url("postgres", role="postgres"), statement)
 
     def run_sql(self, url: str, statement: str) -> str:
         """Run a statement, and return its output."""
@@ -154,8 +163,10 @@ def run_server(programs: Path, *, settings: str = "") -> Iterator[Server]:
                 f"{settings.format(folder=folder)}\n"
             )
         control("pg_ctl", "-D", data, "-l", folder / "server.log", "-w", "start")
+        server = Server(programs, folder)
         try:
-            yield Server(programs, folder)
+            server.run_as_superuser(f"CREATE ROLE {_ROLE} LOGIN")
+            yield server
         finally:
             for process_file in folder.glob("*/postmaster.pid"):
                 control("pg_ctl", "-D", process_file.parent, "-m", "immediate", "-w", "stop")

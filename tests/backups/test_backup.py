@@ -160,14 +160,15 @@ def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
         url = build_source_url(server, "public")
         run_as_owner(server, "mkdir archive")
         server.run_commands("python -m tests.backups.portal fill", DATABASE_URL=url)
-        run_as_owner(server, read_commands(heading), DATABASE_URL=url, **folders)
+        superuser_url = server.build_url("postgres", role="postgres")
+        run_as_owner(server, read_commands(heading), SUPERUSER_URL=superuser_url, **folders)
         run_portal(server, url, "write_and_load")
         answers = run_portal(server, url, "answers")
         moment = server.run_sql(url, "SELECT clock_timestamp()").strip()
         run_portal(server, url, "lose")
         count = "SELECT count(*) FROM datastore_search_resource"
         assert server.run_sql(url, count).strip() == "0"
-        wait_for_archive(server, url)
+        wait_for_archive(server)
         run_as_owner(server, "pg_ctl -D data -m immediate -w stop")
 
         run_as_owner(server, read_commands(heading, 1), MOMENT=moment, **folders)
@@ -186,7 +187,7 @@ def run_as_owner(server: Server, commands: str, **environment: str) -> None:
     server.run_commands(commands, folder=server.folder, as_owner=True, **environment)
 
 
-def wait_for_archive(server: Server, url: str) -> None:
+def wait_for_archive(server: Server) -> None:
     """Wait until all that was written is in the archive."""
-    segment = server.run_sql(url, "SELECT pg_walfile_name(pg_switch_wal())").strip()
+    segment = server.run_as_superuser("SELECT pg_walfile_name(pg_switch_wal())").strip()
     wait_until((server.folder / "archive" / segment).exists)

@@ -55,8 +55,7 @@ def server() -> Iterator[Server]:
 def url(request: pytest.FixtureRequest, server: Server, django_db_blocker: Any) -> Iterator[str]:
     """A portal whose database has the extension, in a schema that is not on the search path."""
     database = f"portal_{request.param}"
-    create = f"CREATE DATABASE {database} TEMPLATE template0 {DATABASES[request.param]}"
-    server.run_sql(server.build_url("postgres"), create)
+    server.create_database(database, DATABASES[request.param])
     address = server.build_url(database)
     server.run_sql(address, "CREATE SCHEMA extensions")
     server.run_sql(address, "CREATE EXTENSION pg_trgm SCHEMA extensions")

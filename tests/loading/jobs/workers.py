@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from django.conf import settings
+import django
 from django.db import connection
 
 PROJECT = Path(__file__).resolve().parents[3]
 
 #: The backend of the tests, which runs tasks at once.
-IMMEDIATE = settings.TASKS
+_TASKS = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
+IMMEDIATE = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.ImmediateBackend"}}
 
 #: The backend of the example project.
 DATABASE = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
