@@ -40,7 +40,7 @@ from .portal import (
     open_readable_datasets,
 )
 from .query import MAX_CLAUSES, SortTerm, parse_catalogue_sort
-from .resource_conditions import match_format, match_word
+from .resource_conditions import match_format, match_text, match_word
 
 __all__ = [
     "MAX_CLAUSES",
@@ -72,6 +72,7 @@ __all__ = [
     "list_licenses",
     "make_dataset",
     "match_format",
+    "match_text",
     "match_word",
     "open_portal_datasets",
     "open_public_datasets",

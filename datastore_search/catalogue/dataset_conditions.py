@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from django.db.models import Q
@@ -14,6 +15,7 @@ from .dataset import Dataset
 from .descriptions import FORMAT
 from .predicates import Predicate
 from .query import Conditions
+from .resource_conditions import match_text as match_resource_text
 from .resource_conditions import match_word
 
 _EVERYTHING: Final = Predicate(lambda _entry: True)
@@ -178,12 +180,15 @@ _VALUES: Final[Mapping[str, Values]] = {
 }
 
 #: Fields of which a part is enough.
-_PARTS: Final[Mapping[str, Values]] = {"title": _get("title"), "notes": _get("notes")}
+_PARTS: Final[Mapping[str, Values]] = {
+    "title": lambda entry: [entry.dataset.title, entry.dataset.local_title.text],
+    "notes": lambda entry: [entry.dataset.notes, entry.dataset.local_notes.text],
+}
 
 #: Fields of the resources of a dataset.
 _OF_RESOURCES: Final[Mapping[str, Callable[[str], Q]]] = {
-    "res_name": lambda text: Q(title__icontains=text),
-    "res_description": lambda text: Q(description__icontains=text),
+    "res_name": partial(match_resource_text, "title"),
+    "res_description": partial(match_resource_text, "description"),
 }
 
 #: What all datasets have in common.

@@ -9,11 +9,14 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from django.db.models import CharField, F, Q, Value
+from django.db.models import CharField, F, Q, TextField, Value
 from django.db.models.expressions import OrderBy
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Lower, NullIf
+from django.db.models.lookups import IContains
 
 from ..models import Field
+from ..models.translations import list_active_languages
 from .dataset import build_publisher_id, build_publisher_name
 from .descriptions import FORMAT
 from .query import Conditions, SortTerm
@@ -35,14 +38,25 @@ def match_word(word: str) -> Q:
     # PostgreSQL makes one hash table of them, in place of a look-up for each resource.
     fields = Field.objects.filter(Q(name__icontains=word) | Q(label__icontains=word))
     return (
-        Q(title__icontains=word)
+        match_text("title", word)
         | Q(name__icontains=word)
-        | Q(description__icontains=word)
+        | match_text("description", word)
         | Q(publisher__icontains=word)
         | Q(tags__contains=[word])
         | Q(id__icontains=word)
         | Q(pk__in=fields.order_by().values("resource_id"))
     )
+
+
+def match_text(name: str, part: str) -> Q:
+    """Match the resources whose title or description holds a part, as it is or as it is shown."""
+    condition = Q(**{f"{name}__icontains": part})
+    for language in list_active_languages():
+        text = KeyTextTransform(name, KeyTransform(language, "translations"))
+        # Null would be neither true nor, where the condition is negated, false.
+        known = Coalesce(text, Value(""), output_field=TextField())
+        condition |= Q(IContains(known, part))
+    return condition
 
 
 def order_resources(terms: Sequence[SortTerm]) -> list[OrderBy]:
@@ -93,7 +107,7 @@ def _match_text(column: str, text: str) -> Q:
 
 
 def _match_part(column: str, text: str) -> Q:
-    return Q(**{f"{column}__icontains": text.strip("*")})
+    return match_text(column, text.strip("*"))
 
 
 def _match_id(text: str) -> Q:

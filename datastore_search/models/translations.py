@@ -86,6 +86,11 @@ def choose_language(available: Container[str], plain_language: str) -> str:
     return next((language for language in fallbacks if language in available), "")
 
 
+def list_active_languages() -> list[str]:
+    """List the codes under which the active language may have translations: ``pt-br``, ``pt``."""
+    return [*_iterate_fallbacks(get_language() or "", "")]
+
+
 def choose_text(
     name: str, plain: str, translations: Translations, plain_language: str
 ) -> LocalText:

@@ -527,3 +527,23 @@ def test_a_dataset_of_the_portal_wins_over_an_alias(
     shown = get_result(client.get("/api/3/action/package_show?id=census"), "package_show")
 
     assert shown["id"] == CENSUS_ID
+
+
+@pytest.mark.parametrize(("language", "found"), [("vi", ["census"]), ("en", [])])
+def test_a_translated_title_is_found_in_its_language(
+    client: Client, use: Use, ages: Resource, language: str, found: list[str]
+) -> None:
+    translations = {"vi": {"title": "Điều tra", "notes": "Người dân"}}
+    use(
+        lambda _user: [
+            Dataset(
+                id=CENSUS_ID, name="census", title="Census", resources=[ages.pk],
+                translations=translations,
+            )
+        ]
+    )  # fmt: skip
+
+    for q in ("title:Điều", "notes:Người"):
+        answer = client.get(f"/{language}/api/3/action/package_search", {"q": q})
+        results = get_result(answer, "package_search")["results"]
+        assert [each["name"] for each in results] == found

@@ -166,8 +166,8 @@ def _list_resource_views(request: Request, sent: Mapping[str, object], using: st
 #: How each field of ``resource_search`` is compared.
 _RESOURCE_FIELDS: Mapping[str, Callable[[str], Q]] = {
     "id": lambda text: Q(id__icontains=text),
-    "name": lambda text: Q(title__icontains=text) | Q(title="", name__icontains=text),
-    "description": lambda text: Q(description__icontains=text),
+    "name": lambda text: catalogue.match_text("title", text) | Q(title="", name__icontains=text),
+    "description": partial(catalogue.match_text, "description"),
     "format": catalogue.match_format,
 }
 _RESOURCE_ORDERS = {
