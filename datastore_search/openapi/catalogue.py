@@ -27,7 +27,7 @@ def build_catalogue_schemas() -> dict[str, Schema]:
         "CatalogueOrganization": _build_organization(),
         "CatalogueGroup": _build_group(),
         "CatalogueTag": object_of(
-            {"id": TEXT, "name": TEXT, "display_name": TEXT, "vocabulary_id": NULL},
+            {"id": TEXT, "name": TEXT, "display_name": TEXT, "vocabulary_id": _TEXT_OR_NULL},
             optional={"state": TEXT},
         ),
         "CatalogueLicense": _build_license(),
@@ -122,11 +122,13 @@ def _build_resource() -> Schema:
         "url",
         "url_type",
     )
-    empty = ("cache_last_updated", "cache_url", "mimetype_inner", "resource_type", "size")
+    # Always null here, but generators of clients know no type of null alone.
+    empty = ("cache_last_updated", "cache_url", "mimetype_inner", "resource_type")
     return object_of(
         {
             **dict.fromkeys(texts, TEXT),
-            **dict.fromkeys(empty, NULL),
+            **dict.fromkeys(empty, _TEXT_OR_NULL),
+            "size": one_of(NON_NEGATIVE_INTEGER, NULL),
             # Null where none of the portal's own datasets has it.
             "package_id": _TEXT_OR_NULL,
             "datastore_active": BOOLEAN,

@@ -17,7 +17,6 @@ from . import errors, filters, parameters, results
 from .components import NON_NEGATIVE_INTEGER, Schema, build_name, object_of, register, schema_ref
 
 _JSON = "application/json"
-_FORM = "application/x-www-form-urlencoded"
 
 #: The groups of a viewer.
 _READING, _WRITING, _ABOUT = "Datastore", "Datastore: writing", "Datastore: server"
@@ -69,7 +68,6 @@ class ActionSchema(AutoSchema):
             **errors.build_schemas(),
             **parameters.build_choices(self._action.parameters),
             f"{words}Parameters": parameters.build_body(self._action.parameters),
-            f"{words}Form": parameters.build_form(self._action.parameters),
             f"{words}Answer": results.build_answer(self._action.name),
         }
 
@@ -95,12 +93,8 @@ class ActionSchema(AutoSchema):
             "schema": schema_ref(f"{words}Parameters"),
             **show_examples(examples, lambda example: example.sent),
         }
-        form = {
-            "schema": schema_ref(f"{words}Form"),
-            **show_examples(examples[:1], lambda example: example.as_form),
-        }
-        # Generators of clients cannot distinguish two kinds of form, so one is described.
-        return {"requestBody": {"required": needed, "content": {_JSON: body, _FORM: form}}}
+        # Forms are accepted, too, but generators of clients cannot choose between two kinds.
+        return {"requestBody": {"required": needed, "content": {_JSON: body}}}
 
     # Answers --------------------------------------------------------------------------------------
 

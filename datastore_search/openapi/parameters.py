@@ -36,6 +36,7 @@ from .components import (
     one_of,
     schema_ref,
 )
+from .filters import list_forms
 
 _JSON = "application/json"
 _EMPTY: Schema = {**enum_of(""), "description": "As if it were not given."}
@@ -141,9 +142,11 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.FullTextQueryField: _Forms(
         one_of(_FULL_TEXT, _FULL_TEXT_BY_FIELD, NUMBER, BOOLEAN, NULL), _FULL_TEXT
     ),
-    types.FiltersField: _build_json_forms(_FILTERS),
+    types.FiltersField: _Forms(
+        one_of(*list_forms(), _build_json_text(_FILTERS), NULL), _build_json_text(_FILTERS)
+    ),
     types.GivenFiltersField: _Forms(
-        one_of(_FILTERS, {**_build_json_text(_FILTERS), "minLength": 1}),
+        one_of(*list_forms(), {**_build_json_text(_FILTERS), "minLength": 1}),
         {**_build_json_text(_FILTERS), "minLength": 1},
     ),
     types.ObjectField: _build_json_forms(OBJECT),
@@ -159,7 +162,7 @@ def _build_facets() -> _Forms:
     by_field = {
         "type": "object",
         "description": "Field → options.",
-        "additionalProperties": one_of(_build_options(analysis.FacetOptions, "field"), NULL),
+        "additionalProperties": _build_options(analysis.FacetOptions, "field"),
         "maxProperties": analysis.FacetsField.max_items,
     }
     return _build_options_forms(analysis.FacetsField, by_field)
@@ -223,16 +226,6 @@ def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
     }
 
 
-def build_body(parameters: type[ActionParameters]) -> Schema:
-    """Describe the JSON object that holds the parameters of an action."""
-    return _build_object(parameters, lambda forms: forms.json)
-
-
-def build_form(parameters: type[ActionParameters]) -> Schema:
-    """Describe the form that holds the parameters of an action."""
-    return _build_object(parameters, lambda forms: forms.text)
-
-
 def build_query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
     """Describe the query string that holds the parameters of an action, and show one."""
     texts = _describe_texts(parameters)
@@ -259,12 +252,11 @@ def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
     return {"content": {_JSON: {"schema": schema["contentSchema"], **examples}}}
 
 
-def _build_object(
-    parameters: type[ActionParameters], get_schema: Callable[[_Forms], Schema]
-) -> Schema:
+def build_body(parameters: type[ActionParameters]) -> Schema:
+    """Describe the JSON object that holds the parameters of an action."""
     texts = _describe_texts(parameters)
     properties = {
-        name: {"description": texts[name], **get_schema(forms)}
+        name: {"description": texts[name], **forms.json}
         for name, _field, forms in _list_fields(parameters)
     }
     required = _list_required(parameters)

@@ -185,13 +185,14 @@ def _build_pages() -> dict[str, Schema]:
 
 
 def _build_page(name: str, records: Schema) -> Schema:
-    formats = enum_of(*(form.value for form, page in _NAMES.items() if page == name))
+    values = [form.value for form, page in _NAMES.items() if page == name]
+    # drf-spectacular would give an enumeration a name of its own.
+    formats = {**TEXT, "pattern": f"^({'|'.join(values)})$"} if values[1:] else enum_of(*values)
     return object_of(
         {
             "resource_id": _RESOURCE_ID,
             "fields": list_of(schema_ref("DatastoreField")),
-            # Within a list drf-spectacular does not see it, and gives it no name of its own.
-            "records_format": {"allOf": [formats]},
+            "records_format": formats,
             "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
             "include_total": BOOLEAN,
             "include_next_page": BOOLEAN,
@@ -298,18 +299,17 @@ def _build_facet() -> Schema:
 
 
 def _build_aggregate() -> Schema:
-    groups = list_of(OBJECT, description="Column → value.")
     rows = {**TEXT, "description": "Rows that end in a line break, without a header."}
     return object_of(
         {
             "resource_id": _RESOURCE_ID,
             "fields": list_of(schema_ref("DatastoreField")),
-            "records_format": {"allOf": [enum_of(*RecordsFormat)]},
+            "records_format": schema_ref("DatastoreRecordsFormat"),
             "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
             "include_total": BOOLEAN,
             "records": {
                 "description": "The groups, in the form that `records_format` says.",
-                "anyOf": [groups, list_of(_ROW), rows],
+                **one_of(list_of(one_of(OBJECT, _ROW)), rows),
             },
         },
         optional={
