@@ -39,6 +39,10 @@ class TooManyParameters(BadRequest):
     message = _("The request has more than %(most)s parameters.")
 
 
+class TooManyConditions(TooManyParameters):
+    message = _("A page has at most %(most)s conditions. Leave some out, or ask the API.")
+
+
 class UnknownAction(BadRequest):
     message = _("There is no action “%(action)s”.")
 

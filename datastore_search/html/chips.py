@@ -18,7 +18,7 @@ from .columns import Column
 from .conditions import IS_EMPTY, YES_OR_NO, FieldCondition
 from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .page_query import PageQuery
-from .query_string import QueryString
+from .query_string import Link, QueryString
 
 #: Letters of a value on a chip.
 _MAX_VALUE_LENGTH = 60
@@ -29,7 +29,7 @@ class Chip:
     """The words of one part of a query, and the link to the query without it."""
 
     text: Phrase
-    link: str
+    link: Link
 
 
 def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
@@ -69,10 +69,13 @@ class _ChipBuilder:
         if query.fields:
             yield Chip(mark_text(_("Chosen columns")), address.remove("fields").link)
 
-    def _leave_out(self, address: QueryString, position: int) -> str:
+    def _leave_out(self, address: QueryString, position: int) -> Link:
+        if address.whole is not None:
+            return address.link_without_filter(position, "")
         rest = [each for number, each in enumerate(self._query.filters) if number != position]
-        values = [dump_json_as_sent(format_filters(rest))] if rest else []
-        return address.replace("filters", *values).link
+        return address.link_without_filter(
+            position, dump_json_as_sent(format_filters(rest)) if rest else ""
+        )
 
     def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
         """Describe each value of a condition as it was typed."""

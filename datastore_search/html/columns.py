@@ -14,7 +14,7 @@ from ..messages.bidi import show_bidi_controls
 from ..models import Field, Resource
 from .languages import Phrase, is_foreign, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
-from .query_string import QueryString
+from .query_string import Link, QueryString
 from .type_labels import label_type
 from .typed_values import DATES, NUMBERS
 
@@ -35,6 +35,8 @@ _LABELS_PER_COLUMN = 4
 _LINK_BYTES = 15
 #: Links of the rest of the page, which hold the question, too.
 _OTHER_LINKS = 46
+#: What repeats a question that is too long for links.
+_FORMS = 12
 _MIN_COLUMNS = 3
 
 #: What texts in another language than the page say so with: those about a column, those of its
@@ -103,9 +105,9 @@ class ColumnChoice:
     first: int
     last: int
     total: int
-    previous_link: str = ""
-    next_link: str = ""
-    reset_link: str = ""
+    previous_link: Link | str = ""
+    next_link: Link | str = ""
+    reset_link: Link | str = ""
 
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
@@ -143,8 +145,10 @@ def _count_columns(chosen: Sequence[Column], query: PageQuery) -> int:
     question_length = len(query.query_string.remove("columns").query)
     name_length = len(quote("".join(column.name for column in chosen))) // len(chosen)
     label_length = len("".join(column.label for column in chosen).encode()) // len(chosen)
-    room = _MAX_COLUMNS_BYTES - _OTHER_LINKS * question_length
-    link_bytes = question_length + name_length + _LINK_BYTES
+    is_repeated = query.query_string.whole is None
+    repetitions = _OTHER_LINKS if is_repeated else _FORMS
+    room = _MAX_COLUMNS_BYTES - repetitions * question_length
+    link_bytes = question_length * is_repeated + name_length + _LINK_BYTES
     label_bytes = _LABELS_PER_COLUMN * label_length
     column_bytes = _COLUMN_BYTES + _LINKS_PER_COLUMN * link_bytes + label_bytes + language_bytes
     return max(_MIN_COLUMNS, min(room // column_bytes, most))
@@ -194,5 +198,5 @@ def list_facet_columns(
     return [column for column in columns if column in choice.columns or column.name in names]
 
 
-def _link_columns(address: QueryString, start: int) -> str:
+def _link_columns(address: QueryString, start: int) -> Link:
     return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link

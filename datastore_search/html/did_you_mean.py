@@ -12,6 +12,7 @@ from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query
 from .page_query import PageQuery
+from .query_string import Link
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class QueryLink:
     """
 
     q: str
-    link: str
+    link: Link
     total: int
     count: str
     language: str

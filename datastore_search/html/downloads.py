@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
@@ -16,6 +17,7 @@ from ..models import Resource
 from ..search import Query
 from .api_parameters import build_query_parameters
 from .links import add_query_string, reverse_in_locale
+from .query_string import MAX_REPEATED_LENGTH, Pair
 
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
 _MIN_PACKED_RECORDS = 10_000
@@ -23,19 +25,25 @@ _MIN_PACKED_RECORDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """The label and the address of a file."""
+    """The label and the address of a file, or the format that the form of its group sends."""
 
     label: str
     address: str
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadGroup:
-    """The files of one kind, and a title that ends in a colon; ``name`` is part of its id."""
+    """
+    The files of one kind, and a title that ends in a colon; ``name`` is part of its id.
+
+    ``question`` is what a form sends, if that is too long for links.
+    """
 
     name: str
     title: str
     downloads: list[Download]
+    question: tuple[Pair, ...] = ()
 
 
 def list_downloads(
@@ -60,24 +68,35 @@ def list_downloads(
         if kind.is_installed and (has_places or not kind.needs_places)
     ]
 
-    def list_files(kinds: Iterable[DumpFormat], **options: str) -> list[Download]:
-        return [
+    is_long = len(urlencode(parameters)) > MAX_REPEATED_LENGTH
+
+    def build_group(
+        name: str, title: str, kinds: Iterable[DumpFormat], **options: str
+    ) -> DownloadGroup:
+        asked = {**options, **parameters}
+        if is_long:
+            files = [Download(str(kind.label), path, kind.name) for kind in kinds]
+            return DownloadGroup(name, title, files, tuple(asked.items()))
+        files = [
             Download(
-                str(kind.label),
-                add_query_string(path, {"format": kind.name, **options, **parameters}.items()),
+                str(kind.label), add_query_string(path, {"format": kind.name, **asked}.items())
             )
             for kind in kinds
         ]
+        return DownloadGroup(name, title, files)
 
+    everything = build_group("all", _("Download all records found:"), kinds)
     schema = Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))
-    groups = [DownloadGroup("all", _("Download all records found:"), [*list_files(kinds), schema])]
+    everything.downloads.append(schema)
+    groups = [everything]
     if _has_labels(resource, query):
-        labelled = list_files((kind for kind in kinds if kind.has_header), headers="labels")
         title = _("With labels in place of the names of the columns:")
-        groups.append(DownloadGroup("labels", title, labelled))
+        with_header = [kind for kind in kinds if kind.has_header]
+        groups.append(build_group("labels", title, with_header, headers="labels"))
     if _has_many_records(resource):
-        packed = list_files((kind for kind in kinds if kind.is_text), gzip="true")
-        groups.append(DownloadGroup("packed", _("Packed, as smaller files (gzip):"), packed))
+        title = _("Packed, as smaller files (gzip):")
+        of_text = [kind for kind in kinds if kind.is_text]
+        groups.append(build_group("packed", title, of_text, gzip="true"))
     return groups
 
 

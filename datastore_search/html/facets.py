@@ -38,7 +38,7 @@ from .facet_choice import (
 from .filter_form import Input, build_input
 from .page_query import PageQuery
 from .profiles import Histogram, draw_bins, draw_histogram, measure_bar
-from .query_string import Pair
+from .query_string import Link, Pair
 from .records import Digits, format_value
 from .typed_values import parse_typed_value
 
@@ -91,7 +91,7 @@ class ShownFacet:
     inputs: tuple[Input, ...] = ()
     histogram: Histogram | None = None
     is_of_all_records: bool = False
-    close_link: str = ""
+    close_link: Link | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class OtherField:
 
     label: str
     label_language: str
-    link: str
+    link: Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,7 @@ class _Builder:
         empty = None if is_range else self._build_empty(column, counts)
         return replace(shown, inputs=inputs, empty=empty)
 
-    def _build_close_link(self, field: FacetField) -> str:
+    def _build_close_link(self, field: FacetField) -> Link | str:
         if not field.is_wanted:
             return ""
         return self._query.query_string.remove_pairs(("facet", field.column.name)).link

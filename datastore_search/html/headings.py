@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from ..field_names import SortKey, format_sort_key
 from .columns import Column
 from .page_query import PageQuery, is_sortable
 from .profiles import FieldNote
-from .query_string import QueryString
-
-
-@dataclass(frozen=True, slots=True)
-class MenuLink:
-    """A link of a column's menu."""
-
-    label: str
-    link: str
+from .query_string import Link, QueryString
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +26,10 @@ class Heading:
     """
 
     column: Column
-    sort_link: str
+    sort_link: Link | str
     aria_sort: str
     note: FieldNote | None = None
-    menu: tuple[MenuLink, ...] = ()
+    menu: SafeString | str = ""
 
 
 def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading]:
@@ -45,7 +38,7 @@ def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading
         replace(
             _build_heading(note.column, query),
             note=note,
-            menu=tuple(_list_menu(note, query.query_string)),
+            menu=SafeString("".join(_list_menu(note, query.query_string))),
         )
         for note in notes
     ]
@@ -62,7 +55,7 @@ def _build_heading(column: Column, query: PageQuery) -> Heading:
     aria_sort = ""
     if is_sorted and key is not None:
         aria_sort = "descending" if key.descending else "ascending"
-    sort_link = ""
+    sort_link: Link | str = ""
     if is_sortable(column.type):
         following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
         keys = map(format_sort_key, following.get(aria_sort, []))
@@ -70,21 +63,22 @@ def _build_heading(column: Column, query: PageQuery) -> Heading:
     return Heading(column, sort_link, aria_sort)
 
 
-def _list_menu(note: FieldNote, address: QueryString) -> Iterator[MenuLink]:
+def _list_menu(note: FieldNote, address: QueryString) -> Iterator[str]:
+    """Write each link of a menu as an item of a list."""
     name = note.column.name
     if is_sortable(note.column.type):
         ascending, descending = SortKey(name), SortKey(name, descending=True)
-        yield MenuLink(
-            _("Sort ascending"), address.replace("sort", format_sort_key(ascending)).link
-        )
-        yield MenuLink(
-            _("Sort descending"), address.replace("sort", format_sort_key(descending)).link
-        )
+        for label, key in ((_("Sort ascending"), ascending), (_("Sort descending"), descending)):
+            yield _write_item(label, address.replace("sort", format_sort_key(key)))
     if not note.is_complete:
-        yield MenuLink(_("Only empty values"), address.replace(f"empty.{name}", "yes").link)
-        yield MenuLink(_("Without empty values"), address.replace(f"empty.{name}", "no").link)
+        yield _write_item(_("Only empty values"), address.replace(f"empty.{name}", "yes"))
+        yield _write_item(_("Without empty values"), address.replace(f"empty.{name}", "no"))
     first = [value for key, value in address.pairs if key == "first" and value != name]
-    yield MenuLink(_("Move first"), address.replace("first", name, *first).link)
-    yield MenuLink(_("Hide"), address.add("hide", name).link)
+    yield _write_item(_("Move first"), address.replace("first", name, *first))
+    yield _write_item(_("Hide"), address.add("hide", name))
     if note.facts:
-        yield MenuLink(_("Statistics"), f"#{note.id}")
+        yield f"<li>{Link(f'#{note.id}').write(_('Statistics'))}"
+
+
+def _write_item(label: str, address: QueryString) -> str:
+    return f"<li>{address.link.write(label)}"

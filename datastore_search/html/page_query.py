@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
+from typing import Any
 
 from django.db import connections, router
 from django.http import QueryDict
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from .. import storage
 from ..exceptions.parameters import InvalidParameters, UnknownField
+from ..exceptions.requests import TooManyConditions
 from ..exceptions.search import InvalidSort, TooManyWords, UnsortableField
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import dump_json_as_sent, field_types, is_storable
@@ -38,10 +40,13 @@ from ..search import ID
 from .api_parameters import format_filters
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
 from .parameter_errors import describe_parameter_errors
-from .query_string import Pair, QueryString
+from .query_string import CHANGE, Pair, QueryString, read_change
 
 MAX_Q_LENGTH = 1_000
 MAX_SORT_KEYS = 10
+
+#: Each value of an address, and each of its ``filters``, is a condition.
+MAX_CONDITIONS = 40
 
 #: The records of a page that may be chosen with ``limit``; the first if none is.
 PAGE_SIZES = (25, 50, 100, 250)
@@ -118,6 +123,8 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
 
     A chosen field, operator and value become one parameter.
     """
+    if CHANGE in sent:
+        sent = _apply_change(sent)
     pairs = [
         (name, value)
         for name, values in sent.lists()
@@ -131,6 +138,41 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
     if page not in ("", "1"):
         pairs.append(("page", page))
     return pairs
+
+
+def _apply_change(sent: QueryDict) -> QueryDict:
+    """Change the question of a form as its button says."""
+    whole = [(name, value) for name, values in sent.lists() if name != CHANGE for value in values]
+    pairs, position = read_change(whole, sent.get(CHANGE, ""))
+    changed = QueryDict(mutable=True)
+    for name, value in pairs:
+        if name == "filters" and position is not None:
+            changed.appendlist(name, _remove_filter(value, position))
+        else:
+            changed.appendlist(name, value)
+    return changed
+
+
+def _remove_filter(text: str, position: int) -> str:
+    """Leave out one of the conditions of ``filters``; what cannot be read stays as it is."""
+    try:
+        conditions = list(parse_filters(_load_filters(text)))
+        del conditions[position]
+    except (ValueError, RecursionError, IndexError, InvalidParameters):
+        return text
+    return dump_json_as_sent(format_filters(conditions)) if conditions else ""
+
+
+def _load_filters(text: str) -> Any:
+    """
+    Read the JSON of ``filters``.
+
+    Raises: ``ValueError``, ``RecursionError``.
+    """
+    filters = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+    if not isinstance(filters, Mapping | list):
+        raise ValueError(text)  # noqa: TRY004 - as what is not JSON at all
+    return filters
 
 
 def _is_default(name: str, value: str) -> bool:
@@ -156,7 +198,11 @@ def _build_chosen(sent: QueryDict) -> Pair | None:
 
 
 def parse_page_query(pairs: Iterable[Pair], resource: Resource) -> PageQuery:
-    """Parse clean parameters of a page, whose errors are kept beside what they are about."""
+    """
+    Parse clean parameters of a page, whose errors are kept beside what they are about.
+
+    Raises: ``TooManyConditions``.
+    """
     return _Parser(pairs, resource).parse()
 
 
@@ -188,6 +234,7 @@ class _Parser:
         self._errors: list[str] = []
 
     def parse(self) -> PageQuery:
+        self._check_count(0)
         single = {name: self._get_single(name) for name in _SINGLE}
         if self._values.get(CHOSEN_VALUE):
             self._errors.append(_("Choose the field that the value is looked for in."))
@@ -208,6 +255,11 @@ class _Parser:
         if query.is_valid and not self._errors:
             self._check_limits(query.all_conditions)
         return replace(query, errors=tuple(self._errors))
+
+    def _check_count(self, filter_count: int) -> None:
+        own = sum(split_parameter(name) is not None for name, _value in self._pairs)
+        if own + filter_count > MAX_CONDITIONS:
+            raise TooManyConditions(most=MAX_CONDITIONS)
 
     def _get_single(self, name: str) -> str:
         values = self._values.get(name, [""])
@@ -238,14 +290,13 @@ class _Parser:
         if not text:
             return ()
         try:
-            filters = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+            filters = _load_filters(text)
         except (ValueError, RecursionError):
-            filters = None
-        if not isinstance(filters, Mapping | list):
             self._errors.append(_("The parameter “filters” is not valid JSON."))
             return ()
         try:
             conditions = parse_filters(filters)
+            self._check_count(len(conditions))
             compile_conditions(conditions, self._typed_fields)
         except InvalidParameters as error:
             self._errors += describe_parameter_errors(error)

@@ -16,7 +16,7 @@ from ..field_types import field_types
 from ..filters import Condition, In
 from ..models import Resource
 from ..search import ID
-from .query_string import QueryString
+from .query_string import Link, QueryString
 
 #: Precedes ``_id`` in the address of a record whose key has an empty value.
 _ID_PREFIX = "_id:"
@@ -83,7 +83,7 @@ class RecordLink:
     offset: int = 0
     path: str = "r/"
 
-    def build(self, record: Mapping[str, object], position: int) -> str:
+    def build(self, record: Mapping[str, object], position: int) -> Link:
         """Build the link to the record at a position of the page, from 0."""
-        address = self.query_string.replace(POSITION, str(self.offset + position + 1))
-        return f"{self.path}{encode_key(self.resource, record)}/{address.link}"
+        page = f"{self.path}{encode_key(self.resource, record)}/"
+        return self.query_string.link_record(page, POSITION, str(self.offset + position + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -22,6 +22,7 @@ from django.urls import (
 from django.utils.translation import get_language_info, to_language
 
 from .links import Parameters, add_query_string, find_reference_path
+from .query_string import MAX_REPEATED_LENGTH, Pair
 
 #: A portal that enables more languages has hardly texts in all: those of this app are listed.
 MAX_LISTED_LANGUAGES = 20
@@ -53,7 +54,11 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """The links around a page; an address is empty where there is no such page."""
+    """
+    The links around a page; an address is empty where there is no such page.
+
+    ``question`` is what a form asks for in another language, if that is too long for the links.
+    """
 
     language: str
     languages: tuple[Language, ...]
@@ -61,6 +66,7 @@ class Shell:
     sign_in_address: str
     sign_out_address: str
     return_address: str
+    question: tuple[Pair, ...] = ()
 
 
 def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> Shell:
@@ -72,13 +78,16 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
     address = request.get_full_path()
     address = address if len(address) <= MAX_RETURN_LENGTH else request.path
     is_authenticated = request.user.is_authenticated
+    question = tuple(parameters)
+    is_long = len(urlencode(question)) > MAX_REPEATED_LENGTH
     return Shell(
         language=_get_own_name(language),
-        languages=_list_languages(request, language, parameters),
+        languages=_list_languages(request, language, () if is_long else question),
         reference_address=find_reference_path(request),
         sign_in_address="" if is_authenticated else find_sign_in_address(address),
         sign_out_address=_find_sign_out_address(request) if is_authenticated else "",
         return_address=address,
+        question=question if is_long else (),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -62,6 +62,7 @@ from .page_query import (
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
 from .published import describe_resource
+from .query_string import Link
 from .shell import build_shell, find_sign_in_address
 from .table import RecordTable, read_record_table
 
@@ -230,6 +231,8 @@ class ResourceView(PageView):
         if address != add_query_string(self.request.path, sent):
             return redirect(address)
         query = parse_page_query(parameters, resource)
+        if not self.is_embedded:
+            query = replace(query, query_string=query.query_string.as_whole())
         self.shared_parameters = list_shared_parameters(query)
         columns = build_columns(resource)
         choice = choose_columns(columns, query)
@@ -324,7 +327,7 @@ class PageSize:
     """A number of records on a page, and the link to such a page; empty for the present one."""
 
     size: int
-    link: str
+    link: Link | str
 
 
 def list_sizes(query: PageQuery) -> list[PageSize]:

@@ -23,6 +23,9 @@ from ..admin.test_loading import CSV_WITH_BAD_ROW, make_file
 from ..builders import make_resource, make_user
 from .test_browser import list_errors, measure_overflow
 
+#: A page that asks it has buttons in the place of links.
+LONG_QUESTION = "&".join(f"not.subject=a+long+value+{number}" for number in range(20))
+
 #: Besides these, no two landmarks of a page have one name.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -135,6 +138,7 @@ def test_every_page_is_accessible(
             "datastore/api/datastore_facets/",
             page,
             f"{page}?q=watershed&from.budget=1000&sort=budget+desc&limit=50",
+            f"{page}?{LONG_QUESTION}",
             f"{page}?q=nothing",
             f"{page}?q=watershedd",
             f"{page}?from.budget=many",

@@ -37,7 +37,8 @@ def list_found_ids(response: Any) -> list[int]:
 def list_chips(response: Any) -> dict[str, list[tuple[str, str]]]:
     """Return the parameters of the link that removes each chip, by the chip's text."""
     found = re.findall(
-        r'<li><bdi>(.*?)</bdi><a href="([^"]*)" aria-label', response.content.decode()
+        r'<li><bdi>(.*?)</bdi><(?:a href|button .*?value)="([^"]*)" aria-label',
+        response.content.decode(),
     )
     return {
         html.unescape(text): parse_qsl(urlsplit(html.unescape(link)).query) for text, link in found

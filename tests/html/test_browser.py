@@ -414,6 +414,34 @@ def test_the_menu_of_a_column_is_used_by_keyboard(
     assert list_errors(browser) == []
 
 
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_long_question_is_changed_by_keyboard_and_stays_in_the_history(
+    browser: Chrome, base: str, survey: Resource, width: int
+) -> None:
+    set_size(browser, width, 900)
+    question = "&".join(f"not.subject=a+long+value+{number}" for number in range(20))
+    browser.get(f"{base}/en/datastore/{survey.pk}/?{question}")
+    before = browser.current_url
+    assert measure_overflow(browser) <= 0
+    tab_to(browser, ".datastore-chips button")
+    press(browser, Keys.ENTER)
+
+    wait_for_chips(browser, 19)
+    assert "change=" not in browser.current_url
+    assert "value+0&" not in browser.current_url
+    browser.back()
+    wait_for_chips(browser, 20)
+    assert browser.current_url == before
+    tab_to(browser, "thead th:nth-child(4) > button")
+    press(browser, Keys.SPACE)
+    wait_for_chips(browser, 21)
+    assert browser.current_url == f"{before}&sort=budget"
+    tab_to(browser, "tbody th button")
+    press(browser, Keys.ENTER)
+    wait_until(browser, lambda: "/r/1/?" in browser.current_url)
+    assert list_errors(browser) == []
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_numbers_end_at_the_right_in_every_script(
     browser: Chrome, base: str, survey: Resource, locale: str
