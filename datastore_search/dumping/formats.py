@@ -59,12 +59,12 @@ class DumpFormat:
     @property
     def truncation_mark(self) -> bytes:
         """
-        What is written when the rows of a text break off, where the file would look complete.
+        What is written when a text breaks off, as some formats would look complete.
 
         A line, after a quotation mark that is never closed.
         """
         mark = _("This file is incomplete: the server could not send the rest.")
-        return f'"{mark}\n'.encode() if self.is_text and self.has_header else b""
+        return f'"{mark}\n'.encode() if self.is_text else b""
 
     @property
     def is_installed(self) -> bool:

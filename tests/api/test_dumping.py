@@ -822,7 +822,9 @@ def test_a_dump_that_takes_too_long_breaks_off(
     response.close()
 
 
-@pytest.mark.parametrize(("name", "is_marked"), [("csv", True), ("tsv", True), ("json", False)])
+@pytest.mark.parametrize(
+    ("name", "is_marked"), [("csv", True), ("tsv", True), ("ndjson", True), ("json", False)]
+)
 def test_a_dump_that_breaks_off_does_not_look_whole(
     big: Resource, client: Client, settings: Any, name: str, is_marked: bool
 ) -> None:

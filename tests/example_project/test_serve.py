@@ -23,8 +23,12 @@ from datastore_search.loading.jobs import submit_load
 from datastore_search.models import LoadState, Resource
 from example_project.management.commands import serve
 
+from ..builders import make_resource
 from ..loading.jobs.holds import wait_until
 from ..loading.jobs.workers import DATABASE, PROJECT, build_database_url, build_environment
+
+#: Of curl, where an answer ends before its end.
+CURLE_PARTIAL_FILE = 18
 
 
 def find_free_port() -> int:
@@ -184,6 +188,87 @@ def change_options(command: list[str], **options: int) -> list[str]:
     for name, value in options.items():
         command[command.index("--" + name.replace("_", "-")) + 1] = str(value)
     return command
+
+
+@contextmanager
+def replace_workers(uploads: Path, **options: int) -> Iterator[tuple[psutil.Popen, int]]:
+    """Run a web server that replaces its worker for its memory, again and again."""
+    port = find_free_port()
+    command = change_options(
+        serve.build_web_server_command(port, 1, 2),
+        workers_max_rss=1,
+        rss_sample_interval=1,
+        rss_samples=1,
+        **options,
+    )
+    web = psutil.Popen(command, cwd=PROJECT, env=build_environment(build_database_url(), uploads))
+    try:
+        wait_until(lambda: has_answer(port), "an answer", alive=lambda: web.poll() is None)
+        yield web, port
+    finally:
+        processes = web.children()
+        web.kill()
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        web.wait()
+
+
+@pytest.fixture
+def large(transactional_db: None) -> Iterator[Resource]:
+    """A resource whose file is larger than what a connection holds on its way."""
+    rows = "".join(f"{number},{'x' * 10_000}\n" for number in range(4_000))
+    yield make_resource(f"number,text\n{rows}")
+    Resource.objects.all().delete()
+
+
+def test_a_worker_that_is_replaced_finishes_its_downloads(large: Resource, uploads: Path) -> None:
+    with replace_workers(uploads) as (web, port):
+        with urlopen(f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}") as download:
+            start = download.read(100)
+            (serving,) = list_busy_workers(web, port)
+            wait_until(
+                lambda: not is_listening(serving, port),
+                "the end of the worker's service", alive=serving.is_running,
+            )  # fmt: skip
+            wait_until(lambda: has_answer(port), "an answer of the next", alive=serving.is_running)
+            time.sleep(6)  # a worker was killed after 5 seconds
+            file = start + download.read()
+        wait_until(lambda: not serving.is_running(), "the end of the worker", alive=web.is_running)
+
+    assert len(file.splitlines()) == 4_001
+
+
+def test_a_download_that_takes_too_long_ends_as_broken(large: Resource, uploads: Path) -> None:
+    with replace_workers(uploads, workers_kill_timeout=1) as (_web, port):
+        address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}"
+        curl = ["curl", "--silent", "--limit-rate", "1M", "--output", "/dev/null", address]
+
+        finished = subprocess.run(
+            [*curl, "--write-out", "%{http_code}"], check=False, capture_output=True
+        )
+
+    # The status was sent before: the missing end of the answer tells.
+    assert (finished.returncode, finished.stdout) == (CURLE_PARTIAL_FILE, b"200")
+
+
+def list_busy_workers(web: psutil.Popen, port: int) -> list[psutil.Process]:
+    """List the workers that have a connection of a client."""
+    return [
+        worker
+        for worker in web.children()
+        if any(
+            each.status == psutil.CONN_ESTABLISHED and each.laddr.port == port
+            for each in worker.net_connections()
+        )
+    ]
+
+
+def is_listening(worker: psutil.Process, port: int) -> bool:
+    return any(
+        each.status == psutil.CONN_LISTEN and each.laddr.port == port
+        for each in worker.net_connections()
+    )
 
 
 @pytest.mark.usefixtures("transactional_db")

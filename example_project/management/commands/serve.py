@@ -27,6 +27,10 @@ DEFAULT_THREADS = 4
 #: Memory of a worker of the web server, in MiB, above which it is replaced.
 MAX_WORKER_RSS_MIB = 256
 
+#: Seconds in which a worker that is replaced finishes its answers; then it is killed, which ends a
+#: download as broken.
+MAX_DRAIN_SECONDS = 60
+
 #: A web server that ends sooner than this after its start would end again: its port is taken, or
 #: the project cannot be imported.
 _MIN_UPTIME_SECONDS = 10.0
@@ -165,7 +169,7 @@ def build_web_server_command(port: int, workers: int, threads: int) -> list[str]
         "--respawn-failed-workers",  # or it ends with the first worker that dies
         "--workers-max-rss", str(MAX_WORKER_RSS_MIB),
         "--rss-sample-interval", "5", "--rss-samples", "2",
-        "--workers-kill-timeout", "5",  # or it does not end while a connection is open
+        "--workers-kill-timeout", str(MAX_DRAIN_SECONDS),
         "--no-ws", "--log-level", "error",
     ]  # fmt: skip
 
