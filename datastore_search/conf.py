@@ -127,16 +127,21 @@ class Settings:
         "Maximum records of an answer; a higher `limit` is reduced to this.",
         maximum=2**31 - 1,
     )
+    MAX_ANONYMOUS_BODY_BYTES = Setting(
+        64 * 2**10,
+        "Maximum size of the body of a request without a valid token. A larger one is not read,"
+        " also if `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it: 413, and 403 where it"
+        " [writes](writing.md#size). `filters` with 10,000 values may have 500 kB.",
+    )
     MAX_SEARCH_BODY_BYTES = Setting(
         1 * 2**20,
-        "Maximum size of the body of a request that only reads, and of one that writes [without a"
-        " valid token](writing.md#size). A larger one is 413 and is not read, also if"
-        " `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it.",
+        "Maximum size of the body of a request that only reads, with a valid token. A larger one"
+        " is 413 and is not read, also if `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it.",
     )
     MAX_WRITE_BODY_BYTES = Setting(
         100 * 2**20,
-        "Maximum size of the body of a request that writes, with a valid token. The call needs up"
-        " to ten times as much memory.",
+        "Maximum size of the body of a request that writes, with the token of a user who may write"
+        " some resource. The call needs up to ten times as much memory.",
     )
     MAX_WRITE_RECORDS = Setting(
         100_000,

@@ -21,7 +21,7 @@ from django.test import Client
 
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
-from datastore_search.api.body import MAX_JSON_DEPTH
+from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_types import (
@@ -464,6 +464,8 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
         (SEARCH, f"a list counts as one operation | {MAX_VALUES:,} |"),
         (SEARCH, f"#the-index-of-substrings) answers | {MAX_TEXT_CONDITIONS} |"),
         (SEARCH, f"`DATASTORE_SEARCH_MAX_SEARCH_BODY_BYTES` ({conf.MAX_SEARCH_BODY_BYTES:,})"),
+        (SEARCH, f"MAX_ANONYMOUS_BODY_BYTES` ({conf.MAX_ANONYMOUS_BODY_BYTES:,})"),
+        (SEARCH, f"before anything is parsed | {MAX_JSON_VALUES:,} |"),
         (SEARCH, f"bytes of the query string | {MAX_QUERY_STRING_BYTES:,} |"),
         (SEARCH, f"each of a list | {MAX_PARAMETERS:,},"),
         (SEARCH, f"levels of JSON within each other | {MAX_JSON_DEPTH} |"),

@@ -98,7 +98,7 @@ def read_slowly(client: Client) -> str:
 
 def send_slowly(client: Client) -> str:
     """Send a body at one byte a second."""
-    return client.send_slowly(_SEARCH, 100_000)
+    return client.send_slowly(_SEARCH, 60_000)
 
 
 # Size ---------------------------------------------------------------------------------------------

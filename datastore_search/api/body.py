@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Mapping
 from decimal import Decimal
 from itertools import accumulate
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from django.core.exceptions import TooManyFieldsSent
 from django.core.files.uploadhandler import FileUploadHandler
@@ -23,10 +23,12 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from ..conf import conf
 from ..exceptions.requests import (
     JsonTooDeep,
     MalformedJson,
     NotAnObject,
+    TooManyValues,
     UnreadableText,
     UnsupportedContentType,
 )
@@ -35,7 +37,25 @@ from ..guards.sizes import MAX_PARAMETERS, check_body, check_parameters, check_q
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
 MAX_JSON_DEPTH: Final = 300
 
+#: Of JSON that is not written: all names and filters that a search may have, and room for the rest.
+MAX_JSON_VALUES: Final = 25_000
+
+#: Of JSON that is written, for each record that one call may have.
+_MAX_VALUES_OF_RECORD: Final = 50
+
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class BodyLimits(NamedTuple):
+    """What a body may have: bytes, and values of JSON, commas and brackets being counted."""
+
+    max_bytes: int
+    max_values: int = MAX_JSON_VALUES
+
+
+def get_max_written_values() -> int:
+    """Get the number of values that the JSON of a call that writes may have."""
+    return max(MAX_JSON_VALUES, _MAX_VALUES_OF_RECORD * conf.MAX_WRITE_RECORDS)
 
 
 class RefuseFiles(FileUploadHandler):
@@ -56,9 +76,9 @@ class RefuseFiles(FileUploadHandler):
         """Do nothing: every file is refused."""
 
 
-def read_parameters(wrapped: Request, max_bytes: int) -> dict[str, object]:
+def read_parameters(wrapped: Request, limits: BodyLimits) -> dict[str, object]:
     """
-    Read the parameters of a request as they were sent, from a body of at most ``max_bytes``.
+    Read the parameters of a request as they were sent, from a body within some limits.
 
     Numbers with a fraction become ``Decimal``; a parameter that is repeated in a form or a query
     string becomes a list.
@@ -68,23 +88,23 @@ def read_parameters(wrapped: Request, max_bytes: int) -> dict[str, object]:
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     check_query_string(request)
-    check_body(request, max_bytes)
+    check_body(request, limits.max_bytes)
     request.encoding = "utf-8"  # the charset of the content type is ignored
     kind = (request.content_type or "").lower()
     if request.method == "POST" and kind in _FORMS:
-        return _read_form(request, kind) or _flatten(request.GET)
+        return _read_form(request, kind, limits) or _flatten(request.GET)
     if request.GET or not request.body:
         return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedContentType(kind=kind)
-    return parse_object(request.body)
+    return parse_object(request.body, limits.max_values)
 
 
-def _read_form(request: HttpRequest, kind: str) -> dict[str, object]:
+def _read_form(request: HttpRequest, kind: str, limits: BodyLimits) -> dict[str, object]:
     if kind == "multipart/form-data":
         return _read_multipart(request)
     if _is_json(request.body.removeprefix(codecs.BOM_UTF8)):
-        return parse_object(request.body)
+        return parse_object(request.body, limits.max_values)
     check_parameters(request.body.count(b"&") + 1)
     parameters = _flatten(QueryDict(request.body, encoding="utf-8"))
     if len(parameters) == 1:
@@ -92,7 +112,7 @@ def _read_form(request: HttpRequest, kind: str) -> dict[str, object]:
         if value == "" and _is_json(
             name.encode(errors="replace")
         ):  # JSON, percent-encoded like a form
-            return parse_object(name.encode(errors="replace"))
+            return parse_object(name.encode(errors="replace"), limits.max_values)
     return parameters
 
 
@@ -123,28 +143,31 @@ def _flatten(values: QueryDict) -> dict[str, object]:
     return {name: sent[0] if len(sent) == 1 else list(sent) for name, sent in values.lists()}
 
 
-def parse_object(body: bytes) -> dict[str, object]:
+def parse_object(body: bytes, max_values: int = MAX_JSON_VALUES) -> dict[str, object]:
     """
     Parse the text of a JSON object, in any Unicode encoding.
 
-    Raises: ``UnreadableText``, ``MalformedJson``, ``NotAnObject``.
+    Raises: ``UnreadableText``, ``MalformedJson``, ``TooManyValues``, ``NotAnObject``.
     """
     try:
         text = body.decode(json.detect_encoding(body))
     except UnicodeDecodeError:
         raise UnreadableText from None
-    value = parse_json(text)
+    value = parse_json(text, max_values)
     if not isinstance(value, Mapping):
         raise NotAnObject
     return dict(value)
 
 
-def parse_json(text: str) -> object:
+def parse_json(text: str, max_values: int = MAX_JSON_VALUES) -> object:
     """
-    Parse a JSON text; numbers with a fraction become ``Decimal``.
+    Parse a JSON text of at most ``max_values``; numbers with a fraction become ``Decimal``.
 
-    Raises: ``MalformedJson``, also for NaN and infinities, which are not JSON; ``JsonTooDeep``.
+    Raises: ``MalformedJson``, also for NaN and infinities, which are not JSON; ``JsonTooDeep``;
+    ``TooManyValues``.
     """
+    if _has_more_values(text, max_values):
+        raise TooManyValues(most=max_values)
     if _is_too_deep(text):
         raise JsonTooDeep(most=MAX_JSON_DEPTH)
     try:
@@ -155,22 +178,32 @@ def parse_json(text: str) -> object:
         raise JsonTooDeep(most=MAX_JSON_DEPTH) from None
 
 
+def _has_more_values(text: str, max_values: int) -> bool:
+    """Return whether a JSON text has more commas and opening brackets, without parsing it."""
+    if text.count(",") + text.count("[") + text.count("{") <= max_values:
+        return False
+    return len(_keep_outside_texts(text, b",[{").replace(b'"', b"")) > max_values
+
+
 def _is_too_deep(text: str) -> bool:
     """
     Return whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it.
 
-    Brackets within quotes are removed; of the others, an opening one adds a level and a closing one
-    ends it.
+    Of the brackets outside of texts, an opening one adds a level and a closing one ends it.
     """
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return False
-    body = text.encode(errors="replace").replace(rb"\\", b"").replace(rb"\"", b"")
-    brackets = _STRING.sub(b"", body.translate(None, _OTHERS).replace(b'""', b""))
+    brackets = _keep_outside_texts(text, b"[]{}")
     return max(accumulate(array("b", brackets.translate(_STEPS))), default=0) > MAX_JSON_DEPTH
 
 
-#: All bytes except quotes and brackets.
-_OTHERS = bytes(set(range(256)) - set(b'"[]{}'))
+def _keep_outside_texts(text: str, kept: bytes) -> bytes:
+    """Keep some characters where they stand outside of quotes, and quotes without a pair."""
+    others = bytes(set(range(256)) - set(kept) - {ord('"')})
+    body = text.encode(errors="replace").replace(rb"\\", b"").replace(rb"\"", b"")
+    return _STRING.sub(b"", body.translate(None, others).replace(b'""', b""))
+
+
 #: A bracket as a signed byte: +1 or -1; an unpaired quote is 0.
 _STEPS = bytes.maketrans(b'[{]}"', b"\x01\x01\xff\xff\x00")
 _STRING = re.compile(rb'"[^"]*"')

@@ -21,7 +21,7 @@ from ..exceptions.search import InvalidSort
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import NotOfType, dump_json
 from ..messages.numbers import format_count
-from .body import parse_json
+from .body import MAX_JSON_VALUES, get_max_written_values, parse_json
 from .envelope import MAX_REPORTED_ERRORS
 
 MAX_DIGITS = 40
@@ -328,10 +328,15 @@ class JsonField(ParameterField):
             return None
         if isinstance(data, str):
             try:
-                data = parse_json(data)
+                data = parse_json(data, self.max_values)
             except MalformedJson:
                 self.fail("json")
         return self.check(data)
+
+    @property
+    def max_values(self) -> int:
+        """The largest number of values in the JSON text."""
+        return MAX_JSON_VALUES
 
     def check(self, data: object) -> Any:
         """Refuse a value of another type."""
@@ -389,6 +394,10 @@ class ObjectsField(JsonField):
     def max_items(self) -> int:
         """The largest number of objects."""
         return MAX_NAMES
+
+    @property
+    def max_values(self) -> int:
+        return get_max_written_values()
 
     def check(self, data: object) -> list[Mapping[str, object]] | None:
         if data is None:

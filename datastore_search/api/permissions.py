@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.request import Request
 
+from ..conf import conf
 from ..exceptions.access import (
     AccessDenied,
     AnonymousDenied,
     AnonymousWriteDenied,
+    EveryWriteDenied,
     SchemeDenied,
     SchemeWriteDenied,
     TokenDenied,
     TokenWriteDenied,
     WriteDenied,
 )
+from ..guards.sizes import measure_body
 from ..models import Reader, Resource
+from ..object_permissions import find_permitted
 from ..request_reports import note_resource
 from .authentication import BareTokenAuthentication
+from .body import MAX_JSON_VALUES, BodyLimits, get_max_written_values
 from .parameters import make_printable
+
+#: By backends that cannot find the resources that a user may write; with more of them, a large body
+#: is read before the permission for its resource is checked.
+_MAX_CHECKED_RESOURCES = 20
 
 
 def get_reader(request: Request) -> Reader:
@@ -49,14 +60,37 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     raise AnonymousDenied(resource=shown_name)
 
 
-def check_may_send_records(request: Request) -> None:
+def choose_body_limits(request: Request, *, is_writing: bool = False) -> BodyLimits:
     """
-    Refuse an anonymous user before a large body is read.
+    Choose the limits of a body before it is read.
 
-    Raises: ``AccessDenied``.
+    A body that an anonymous client may not send needs a valid token, and one that is written a user
+    who may write something: only for such a body the token is looked up.
+
+    Raises: ``AccessDenied``; ``InvalidContentLength``.
     """
-    if not get_reader(request).is_authenticated:
+    max_values = get_max_written_values() if is_writing else MAX_JSON_VALUES
+    max_bytes = conf.MAX_ANONYMOUS_BODY_BYTES
+    if measure_body(request._request) > max_bytes:  # noqa: SLF001 - Django's, behind REST framework's
+        if is_writing:
+            _check_may_write_something(request)
+            max_bytes = conf.MAX_WRITE_BODY_BYTES
+        elif get_reader(request).is_authenticated:
+            max_bytes = max(max_bytes, conf.MAX_SEARCH_BODY_BYTES)
+    return BodyLimits(max_bytes, max_values)
+
+
+def _check_may_write_something(request: Request) -> None:
+    user: Any = get_reader(request)
+    if not user.is_authenticated:
         raise _build_anonymous_write_error(request)
+    permissions = [f"datastore_search.{verb}_resource" for verb in ("add", "change", "delete")]
+    resources = Resource.objects.all()
+    found = find_permitted(user, permissions, resources, max_checked=_MAX_CHECKED_RESOURCES)
+    if found.is_everything or not found.is_complete:
+        return
+    if not resources.filter(found.condition).exists():
+        raise EveryWriteDenied(user=user.get_username())
 
 
 def check_may_write(request: Request, resource: Resource, name: str, verb: str = "change") -> None:

@@ -22,15 +22,14 @@ from ..addresses import find_base_path
 from ..conf import conf
 from ..exceptions.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..guards.rates import check_rates, set_rate_headers
-from ..guards.sizes import measure_body
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_reports import Question, report_answer, start_clock
 from ..spooling import Spool
-from .actions import VARY, Action, actions
+from .actions import VARY, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler
-from .permissions import check_may_send_records
+from .permissions import choose_body_limits
 from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 #: What REST framework finds in a body.
@@ -153,7 +152,9 @@ class ActionView(EnvelopeView):
         if known.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         try:
-            self.sent = read_parameters(request, _get_max_body_bytes(request, known))
+            self.sent = read_parameters(
+                request, choose_body_limits(request, is_writing=known.is_writing)
+            )
             answer = known.run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
@@ -191,19 +192,6 @@ class VersionView(EnvelopeView):
     def get(self, request: Request) -> Response:
         """Answer with the version."""
         return Response({"version": 3})
-
-
-def _get_max_body_bytes(request: Request, action: Action) -> int:
-    """
-    Get the limit of the body: the larger one is for writing actions of an authenticated user.
-
-    Raises: ``AccessDenied``.
-    """
-    sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
-    if action.is_writing and measure_body(sent) > conf.MAX_SEARCH_BODY_BYTES:
-        check_may_send_records(request)
-        return conf.MAX_WRITE_BODY_BYTES
-    return conf.MAX_SEARCH_BODY_BYTES
 
 
 def _remove_body(response: HttpResponseBase) -> HttpResponseBase:

@@ -42,6 +42,10 @@ class WriteDenied(AccessDenied):
     message = _("Access denied: user %(user)s may not change resource %(resource)s.")
 
 
+class EveryWriteDenied(AccessDenied):
+    message = _("Access denied: user %(user)s may not change any resource.")
+
+
 class AnonymousWriteDenied(AccessDenied):
     message = _("Access denied: changing a resource takes an API token.")
 

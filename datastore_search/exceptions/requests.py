@@ -55,6 +55,10 @@ class RequestTooLarge(DatastoreError):
     message = _("The request's body is larger than %(most)s bytes.")
 
 
+class TooManyValues(RequestTooLarge):
+    message = _("The JSON has more than %(most)s values.")
+
+
 class QueryStringTooLong(RequestTooLarge):
     message = _("The query string is longer than %(most)s bytes. Send the parameters by POST.")
 

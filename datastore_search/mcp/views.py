@@ -14,8 +14,8 @@ from rest_framework.response import Response
 
 from ..api.body import parse_object
 from ..api.envelope import report_failure
+from ..api.permissions import choose_body_limits
 from ..api.views import EnvelopeView
-from ..conf import conf
 from ..exceptions.requests import NotAMessage
 from ..guards.sizes import check_body, check_query_string
 from .authentication import BearerTokenAuthentication
@@ -55,7 +55,8 @@ class AgentsView(EnvelopeView):
 
         sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
         check_query_string(sent)
-        check_body(sent, conf.MAX_SEARCH_BODY_BYTES)
+        limits = choose_body_limits(request)
+        check_body(sent, limits.max_bytes)
         message = parse_object(sent.body)
         if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
             raise NotAMessage  # answers are none either: the server asks nothing

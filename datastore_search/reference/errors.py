@@ -59,7 +59,7 @@ def _build_exceptions() -> Mapping[int, Exception]:
         404: UnknownResource(resource=SURVEY),
         405: rest.MethodNotAllowed("DELETE"),
         409: rest.ValidationError({"limit": [negative]}),
-        413: RequestTooLarge(most=conf.MAX_SEARCH_BODY_BYTES),
+        413: RequestTooLarge(most=conf.MAX_ANONYMOUS_BODY_BYTES),
         415: UnsupportedContentType(kind="text/plain"),
         429: rest.Throttled(wait=12),
         500: RuntimeError(),

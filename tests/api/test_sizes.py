@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import BaseBackend
 from django.core.asgi import get_asgi_application
 from django.test import Client
+from django.utils import translation
 
-from datastore_search.api.body import MAX_JSON_DEPTH
+from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES
+from datastore_search.exceptions.requests import TooManyValues
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.models import Resource
 
-from ..builders import act, ask, check_error, get_ids, make_token, make_user
+from ..builders import (
+    act,
+    ask,
+    check_error,
+    get_ids,
+    grant,
+    make_token,
+    make_user,
+    make_user_token,
+)
 from ..streams import FILE, MULTIPART, Answer, send
 
 SEARCH = "/en/api/3/action/datastore_search"
+UPSERT = "/en/api/3/action/datastore_upsert"
 CREATE = "/en/api/3/action/datastore_create"
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
@@ -71,14 +85,80 @@ def test_a_body_that_is_too_large_is_not_read(start: bytes, kind: str, action: s
     answer = send(f"/en/api/3/action/{action}", start, 1_500_000_000, kind)
 
     assert (answer.status, answer.bytes_read) == (413, 0)
-    assert get_message(answer, TOO_LARGE) == "The request's body is larger than 1048576 bytes."
+    assert get_message(answer, TOO_LARGE) == "The request's body is larger than 65536 bytes."
 
 
 def test_a_body_as_large_as_the_limit_is_read(settings: Any) -> None:
-    settings.DATASTORE_SEARCH_MAX_SEARCH_BODY_BYTES = 1_000
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = 1_000
 
     assert send(SEARCH, b"{", 1_000, JSON).status == 400
     assert send(SEARCH, b"{", 1_001, JSON).status == 413
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"sort": ["a"] * 250_000},
+        {"filters": [{}] * 345_000},
+        {"q": ["a"] * 250_000},
+        {"fields": [0] * 500_000},
+        {str(number): 0 for number in range(90_000)},
+    ],
+    ids=lambda parameters: next(iter(parameters)),
+)
+@pytest.mark.parametrize("token", ["", "nonsense", "valid"])
+def test_a_body_of_many_values_is_refused_before_it_is_parsed(
+    resource: Resource, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any], token: str
+) -> None:
+    monkeypatch.setattr("datastore_search.api.body._DECODER", None)
+    body = json.dumps({"resource_id": str(resource.pk), **parameters}, separators=(",", ":"))
+    sent = make_token() if token == "valid" else token
+
+    answer = send(SEARCH, body.encode(), len(body), JSON, HTTP_AUTHORIZATION=sent)
+
+    is_read = token == "valid"
+    assert (answer.status, answer.bytes_read) == (413, len(body) if is_read else 0)
+    assert get_message(answer, TOO_LARGE) == (
+        "The JSON has more than 25000 values."
+        if is_read
+        else "The request's body is larger than 65536 bytes."
+    )
+
+
+@pytest.mark.parametrize("language", ["vi", "de"])
+def test_too_many_values_are_refused_in_the_language_of_the_path(
+    client: Client, resource: Resource, language: str
+) -> None:
+    sent = {"resource_id": str(resource.pk), "filters": "[" + ",".join(["{}"] * 16_000) + "]"}
+
+    response = client.post(f"/{language}/api/3/action/datastore_search", sent)
+
+    with translation.override(language):
+        message = str(TooManyValues(most=MAX_JSON_VALUES))
+    assert check_error(response, 413, TOO_LARGE) == {"message": message}
+
+
+def test_commas_and_brackets_in_texts_are_no_values(client: Client, resource: Resource) -> None:
+    sent = {"resource_id": str(resource.pk), "filters": {"code": ["001", '\\"[{,' * 9_000]}}
+
+    assert get_ids(ask(client, sent)) == [1]
+
+
+@pytest.mark.parametrize("is_anonymous", [True, False])
+def test_ten_thousand_values_are_searched_with_a_token_or_a_larger_limit(
+    client: Client, resource: Resource, settings: Any, is_anonymous: bool
+) -> None:
+    values = [f"a longer value {number:05}" for number in range(9_999)]
+    sent = {"resource_id": str(resource.pk), "filters": {"code": [*values, "001"]}}
+    refused = ask(client, sent)
+    if is_anonymous:
+        settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = 500_000
+        found = ask(client, sent)
+    else:
+        found = act(client, "datastore_search", sent, make_user_token("reader"))
+
+    assert check_error(refused, 413, TOO_LARGE)
+    assert get_ids(found) == [1]
 
 
 def test_the_limit_of_the_portal_counts_where_it_is_less(settings: Any) -> None:
@@ -127,11 +207,13 @@ async def send_over_asgi(*parts: bytes) -> int:
 
 
 def test_an_asgi_server_may_send_a_body_without_its_length() -> None:
-    assert asyncio.run(send_over_asgi(b" " * MB, b" ")) == 413
-    assert asyncio.run(send_over_asgi(b" " * MB)) == 415  # for its type
+    assert asyncio.run(send_over_asgi(b" " * 2**16, b" ")) == 413
+    assert asyncio.run(send_over_asgi(b" " * 2**16)) == 415  # for its type
 
 
-def test_a_form_is_read_no_further_than_its_first_file() -> None:
+def test_a_form_is_read_no_further_than_its_first_file(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = MB
+
     answer = send(SEARCH, FILE, 900_000, MULTIPART)
 
     assert answer.status == 409
@@ -160,12 +242,100 @@ def test_a_writer_may_not_send_more_than_the_limit_of_writers(writer: str, setti
 
 
 @pytest.mark.parametrize("token", ["", "nonsense"])
+@pytest.mark.parametrize("size", [2**16 + 1, 50 * MB])
 @pytest.mark.usefixtures("db")
-def test_the_body_of_an_anonymous_write_is_not_read(token: str) -> None:
-    answer = send(CREATE, b"{", 50 * MB, JSON, HTTP_AUTHORIZATION=token)
+def test_the_body_of_an_anonymous_write_is_not_read(token: str, size: int) -> None:
+    answer = send(CREATE, b"{", size, JSON, HTTP_AUTHORIZATION=token)
 
     assert (answer.status, answer.bytes_read) == (403, 0)
     assert get_message(answer, "Authorization Error").startswith("Access denied: ")
+
+
+@pytest.mark.parametrize("verbs", [(), ("view",)])
+@pytest.mark.usefixtures("db")
+def test_the_body_of_a_user_who_may_write_nothing_is_not_read(verbs: tuple[str, ...]) -> None:
+    token = make_user_token("nobody", *verbs)
+
+    answer = send(UPSERT, b"{", 10 * MB, JSON, HTTP_AUTHORIZATION=token)
+
+    assert (answer.status, answer.bytes_read) == (403, 0)
+    message = "Access denied: user nobody may not change any resource."
+    assert get_message(answer, "Authorization Error") == message
+
+
+@pytest.mark.parametrize("verb", ["add", "change", "delete"])
+@pytest.mark.usefixtures("db")
+def test_the_body_of_a_user_who_may_write_something_is_read(verb: str) -> None:
+    token = make_user_token("writer", verb)
+
+    answer = send(UPSERT, b"{", MB, JSON, HTTP_AUTHORIZATION=token)
+
+    assert (answer.status, answer.bytes_read) == (400, MB)
+
+
+@pytest.mark.parametrize("is_granted", [True, False])
+@pytest.mark.parametrize("backend", ["Permitting", "PermittingByQuery"])
+def test_a_permission_for_one_resource_lets_a_large_body_be_read(
+    resource: Resource, settings: Any, backend: str, is_granted: bool
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [f"tests.api.test_sizes.{backend}"]
+    Permitting.permitted = {resource.pk} if is_granted else set()
+    token = make_user_token("writer")
+
+    answer = send(UPSERT, b"{", MB, JSON, HTTP_AUTHORIZATION=token)
+
+    assert (answer.status, answer.bytes_read) == ((400, MB) if is_granted else (403, 0))
+
+
+class Permitting(BaseBackend):
+    """A backend of a portal with permissions for single resources."""
+
+    permitted: ClassVar[set[Any]] = set()
+
+    def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
+        return (
+            perm == "datastore_search.change_resource" and getattr(obj, "pk", 0) in self.permitted
+        )
+
+
+class PermittingByQuery(Permitting):
+    """The same, for lists too."""
+
+    def filter_permitted(self, user: Any, permissions: Any, objects: Any) -> Any:
+        return objects.filter(pk__in=self.permitted)
+
+
+@pytest.mark.usefixtures("guardian")
+def test_guardians_permission_for_one_resource_lets_a_large_body_be_read(
+    resource: Resource,
+) -> None:
+    token = make_user_token("writer")
+
+    before = send(UPSERT, b"{", MB, JSON, HTTP_AUTHORIZATION=token)
+    grant(get_user_model().objects.get(username="writer"), "change", resource)
+    after = send(UPSERT, b"{", MB, JSON, HTTP_AUTHORIZATION=token)
+
+    assert (before.status, before.bytes_read) == (403, 0)
+    assert (after.status, after.bytes_read) == (400, MB)
+
+
+def test_a_call_that_writes_may_have_many_values(client: Client, writer: str) -> None:
+    fields = [{"id": f"f{number}"} for number in range(40)]
+    records = [{f"f{number}": "" for number in range(40)} for _record in range(1_000)]
+    sent = {"resource": {"name": "N"}, "fields": fields, "records": records}
+
+    assert act(client, "datastore_create", sent, writer).status_code == 200
+
+
+def test_the_values_of_a_call_that_writes_are_counted_too(
+    client: Client, writer: str, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_MAX_WRITE_RECORDS = 1_000
+    sent = {"resource": {"name": "N"}, "records": [{}] * 30_000}
+
+    error = check_error(act(client, "datastore_create", sent, writer), 413, TOO_LARGE)
+
+    assert error == {"message": "The JSON has more than 50000 values."}
 
 
 @pytest.mark.parametrize("action", ["datastore_create", "datastore_upsert"])
@@ -238,6 +408,7 @@ def test_the_number_of_parameters_is_limited(
     client: Client, settings: Any, most: int, portal: int | None
 ) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = portal
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = MB
     many = "&".join(["a=1"] * (most + 1))
     multipart = b"".join(
         b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' for _n in range(most + 1)
@@ -271,8 +442,9 @@ def test_the_depth_of_json_is_limited(
 
 @pytest.mark.parametrize("text", ["[" * 500, '"[{' * 400, '\\"[[[' * 300, "[]{}" * 500, '\\\\"['])
 def test_brackets_within_texts_and_beside_each_other_are_not_deep(
-    client: Client, resource: Resource, text: str
+    client: Client, resource: Resource, settings: Any, text: str
 ) -> None:
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = MB
     sent = {"resource_id": str(resource.pk), "total_estimation_threshold": [text, [], {}] * 300}
 
     assert len(get_ids(ask(client, sent))) == 6

@@ -127,7 +127,7 @@ def test_what_is_no_message_is_a_bad_request(client: Client, db: None, body: byt
 
 
 def test_a_large_message_is_refused_unread(client: Client, db: None, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_MAX_SEARCH_BODY_BYTES = 1000
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = 1000
 
     response = send(client, request("tools/list", filler="x" * 1000))
 

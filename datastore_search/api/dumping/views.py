@@ -15,7 +15,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ...addresses import ResourceAddresses, build_help_address
-from ...conf import conf
 from ...dumping.dump import Dump, PlaceFields
 from ...dumping.formats import DEFAULT, GZIP_TYPE, formats
 from ...exceptions.access import UnknownResource
@@ -27,7 +26,7 @@ from ...search import ConsistentRead, Query, Stream
 from ..body import read_parameters
 from ..envelope import exception_handler
 from ..parameters import make_printable
-from ..permissions import check_may_read
+from ..permissions import check_may_read, choose_body_limits
 from ..streams import stream_response
 from ..views import EnvelopeView
 from .filename import build_content_disposition
@@ -77,7 +76,7 @@ class DumpView(EnvelopeView):
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        self.sent = read_parameters(request, conf.MAX_SEARCH_BODY_BYTES)
+        self.sent = read_parameters(request, choose_body_limits(request))
         parameters = DumpParameters.parse(self.sent)
         query = build_dump_query(parameters)
         if not is_storable(name):
