@@ -293,7 +293,7 @@ class Settings:
         minimum=timedelta(0),
     )
     UNSERVED_TABLE_RETENTION = Setting(
-        timedelta(days=1),
+        timedelta(days=7),
         "Time for which a record table is kept that was served, and has lost its resource in"
         " another way than by loading, writing or deleting through this package. It can be [given"
         " back](../how-to/back-up-and-restore.md#a-resource-that-has-lost-its-records). The time"

@@ -25,6 +25,7 @@ from ..guards.rates import check_rates, set_rate_headers
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_reports import Question, report_answer, start_clock
+from ..routing import exclude_from_atomic_requests
 from ..spooling import Spool
 from .actions import VARY, actions
 from .body import read_parameters
@@ -64,6 +65,7 @@ class EnvelopeView(APIView):
     sent: Mapping[str, object] = {}
     record_count = 0
 
+    @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
         started_at = start_clock()

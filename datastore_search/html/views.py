@@ -32,6 +32,7 @@ from ..messages.bidi import show_bidi_controls
 from ..middleware import find_path_language
 from ..models import Resource, read_profiles
 from ..request_reports import Question, note_resource, report_answer, start_clock
+from ..routing import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
 from ..unreadable_users import forget_unreadable_user
 from .about import list_facts
@@ -86,6 +87,7 @@ class PageView(View):
     #: What the page was asked for, as parameters that every language reads alike.
     shared_parameters: Parameters = ()
 
+    @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
         started_at = start_clock()

@@ -7,12 +7,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import generate_latest
 
+from ..routing import exclude_from_atomic_requests
 from .counters import build_registry
 
 #: Prometheus' own text format, which every version of it reads.
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
+@exclude_from_atomic_requests
 @require_safe
 @never_cache
 def show_metrics(request: HttpRequest) -> HttpResponse:

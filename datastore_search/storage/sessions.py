@@ -302,11 +302,16 @@ def _restore_settings_after(cursor: CursorWrapper, settings: Mapping[str, str]) 
 
 @contextmanager
 def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
-    """Change a setting of PostgreSQL within the current transaction, then change it back."""
-    cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
-    before, _ = cursor.fetchone()
-    yield
-    cursor.execute(_SET, [name, before])
+    """
+    Change a setting of PostgreSQL for the block, which is a transaction, then change it back.
+
+    Within a transaction the block is a part of it.
+    """
+    with transaction.atomic(cursor.db.alias) if cursor.db.get_autocommit() else nullcontext():
+        cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
+        before, _ = cursor.fetchone()
+        yield
+        cursor.execute(_SET, [name, before])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -17,6 +18,8 @@ from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ..builders import (
     act,
+    ask,
+    get_ids,
     get_record_table,
     get_result,
     make_resource,
@@ -310,3 +313,83 @@ def test_the_text_names_the_damage_and_the_status_is_1(resource: Resource) -> No
         "table.staging 123456: The load is over, and its rows are still in a table. Fixed.\n"
         "Nothing is damaged.\n"
     )
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_a_resource_gets_back_the_table_of_its_last_version(
+    resource: Resource, client: Client, stale: bool
+) -> None:
+    number = resource.table_version_id
+    old = TableVersion.objects.create(resource=resource, language="simple")  # as of an older dump
+    Resource.objects.update(table_version=old if stale else None)
+
+    (found, *others) = [row for row in examine() if row["code"] == "table.lost"]
+    assert f"version {number}: 6, of " in found["message"]
+    assert others == []
+    assert str(number) not in [row["name"] for row in examine()]
+    assert list_codes(examine("--fix")) == ["table.lost"]
+    assert examine() == []
+    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deleted_field_is_found_and_added_again(indexed: Resource, client: Client) -> None:
+    indexes = list_indexes(indexed)
+    indexed.fields.filter(name="level").delete()
+
+    (found,) = examine()
+    assert (found["code"], found["name"]) == ("field.missing", str(indexed.pk))
+    assert "“level”" in found["message"]
+    check_is_mended("field.missing", str(indexed.pk))
+
+    field = indexed.fields.get(name="level")
+    assert (field.type, field.has_order_index) == ("numeric", True)
+    assert len(list_indexes(indexed)) == len(indexes)
+    parameters = {"resource_id": str(indexed.pk), "sort": "level desc, code", "limit": 1}
+    (record,) = get_result(ask(client, parameters))["records"]
+    assert record["level"] == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
+    resource = make_resource()
+    table = get_record_table(resource)
+    execute(f"CREATE INDEX by_hand ON {table} USING gin (search)")
+    errors = StringIO()
+
+    with psycopg.connect(build_database_url()) as reader:
+        reader.execute(f"SELECT FROM {table}".encode())
+        with pytest.raises(CommandError):
+            call_command("datastore_doctor", "--fix", stdout=StringIO(), stderr=errors)
+
+    assert errors.getvalue() == (
+        "index.superfluous by_hand: The table is in use. Try again later.\n"
+    )
+    assert list_codes(examine("--fix")) == ["index.superfluous"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda number: storage.drop_order_indexes(connection, number, ["code"]),
+        lambda number: storage.set_key(connection, number, []),
+        lambda number: storage.drop_substring_index(connection, number),
+        lambda number: storage.drop_index(connection, storage.name_key_index(number)),
+    ],
+)
+def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None:
+    resource = make_resource()
+    number = resource.table_version_id
+    assert number
+    table = get_record_table(resource)
+    storage.set_key(connection, number, ["code"])
+    storage.create_order_indexes(connection, number, {"code": "({v})"})
+    execute(f"CREATE INDEX {storage.name_substring_index(number)} ON {table} (_id)")
+
+    with psycopg.connect(build_database_url()) as reader:
+        reader.execute(f"SELECT FROM {table}".encode())
+        with pytest.raises(OperationalError) as caught:
+            change(number)
+
+    assert isinstance(caught.value.__cause__, psycopg.errors.LockNotAvailable)

@@ -7,9 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import connections, transaction
 from django.http.response import HttpResponseBase
-from django.utils.decorators import method_decorator
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -49,14 +47,6 @@ class SessionAuthentication(BaseAuthentication):
         return (user, "session") if user is not None and user.is_authenticated else None
 
 
-def exclude_from_atomic_requests(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Disable ``ATOMIC_REQUESTS`` for a view whose own transaction ends after the view."""
-    for alias in connections:
-        view = transaction.non_atomic_requests(using=alias)(view)
-    return view
-
-
-@method_decorator(exclude_from_atomic_requests, name="dispatch")
 class DumpView(EnvelopeView):
     """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
 

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from psycopg.errors import LockNotAvailable
 
 from datastore_search.loading.jobs.diagnosis import diagnose
 from datastore_search.loading.jobs.findings import Finding
@@ -65,7 +66,10 @@ class Command(BaseCommand):
         try:
             finding.mend()
         except Error as error:  # locked by another process, or not permitted to this role
-            self.stderr.write(f"{finding.code} {finding.name}: {type(error).__name__}")
+            reason = type(error).__name__
+            if isinstance(error.__cause__, LockNotAvailable):
+                reason = _("The table is in use. Try again later.")
+            self.stderr.write(f"{finding.code} {finding.name}: {reason}")
             return False
         return True
 

@@ -62,9 +62,9 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
     clean_up_loads()
     (since,) = storage.read_unserved_since(connection, [number]).values()
 
-    storage.mark_unserved(connection, number, since - timedelta(hours=23))
+    storage.mark_unserved(connection, number, since - timedelta(days=6))
     assert clean_up_loads() == 0
-    storage.mark_unserved(connection, number, since - timedelta(hours=25))
+    storage.mark_unserved(connection, number, since - timedelta(days=8))
     assert clean_up_loads() == 1
 
 
