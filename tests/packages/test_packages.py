@@ -215,6 +215,19 @@ def test_a_resource_without_records_comes_back(db: None, tmp_path: Path) -> None
     assert get_result(act(Client(), "datastore_search", {"id": str(again.pk)}))["total"] == 0
 
 
+def test_an_import_takes_no_name_of_another_resource(stations: Resource, tmp_path: Path) -> None:
+    path = export(stations, tmp_path)
+    stations.delete()
+    other = Resource.objects.create(name="the stations", private=True)
+    Alias.objects.create(resource=other, name="stations")
+
+    for arguments in ((), ("--name", str(other.pk)), ("--name", "new", "--aliases")):
+        with pytest.raises(CommandError, match=r"already exists|is taken"):
+            run_command("import_resource", path, *arguments)
+
+    assert Resource.objects.get() == other
+
+
 def test_a_resource_moves_with_its_id_name_and_aliases(stations: Resource, tmp_path: Path) -> None:
     before = collect_answers(stations)
     path, resource_id = export(stations, tmp_path), stations.pk
