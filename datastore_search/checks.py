@@ -157,6 +157,23 @@ def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> lis
     ]
 
 
+@register(Tags.compatibility)
+def check_pool(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require a pool with room for the connections of a load."""
+    alias = router.db_for_write(Load)
+    size = storage.get_pool_size(connections[alias])
+    if size is None or size >= storage.MIN_LOAD_CONNECTIONS:
+        return []
+    return [
+        Warning(
+            f"The pool of the database “{alias}” has {size} connections, and a load needs"
+            f" {storage.MIN_LOAD_CONNECTIONS}.",
+            hint="Raise its max_size: DATASTORE_SEARCH_LOAD_CONNECTIONS more make a load faster.",
+            id="datastore_search.W014",
+        )
+    ]
+
+
 @register(Tags.database)
 def check_server(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
@@ -190,6 +207,16 @@ def check_server(
                 " pg_trgm: loads leave that index out.",
                 hint="Create the extension: CREATE EXTENSION pg_trgm.",
                 id="datastore_search.W011",
+            )
+        )
+    needed, room, wanted = storage.measure_locks(connection)
+    if needed > room:
+        messages.append(
+            Warning(
+                f"A dump of the database “{alias}” takes {needed} locks, and PostgreSQL has room"
+                f" for {room}: pg_dump may fail.",
+                hint=f"Set max_locks_per_transaction to {wanted}, and restart PostgreSQL.",
+                id="datastore_search.W013",
             )
         )
     return messages

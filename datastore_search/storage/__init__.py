@@ -46,11 +46,15 @@ from .locks import (
 from .merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
 from .refusals import explain_refusal, is_connection_lost
 from .server import (
+    MIN_LOAD_CONNECTIONS,
     can_fold_case,
     cast_texts,
+    count_load_connections,
+    get_pool_size,
     has_time_zone,
     is_supported,
     list_search_languages,
+    measure_locks,
     read_sql_file,
 )
 from .sessions import Session, open_session, open_snapshot
@@ -83,6 +87,7 @@ from .writes import RowToLock, begin_write_transaction, refuse_if_blocked
 
 __all__ = [
     "MAX_FIELDS",
+    "MIN_LOAD_CONNECTIONS",
     "SUBSTRINGS_TEXT",
     "Batch",
     "BatchReader",
@@ -107,6 +112,7 @@ __all__ = [
     "cancel_statements",
     "cast_texts",
     "count_common_values",
+    "count_load_connections",
     "count_records",
     "create_indexes",
     "create_order_indexes",
@@ -123,6 +129,7 @@ __all__ = [
     "estimate_substring_share",
     "explain_refusal",
     "find_value_types",
+    "get_pool_size",
     "has_table",
     "has_time_zone",
     "has_trigrams",
@@ -137,6 +144,7 @@ __all__ = [
     "list_staging_tables",
     "lock_aliases",
     "mark_unserved",
+    "measure_locks",
     "measure_record_table",
     "measure_record_tables",
     "name_key_index",

@@ -92,7 +92,9 @@ def _fill_table(
 ) -> int:
     """Copy the rows into the record table of a table version, and index it."""
     total, table = plan.table.count_rows(), storage.NewTable(version.pk, plan.load.pk)
-    max_connections = conf.LOAD_CONNECTIONS if _is_large(plan.table, total) else 1
+    max_connections = 1
+    if _is_large(plan.table, total):
+        max_connections = storage.count_load_connections(connection, conf.LOAD_CONNECTIONS)
     try:
         rows = storage.create_records(
             connection,
