@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import connection
 from django.http import HttpRequest
 from django.test import AsyncRequestFactory, RequestFactory
 
 from datastore_search.api import streams
 from datastore_search.api.streams import WINDOW_SECONDS, stream_response
 from datastore_search.exceptions.availability import ClientTooSlow
+from datastore_search.models import Resource
+
+from ..builders import make_resource
+from ..example_project.test_serve import CURLE_PARTIAL_FILE
+from ..guards.test_clients import serve
+from ..loading.jobs.holds import wait_until
 
 BLOCK = b"x" * 2**16
 
@@ -173,3 +182,40 @@ def test_an_asgi_client_that_goes_on_in_time_is_not_cut_off(
 
     assert async_to_sync(ask)() == [BLOCK] * 5
     assert blocks.is_closed
+
+
+# Under real servers -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(transactional_db: None) -> Iterator[Resource]:
+    """A resource whose file is larger than what a connection holds on its way."""
+    rows = "".join(f"{number},{'x' * 10_000}\n" for number in range(4_000))
+    yield make_resource(f"number,text\n{rows}")
+    Resource.objects.all().delete()
+
+
+@pytest.mark.parametrize("name", ["gunicorn", "waitress", "granian"])
+def test_a_download_whose_database_goes_away_ends_as_broken(
+    large: Resource, uploads: Path, name: str
+) -> None:
+    with serve(name, uploads) as port:
+        address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}?format=json"
+        with subprocess.Popen(
+            ["curl", "--silent", "--limit-rate", "4M", "--output", "/dev/null", address]
+        ) as curl:
+            wait_until(end_dumps, "the dump", alive=lambda: curl.poll() is None)
+
+    assert curl.returncode == CURLE_PARTIAL_FILE
+
+
+def end_dumps() -> bool:
+    """End the connections over which records are read for a file; return whether there were any."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND query LIKE 'COPY %'"
+        )
+        (count,) = cursor.fetchone()
+    return bool(count)
