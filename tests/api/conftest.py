@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from datastore_search.models import Resource
@@ -31,3 +33,9 @@ def _every_type(module_transaction: ModuleTransaction) -> Resource:
 def typed(_every_type: Resource, db: None) -> Resource:
     """A resource with a field of each type, and a table ``typed`` that holds the same."""
     return _every_type
+
+
+@pytest.fixture
+def large_bodies(settings: Any) -> None:
+    """A portal that lets clients without a token send as much as those with one."""
+    settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = 2**20

@@ -467,6 +467,7 @@ def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
     ]
 
 
+@pytest.mark.usefixtures("large_bodies")
 @pytest.mark.parametrize("kind", ["int4", "text", "date"])
 def test_ten_thousand_values_are_answered_over_http(
     client: Client, typed: Resource, kind: str
@@ -479,6 +480,7 @@ def test_ten_thousand_values_are_answered_over_http(
     assert result["filters"] == {kind: {"in": values}}
 
 
+@pytest.mark.usefixtures("large_bodies")
 @pytest.mark.parametrize("kind", ["int4", "float8", "date", "_int4"])
 def test_one_wrong_value_among_ten_thousand_is_named(
     client: Client, typed: Resource, kind: str
@@ -492,6 +494,7 @@ def test_one_wrong_value_among_ten_thousand_is_named(
     }
 
 
+@pytest.mark.usefixtures("large_bodies")
 def test_ten_thousand_texts_that_only_postgresql_can_read(client: Client, typed: Resource) -> None:
     values = [f"{day} {month} {year}" for year in range(1000, 1030) for month in ("Mar", "Jul")
               for day in range(1, 31)]  # fmt: skip
@@ -700,6 +703,7 @@ def test_all_values_that_fit_no_field_are_reported_together(
     }
 
 
+@pytest.mark.usefixtures("large_bodies")
 def test_a_long_value_is_shortened_in_the_message(client: Client, typed: Resource) -> None:
     error = check_error(search(client, typed, {"int4": "x" * 100_000}), 409, "Validation Error")
 

@@ -110,6 +110,7 @@ def test_filters_have_at_most_ten_conditions_without_an_index(
     assert get_ids(ask(client, sent)) == []
 
 
+@pytest.mark.usefixtures("large_bodies")
 def test_filters_have_at_most_ten_thousand_values(client: Client, resource: Resource) -> None:
     values = [f"{number:03}" for number in range(5_000)]
     error = {"filters": ["The lists of filters have more than 10000 values in all."]}

@@ -464,6 +464,7 @@ def test_a_text_ten_times_as_long_takes_about_ten_times_as_long(form: str) -> No
     assert measure_seconds(long) < 40 * measure_seconds(short) + 0.0002
 
 
+@pytest.mark.usefixtures("large_bodies")
 @pytest.mark.parametrize("form", LONG)
 def test_a_long_sort_is_answered(client: Client, awkward: Resource, form: str) -> None:
     errors = list_errors(client, awkward, LONG[form](200_000))
@@ -482,6 +483,7 @@ def test_twenty_thousand_blanks_are_blanks(client: Client, awkward: Resource) ->
         assert get_ids(search(client, awkward, sort=sort)) == [4, 3, 2, 1]
 
 
+@pytest.mark.usefixtures("large_bodies")
 def test_five_thousand_keys_are_accepted(client: Client, awkward: Resource) -> None:
     keys = [quote_name(name) for name in AWKWARD]
     many = ["plain desc", *(f"{keys[n % len(keys)]} desc" for n in range(5_000))]
