@@ -75,7 +75,7 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
         from .loading.jobs.tasks import run_load  # noqa: PLC0415 - it checks the settings' backend
 
         backend = run_load.using(
-            backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE
+            backend=str(conf.TASKS_BACKEND), queue_name=str(conf.TASKS_QUEUE)
         ).get_backend()
     except (ImproperlyConfigured, TaskException) as error:
         return [
@@ -200,7 +200,12 @@ def check_server(
                 id="datastore_search.W002",
             )
         )
-    if IndexKind.SUBSTRINGS in conf.INDEXES and not storage.has_trigrams(connection):
+    has_valid_indexes = not list_settings()[f"{PREFIX}INDEXES"].find_problem(conf.INDEXES)
+    if (
+        has_valid_indexes
+        and IndexKind.SUBSTRINGS in conf.INDEXES
+        and not storage.has_trigrams(connection)
+    ):
         messages.append(
             Warning(
                 "DATASTORE_SEARCH_INDEXES has “substrings”, and the database has no extension"
