@@ -22,6 +22,8 @@ from .forms import PreviewForm
 
 #: A name in a list of names.
 _QUOTED = re.compile("“(.*?)”")
+#: An encoding and words that are read in it.
+_READING = re.compile(r"“(.*?)” \((.*?)\)")
 _MAX_OFFERS = 20
 
 
@@ -200,8 +202,12 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
 
 
 def _make_part_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
-    """Make the offers of the parts of a sheet, or of a line."""
+    """Make the offers of an encoding, or of the parts of a sheet or of a line."""
     match code:
+        case "file.ambiguous_encoding":
+            for encoding, words in _READING.findall(parameters["readings"]):
+                label = gettext("Read as %(encoding)s: %(words)s")
+                yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
         case "notice.fixed_widths_found":
             label = gettext("Read fields of these widths: %(widths)s") % parameters
             yield Offer("fixed_widths", parameters["widths"], label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,7 +27,7 @@ def report_failures() -> Iterator[None]:
     try:
         yield
     except (DatastoreError, LoadFailed) as error:
-        raise CommandError(str(error)) from error
+        raise CommandError("\n".join([str(error), *_list_choices(error)])) from error
     except DatabaseError as error:
         refusal = storage.explain_refusal(error)
         if refusal is None:
@@ -36,3 +37,12 @@ def report_failures() -> Iterator[None]:
         raise CommandError(
             _("Interrupted. Nothing has changed."), returncode=_INTERRUPTED_EXIT_CODE
         ) from error
+
+
+def _list_choices(error: Exception) -> list[str]:
+    """List the arguments that would choose an encoding."""
+    if not isinstance(error, LoadFailed) or error.code != "file.ambiguous_encoding":
+        return []
+    return [
+        f"--encoding {name}" for name in re.findall(r"“(.*?)” \(", error.parameters["readings"])
+    ]

@@ -24,6 +24,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " installed."
     ),
     "file.unknown_encoding": _("The file's character encoding was not recognised."),
+    "file.ambiguous_encoding": _(
+        "The file does not declare its character encoding, and its words can be read in several"
+        " ways. Choose the encoding that reads them right: %(readings)s."
+    ),
     "file.damaged_utf8": _(
         "The file is in UTF-8, but line %(line)s has characters that are not: they were damaged"
         " before, or are in Windows-1252. Correct them, or choose the encoding"

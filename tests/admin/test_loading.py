@@ -182,6 +182,32 @@ def test_the_preview_offers_fixed_widths(staff: Client, empty: Resource) -> None
     assert "Read fields of these widths: 1-5,6-7" in get_page(staff, load)
 
 
+def test_an_encoding_is_chosen_among_readings_with_one_click(
+    staff: Client, empty: Resource
+) -> None:
+    load = upload(staff, empty, "town\nGenève\n".encode("cp1252"))
+
+    page = get_page(staff, load)
+    assert "Read as Windows-1252: Genève" in page
+    assert "Read as Windows-1250: Genčve" in page
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"encoding": "Windows-1252"})
+    load.refresh_from_db()
+    assert load.preview
+    assert load.preview["rows"] == [["Genève"]]
+
+
+def test_the_language_of_a_resource_decides_between_readings(
+    staff: Client, empty: Resource
+) -> None:
+    empty.content_language = "fr-ca"
+    empty.save()
+
+    page = get_page(staff, upload(staff, empty, "town\nGenève\n".encode("cp1252")))
+
+    assert "it was read as Windows-1252" in page
+
+
 def test_the_preview_shows_short_years_and_units(staff: Client, empty: Resource) -> None:
     data = "day,share\n3 mars 99,5 %\n"
 

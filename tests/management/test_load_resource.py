@@ -49,6 +49,22 @@ def read_types(resource: Resource) -> dict[str, str]:
     return dict(resource.fields.values_list("name", "type"))
 
 
+def test_a_file_that_can_be_read_in_two_ways_asks_for_its_encoding(
+    db: None, path: Path, server: Server
+) -> None:
+    path.write_bytes("town\nGenève\n".encode("cp1252"))
+    server.answers["/towns.csv"] = build_answer(path.read_bytes())
+
+    for source in ([path], ["--url", server.url("/towns.csv")]):
+        with pytest.raises(CommandError) as caught:
+            run_command("load_resource", *source)
+        assert "“Windows-1252” (Genève), “Windows-1250” (Genčve)" in str(caught.value)
+        assert "\n--encoding Windows-1252\n--encoding Windows-1250" in str(caught.value)
+    assert not Resource.objects.exists()
+
+    assert "1 records" in run_command("load_resource", path, "--encoding", "Windows-1252")[0]
+
+
 # From where ---------------------------------------------------------------------------------------
 
 

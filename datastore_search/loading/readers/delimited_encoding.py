@@ -2,9 +2,9 @@
 Detect the encoding of a text file, and convert it to UTF-8.
 
 Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  Otherwise
-chardet guesses among the encodings that such files are written in.  A few words in Vietnamese are
-not enough for it; they are recognised by rules.  A file that is UTF-8 but for some lines is
-refused, unless the user chooses to read the other bytes in them as Windows-1252.
+the encoding is guessed where the evidence is strong, and asked for where it is not.  A file that is
+UTF-8 but for some lines is refused, unless the user chooses to read the other bytes in them as
+Windows-1252.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
+from .encoding_guess import guess_encoding, name_encoding
 from .options import UTF8_WITH_WINDOWS_1252, ReadOptions
 from .tcvn3 import TCVN3
 
@@ -37,11 +38,8 @@ _BYTE_ORDER_MARKS = (
 )
 
 _VIETNAMESE = "cp1258"
-#: The encodings of files that are not Unicode; a guess among all of Python's errs on short files.
-_LEGACY = (
-    *(f"Windows-{page}" for page in range(1250, 1259)),
-    *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
-)
+#: The tones of Windows-1258, each behind its vowel.
+_TONES = "\u0300\u0301\u0303\u0309\u0323"
 
 _LINE_END = re.compile(rb"[\r\n]")
 
@@ -75,8 +73,8 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
     Return a file in UTF-8: itself, or a copy in a folder.
 
     Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.damaged_utf8``,
-    ``file.unknown_encoding``; where the encoding is chosen, ``option.unknown_encoding`` and
-    ``file.wrong_encoding``.
+    ``file.unknown_encoding``, ``file.ambiguous_encoding``; where the encoding is chosen,
+    ``option.unknown_encoding`` and ``file.wrong_encoding``.
     """
     with path.open("rb") as file:
         start = file.read(_BLOCK_BYTES)
@@ -94,10 +92,14 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
     line = _find_line_not_utf8(path)
     if line is None:
         return Text(path)
-    guess = _guess_encoding(_read_sample(path), line)
+    sample = _read_sample(path)
+    if _CONTROLS.search(sample.decode("latin-1")):
+        raise LoadFailed("file.binary")
+    if _is_mostly_utf8(sample):
+        raise LoadFailed("file.damaged_utf8", line=line)
+    guess = guess_encoding(sample, options.languages)
     copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
-    name = f"Windows-{guess[2:]}" if re.fullmatch(r"cp12\d\d", guess) else guess
-    return Text(copy, (Notice("notice.encoding_guessed", encoding=name),))
+    return Text(copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),))
 
 
 def _mend_file(path: Path, folder: Path) -> Text:
@@ -213,34 +215,18 @@ def _find_line_not_utf8(path: Path) -> int | None:
 
 
 def _read_sample(path: Path) -> bytes:
-    """Read the lines with more than ASCII, in which encodings differ."""
-    found = bytearray()
-    for block in _read_blocks(path):
-        if len(found) < _SAMPLE_BYTES:
-            for line in _LINE_END.split(block):
-                if not line.isascii():
-                    found += line[:_SAMPLE_BYTES] + b"\n"
-    return bytes(found[:_SAMPLE_BYTES])
-
-
-def _guess_encoding(sample: bytes, line: int) -> str:
-    """
-    Guess the encoding of what is not UTF-8, from the given line on.
-
-    Raises: ``LoadFailed`` with ``file.binary``, ``file.damaged_utf8``, ``file.unknown_encoding``.
-    """
-    import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
-
-    if _CONTROLS.search(sample.decode("latin-1")):
-        raise LoadFailed("file.binary")
-    if _is_mostly_utf8(sample):
-        raise LoadFailed("file.damaged_utf8", line=line)
-    encoding = chardet.detect(sample, include_encodings=_LEGACY)["encoding"]
-    if encoding is None:
-        raise LoadFailed("file.unknown_encoding")
-    guess = codecs.lookup(encoding).name
-    is_odd = _TWO_SCRIPTS.search(sample.decode(guess, errors="replace"))
-    return _VIETNAMESE if is_odd and _is_vietnamese(sample) else guess
+    """Read the lines with more than ASCII, in which encodings differ; a long line is cut."""
+    found, rest = bytearray(), b""
+    for block in chain(_read_blocks(path), [b"\n"]):
+        lines = _LINE_END.split(rest + block)
+        rest = lines.pop()
+        if len(rest) > _SAMPLE_BYTES:
+            lines.append(rest)
+            rest = b""
+        found += b"".join(line + b"\n" for line in lines if not line.isascii())
+        if len(found) >= _SAMPLE_BYTES:
+            break
+    return bytes(found)
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:
@@ -248,36 +234,6 @@ def _is_mostly_utf8(sample: bytes) -> bool:
     lines = sample.splitlines()
     damaged = sum("�" in line.decode(errors="replace") for line in lines)
     return damaged * _LINES_PER_DAMAGE < len(lines)
-
-
-# Vietnamese ---------------------------------------------------------------------------------------
-
-_VOWELS = "aăâeêioôơuưy"
-_TONES = "\u0300\u0301\u0303\u0309\u0323"
-_ANY_TONE = re.compile(f"(.?)[{_TONES}]", re.DOTALL)
-#: A word in the letters of two scripts, as other encodings make of Vietnamese.
-_TWO_SCRIPTS = re.compile("[a-z][\u0370-\u06ff]|[\u0370-\u06ff][a-z]", re.IGNORECASE)
-#: Letters that Windows-1258 alone has, and vowels that no other language puts a tone on.
-_SURELY_VIETNAMESE = re.compile(f"[ăâêôơư][{_TONES}]|[đơư]", re.IGNORECASE)
-
-
-def _is_vietnamese(sample: bytes) -> bool:
-    """
-    Return whether bytes are Vietnamese in Windows-1258, which writes a tone after its vowel.
-
-    The bytes of the tones are ``ò``, ``ì``, ``Ì``, ``Þ`` and ``Ò`` elsewhere, those of đ, ơ and ư
-    ``ð``, ``õ`` and ``ý``.
-    """
-    try:
-        text = sample.decode(_VIETNAMESE)
-    except UnicodeDecodeError:
-        return False
-    before = _ANY_TONE.findall(text)
-    return (
-        bool(before)
-        and all(letter and letter.lower() in _VOWELS for letter in before)
-        and bool(_SURELY_VIETNAMESE.search(text))
-    )
 
 
 # Conversion ---------------------------------------------------------------------------------------

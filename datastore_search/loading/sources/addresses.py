@@ -75,7 +75,8 @@ def parse_address(url: str) -> Address:
         parts = urlsplit(iri_to_uri(url.strip()))
         # The name as it is looked up; ``iri_to_uri`` quotes it as if it were a path.
         host = (urlsplit(url.strip()).hostname or "").encode("idna").decode().lower()
-        port = parts.port or _PORTS[parts.scheme]
+        usual_port = _PORTS[parts.scheme]
+        port = parts.port or usual_port
     except (ValueError, KeyError) as error:
         raise LoadFailed("url.invalid", address=url) from error
     if parts.username is not None or parts.password is not None:

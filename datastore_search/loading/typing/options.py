@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Self
 
+from django.conf import settings
+
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
 from ..readers.fixed_width import FixedWidths
@@ -102,6 +104,7 @@ class LoadOptions(ReadOptions):
             drop_missing_fields=False,
             force=False,
             ignore_saved=False,
+            languages=(),
         )
 
 
@@ -111,7 +114,7 @@ _DEFAULTS = LoadOptions()
 #: resource saves its key and the types of its fields itself.
 _NOT_SAVED = (
     *("mode", "bad_rows", "key", "types", "saved_types"),
-    *("drop_missing_fields", "force", "ignore_saved"),
+    *("drop_missing_fields", "force", "ignore_saved", "languages"),
 )
 
 #: Options of which the saved one is used where the call has none.
@@ -138,9 +141,15 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
         chosen = resource.fields.exclude(chosen_type="")
         chosen_types = dict(chosen.values_list("name", "chosen_type"))
     schema = parse_table_schema(options.schema)
+    known = (
+        [resource.content_language]
+        if resource and resource.content_language
+        else (code for code, _name in settings.LANGUAGES)
+    )
     return replace(
         options,
         **{name: getattr(options, name) or getattr(saved, name) for name in _SAVED_UNLESS_GIVEN},
+        languages=tuple(dict.fromkeys(code.partition("-")[0] for code in known)),
         skip=saved.skip if options.skip is None else options.skip,
         key=schema.primary_key if options.key is None else options.key,
         nulls=options.nulls or schema.missing_values or saved.nulls,

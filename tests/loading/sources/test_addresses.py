@@ -48,7 +48,8 @@ def test_the_port_is_named_unless_it_is_the_usual_one(url: str, authority: str) 
     "url",
     [
         "", "rivers.csv", "/etc/passwd", "file:///etc/passwd", "ftp://example.org/f",
-        "gopher://example.org/f", "data:text/csv,a", "//example.org/f", "http:///f", "http://",
+        "gopher://example.org:70/f", "ftp://example.org:21/f", "data:text/csv,a",
+        "//example.org/f", "http:///f", "http://",
         "http://example.org:port/", "http://example.org:99999/", "http://[::1/",
         "http://a\0b/", "http://a b/", "http://exa\\mple.org/", "http://a..b/",
         f"http://{'a' * 64}.org/", "http://ﬀ℀.org/",
