@@ -95,6 +95,8 @@ def _describe_layout(layout: Layout, width: int) -> Iterator[Notice]:
     if layout.has_titles:
         yield Notice("notice.lines_above_header", line=layout.line)
     yield from describe_found_header(layout.stacked, layout.stacked_line)
+    if layout.unused_delimiter:
+        yield Notice("notice.unused_delimiter", delimiter=layout.unused_delimiter)
     if width < len(layout.header):
         yield Notice("notice.empty_columns", count=len(layout.header) - width)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -56,7 +56,8 @@ class Layout:
     the one after it, and ``skipped`` the number of rows down to it, blank ones and itself included.
     Rows are scanned from ``start``.  ``ending`` is the end of a line; ``has_titles`` says that
     there are lines above the header which no option skips.  ``stacked`` is a header over several
-    rows that could be joined, ``stacked_line`` its first line.
+    rows that could be joined, ``stacked_line`` its first line.  ``unused_delimiter`` is one that
+    many rows of a single cell have.
     """
 
     dialect: Dialect
@@ -69,6 +70,7 @@ class Layout:
     has_titles: bool = False
     stacked: FoundHeader | None = None
     stacked_line: int = 0
+    unused_delimiter: str = ""
 
 
 def find_layout(path: Path, options: ReadOptions) -> Layout:
@@ -85,7 +87,10 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
         if (candidate := _read_candidate(sample, dialect))
     ]
     if candidates:
-        return max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
+        layout = max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
+        if len(layout.header) > 1 or options.delimiter:
+            return layout
+        return replace(layout, unused_delimiter=_find_unused_delimiter(candidates))
     if not sample.start.offset:
         raise (
             LoadFailed("file.empty")
@@ -176,6 +181,10 @@ class _Line:
     def is_prose(self) -> bool:
         """Whether each delimiter has a blank behind it, as a comma in a sentence has."""
         return all(cell[:1] == " " for cell in self.cells[1:])
+
+    @property
+    def text(self) -> str:
+        return self.row.text.decode(errors="replace")
 
     @property
     def is_title(self) -> bool:
@@ -272,6 +281,17 @@ class _Candidate:
     def _width(self) -> int:
         return max(len(line.cells) for line in self.header)
 
+    def count_regular_rows(self) -> int:
+        """Count the rows with the usual number of cells among those of several cells."""
+        return max(
+            Counter(
+                len(line.cells)
+                for line in self._lines
+                if len(line.cells) > 1 and not line.is_prose and not _is_number(line.text)
+            ).values(),
+            default=0,
+        )
+
     def _find_stacked_header(self) -> FoundHeader | None:
         """Find a header over several rows where no number of rows is chosen."""
         if self.sample.header_rows or self._width == 1:
@@ -289,6 +309,13 @@ class _Candidate:
     def _has_header_cells(self, line: _Line) -> bool:
         width = self._width
         return len(line.cells) >= width and not any(line.cells[width:])
+
+
+def _find_unused_delimiter(candidates: Iterable[_Candidate]) -> str:
+    """Find the delimiter that cuts most rows of a file into equally many cells, not prose."""
+    counts = {each.dialect.delimiter: each.count_regular_rows() for each in candidates}
+    found = max(counts, key=lambda delimiter: counts[delimiter])
+    return found if counts[found] > 1 else ""
 
 
 def _compute_share(answers: Iterable[bool]) -> float:

@@ -350,6 +350,20 @@ def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
     assert errors == [(102, "The header has 16384 cells; the row has 1.")]
 
 
+@pytest.mark.parametrize("delimiter", [";", "|"])
+def test_lines_with_a_delimiter_that_became_one_field_are_said(path: Path, delimiter: str) -> None:
+    rows = ["name;town", "ann;Paris", "bob;Rome", "cy;Oslo"]
+    text = "\n".join(["Report of towns", "By the office", *rows, ""]).replace(";", delimiter)
+    path.write_text(text)
+
+    (notice,) = read_notices(path)
+
+    assert f"“{delimiter}” between values" in notice
+    options = LoadOptions(delimiter=delimiter, skip=2)
+    assert read_names(path, options) == ("name", "town")
+    assert read_notices(path, options) == []
+
+
 # Encodings ----------------------------------------------------------------------------------------
 
 
