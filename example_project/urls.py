@@ -7,9 +7,10 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from datastore_search.html.links import reverse_in_locale
+from datastore_search.openapi.views import SchemaView
 from datastore_search.urls import api_urlpatterns
 
 
@@ -23,7 +24,7 @@ urlpatterns = [
     *i18n_patterns(
         path("", home, name="home"),
         path("admin/", admin.site.urls),
-        path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+        path("api/schema/", SchemaView.as_view(), name="schema"),
         path(
             "api/docs/",
             SpectacularSwaggerSplitView.as_view(template_name="example_project/swagger.html"),

@@ -1,0 +1,85 @@
+"""The view of the document: built once for each language and format, with an ``ETag``."""
+
+from __future__ import annotations
+
+import zlib
+from hashlib import blake2b
+from threading import Lock
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import get_script_prefix
+from django.utils.cache import get_conditional_response
+from django.utils.encoding import force_bytes
+from django.utils.translation import get_language, override
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+
+from ..bounded_cache import BoundedCache
+from ..http_caching import set_cache_headers
+
+#: Compressed documents of a process.
+_MAX_CACHE_BYTES = 32 * 2**20
+
+_documents: BoundedCache[tuple[object, ...], tuple[str, bytes]] = BoundedCache(
+    "schema",
+    1000,
+    max_size=_MAX_CACHE_BYTES,
+    max_value_size=2**22,
+    measure=lambda kept: len(kept[1]),
+)
+_build_lock = Lock()
+
+
+class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
+    """
+    drf-spectacular's view, which builds each document once in a process.
+
+    With ``SERVE_PUBLIC = False`` a document depends on the user, and is built for each request.
+    """
+
+    def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Answer with the document, or with 304 to a client that has it."""
+        if not self.serve_public or self.custom_settings:
+            answer: HttpResponseBase = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
+            return answer
+        language = request.GET.get("lang")
+        if language not in dict(settings.LANGUAGES):
+            language = get_language() or settings.LANGUAGE_CODE
+        with override(language):
+            etag, packed = self._get_document(request, language)
+        response = HttpResponse(
+            zlib.decompress(packed), content_type=request.accepted_renderer.media_type
+        )
+        response["ETag"] = etag
+        response["Content-Disposition"] = (
+            f'inline; filename="schema.{request.accepted_renderer.format}"'
+        )
+        conditional = get_conditional_response(request, etag=etag, response=response)
+        response = response if conditional is None else conditional
+        set_cache_headers(response, private=False, vary=("Accept",))
+        return response
+
+    def _get_document(self, request: Request, language: str) -> tuple[str, bytes]:
+        version = self.api_version or request.version or self._get_version_parameter(request)
+        renderer = request.accepted_renderer
+        key = language, version, renderer.media_type, get_script_prefix(), settings.ROOT_URLCONF
+        if document := _documents.get(key):
+            return document
+        with _build_lock:  # a document that another thread has just built is not built again
+            if document := _documents.get(key):
+                return document
+            built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call]
+            content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
+            tag = blake2b(content, digest_size=16).hexdigest()
+            document = f'W/"{tag}"', zlib.compress(content, 6)
+            _documents.add(key, document)
+        return document
+
+    def _get_version_parameter(self, request: Request) -> str | None:
+        """Return a version that the portal names: any other would be a document of its own."""
+        version = request.GET.get("version")
+        return version if version in (api_settings.ALLOWED_VERSIONS or ()) else None
