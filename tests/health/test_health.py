@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
+from datastore_search.health.views import OperationsView, ReadyView
 from datastore_search.models import Load, LoadState, Resource
 
 OK = {"database": "OK", "migrations": "OK", "worker": "OK", "disk": "OK"}
@@ -24,8 +25,8 @@ DISK = "Unavailable: The disk for temporary files is almost full."
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 - as that of shutil
 
 
-def get_ready(client: Client) -> tuple[int, dict[str, str]]:
-    response = client.get("/health/ready")
+def get_operations(client: Client) -> tuple[int, dict[str, str]]:
+    response = client.get("/health/operations")
     assert "no-store" in response["Cache-Control"]
     return response.status_code, response.json()
 
@@ -36,6 +37,12 @@ def load(transactional_db: None) -> Load:
     queued_at = timezone.now() - timedelta(minutes=10)
     resource = Resource.objects.create(name="secretname")
     return Load.objects.create(resource=resource, state=LoadState.QUEUED, queued_at=queued_at)
+
+
+@pytest.fixture(autouse=True)
+def _no_earlier_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datastore_search.health.views._MAX_AGE_SECONDS", 0)
+    ReadyView._answer = OperationsView._answer = None
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +65,7 @@ def test_a_process_lives_without_its_database(client: Client) -> None:
 def test_a_portal_is_ready_whatever_the_client_accepts(client: Client, accept: str) -> None:
     response = client.get("/health/ready?format=atom", headers={"Accept": accept})
 
-    assert (response.status_code, response.json()) == (200, OK)
+    assert (response.status_code, response.json()) == (200, {"database": "OK", "migrations": "OK"})
     assert client.post("/health/ready").status_code == 405
 
 
@@ -70,7 +77,7 @@ def test_a_database_that_does_not_answer_is_503_without_its_address(
     with monkeypatch.context() as patch:
         patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
         patch.setitem(connection.settings_dict, "PORT", "1")
-        status, answer = get_ready(client)
+        status, answer = get_operations(client)
 
     away = "Unavailable: The database does not answer."
     assert (status, answer) == (503, {**OK, "database": away, "migrations": away, "worker": away})
@@ -82,7 +89,7 @@ def test_a_migration_that_is_not_applied_is_503(client: Client) -> None:
     name = max(name for app, name in recorder.applied_migrations() if app == "datastore_search")
     recorder.record_unapplied("datastore_search", name)
     try:
-        status, answer = get_ready(client)
+        status, answer = get_operations(client)
     finally:
         recorder.record_applied("datastore_search", name)
 
@@ -93,7 +100,7 @@ def test_a_migration_that_is_not_applied_is_503(client: Client) -> None:
 
 
 def test_a_load_that_no_worker_takes_is_503(client: Client, load: Load) -> None:
-    status, answer = get_ready(client)
+    status, answer = get_operations(client)
 
     assert (status, answer) == (
         503,
@@ -116,25 +123,54 @@ def test_a_load_that_has_just_come_or_was_taken_is_no_failure(
         changes = {"queued_at": timezone.now()}
     Load.objects.update(**changes)
 
-    assert get_ready(client) == (200, OK)
+    assert get_operations(client) == (200, OK)
 
 
 def test_a_load_may_wait_while_another_one_runs(client: Client, load: Load) -> None:
     running = load.resource.loads.create(state=LoadState.COPYING, heartbeat_at=timezone.now())
-    assert get_ready(client) == (200, OK)
+    assert get_operations(client) == (200, OK)
 
     killed_at = timezone.now() - timedelta(hours=1)
     Load.objects.filter(pk=running.pk).update(heartbeat_at=killed_at)
-    assert get_ready(client)[0] == 503
+    assert get_operations(client)[0] == 503
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_full_disk_is_503(client: Client, room: dict[str, int]) -> None:
     room["free"] = 100
 
-    status, answer = get_ready(client)
+    status, answer = get_operations(client)
 
     assert (status, answer) == (
         503,
         {**OK, "disk": DISK},
     )
+
+
+def test_a_load_that_waits_or_a_full_disk_is_no_reason_to_send_no_requests(
+    client: Client, load: Load, room: dict[str, int]
+) -> None:
+    room["free"] = 100
+
+    assert client.get("/health/ready").status_code == 200
+    assert client.get("/health/operations").status_code == 503
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_checks_run_once_within_the_time_that_an_answer_is_kept(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datastore_search.health.views._MAX_AGE_SECONDS", 1e9)
+    first = client.get("/health/ready")
+    monkeypatch.setattr(ReadyView, "checks", [])
+
+    assert client.get("/health/ready").content == first.content
+
+
+def test_a_failed_probe_is_one_line_of_the_log(
+    client: Client, load: Load, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.get("/health/operations")
+
+    (record,) = [each for each in caplog.records if each.name == "datastore_search.health.views"]
+    assert record.__dict__["checks"] == {"worker": WORKER}
