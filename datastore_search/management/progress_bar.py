@@ -22,7 +22,7 @@ def show_progress_bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progr
             if not bars:
                 bar = tqdm(
                     total=total, unit=_(" records"), unit_scale=True, file=stream,
-                    disable=silent, desc=name[-60:],
+                    disable=silent or not stream.isatty(), desc=name[-60:],
                 )  # fmt: skip
                 bars.append(stack.enter_context(bar))
             bars[0].update(done - bars[0].n)
