@@ -69,7 +69,7 @@ lint: setup ## Check style, types, layers, migrations
 bench: setup ## Time each kind of request beside PostgreSQL itself (BENCH_ROWS, BENCH_ARGS)
 	$(PY) -m benchmarks $(BENCH_ARGS)
 
-abuse: setup ## Attack the portal in many ways at once (ABUSE_ROWS, ABUSE_ARGS)
+abuse: setup ## Attack the portal in many ways while honest clients ask (ABUSE_ROWS, ABUSE_ARGS)
 	$(PY) -m benchmarks.abuse $(ABUSE_ARGS)
 
 hostile: setup ## Send 100,000 hostile requests, and check each answer (HOSTILE_ARGS)

@@ -1,5 +1,5 @@
 """
-Attacks on a portal of this machine, all at once, while an honest client sends requests.
+Attacks on a portal of this machine, alone and together, while honest clients ask questions.
 
-The portal passes if that client gets its answers in time and the server's memory stays limited.
+The portal passes if honest clients get their answers in time and the server's memory stays limited.
 """

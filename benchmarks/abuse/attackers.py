@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import http.client
 import multiprocessing
 import os
+import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 
 from ..failures import BenchmarkError
-from .attacks import ATTACKS, Attack
-from .clients import CUT_OFF, REFUSED, Client, Target
+from .attacks import ATTACKS, Attack, Request, Target
 
-#: The number of each outcome, for each attack; None before it has ended.
-Outcomes = Mapping[str, Mapping[str, int]]
+#: Outcomes of requests without an answer.
+HUNG_UP, CUT_OFF, HELD = "hung up", "cut off", "held to the end"
 
-#: Outcome of a request whose client still waited at the end.
-UNANSWERED = "unanswered"
-
+_TIMEOUT_SECONDS = 60
 _START_SECONDS = 60
-_STOP_SECONDS = 3
-#: Seconds before a client whose connection failed retries.
-_RETRY_SECONDS = 0.2
+_HANG_UP_SECONDS = 0.2
+_BYTES_PER_SECOND = 1024
+#: The minimum that systems allow; unread bytes stay at the server.
+_SMALL_BUFFER_BYTES = 4096
 
 
 @contextmanager
-def run_attackers(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[str, int]]]:
+def run_attackers(
+    target: Target, names: Sequence[str], addresses: int
+) -> Iterator[dict[str, Counter[str]]]:
     """
     Attack during the block; afterwards the mapping has the outcomes of the requests.
 
@@ -37,12 +39,14 @@ def run_attackers(target: Target, names: Sequence[str]) -> Iterator[dict[str, Ma
     """
     context = multiprocessing.get_context("spawn")
     begun, ended = context.Event(), context.Event()
-    outcomes: dict[str, Mapping[str, int]] = {}
+    outcomes: dict[str, Counter[str]] = {}
     attackers = {}
     for position, name in enumerate(names):
         receiver, sender = context.Pipe()
-        arguments = (name, f"127.1.{position}.", target, (begun, ended), sender)
-        process = context.Process(target=_run_attack, args=arguments, daemon=True)
+        sources = [f"127.1.0.{1 + (position + each) % addresses}" for each in range(addresses)]
+        process = context.Process(
+            target=_run_attack, args=(name, sources, target, (begun, ended), sender), daemon=True
+        )
         process.start()
         attackers[name] = (process, receiver)
     try:
@@ -54,51 +58,99 @@ def run_attackers(target: Target, names: Sequence[str]) -> Iterator[dict[str, Ma
     finally:
         ended.set()
         for name, (process, pipe) in attackers.items():
-            if pipe.poll(_STOP_SECONDS * 5):
+            if pipe.poll(_START_SECONDS):
                 outcomes[name] = pipe.recv()
             process.kill()
             process.join()
 
 
 def _run_attack(
-    name: str, network: str, target: Target, events: tuple[Event, Event], pipe: Connection
+    name: str,
+    sources: Sequence[str],
+    target: Target,
+    events: tuple[Event, Event],
+    pipe: Connection,
 ) -> None:
-    """Start the clients of one attack, and return the outcomes of their requests."""
+    """Send the requests of one attack, and return their outcomes."""
     begun, ended = events
     attack = ATTACKS[name]
-    tallies = [Counter[str]() for _ in range(attack.clients)]
-    threads = [
-        threading.Thread(
-            target=_send_requests,
-            args=(attack, _build_client(target, network, number, ended), tally),
-            daemon=True,
-        )
-        for number, tally in enumerate(tallies)
-    ]
+    attack.build(target, 0)  # large bodies are built before
+    counted: Counter[str] = Counter()
     pipe.send(name)
     begun.wait(_START_SECONDS)
-    for thread in threads:
-        thread.start()
+    started_at = time.monotonic()
+
+    def send_requests(number: int) -> None:
+        """Send every request of one client at its time, late ones at once."""
+        source = sources[number % len(sources)]
+        while not ended.wait(max(0, started_at + number / attack.per_second - time.monotonic())):
+            outcome = attack_once(attack, number, source, target, ended)
+            counted[outcome] += 1
+            number += attack.clients
+
+    for number in range(attack.clients):
+        threading.Thread(target=send_requests, args=(number,), daemon=True).start()
     ended.wait()
-    deadline = time.monotonic() + _STOP_SECONDS
-    for thread in threads:
-        thread.join(max(0, deadline - time.monotonic()))
-    counted = sum(tallies, Counter[str]())
-    counted[UNANSWERED] = sum(thread.is_alive() for thread in threads)
-    pipe.send({outcome: count for outcome, count in counted.items() if count})
+    time.sleep(1.5)  # slow readers notice the end
+    pipe.send(Counter(dict(counted)))
     pipe.close()
     os._exit(0)  # without waiting for its threads
 
 
-def _build_client(target: Target, network: str, number: int, ended: Event) -> Client:
-    return Client(target, f"{network}{number + 1}", number, ended)
+def attack_once(attack: Attack, number: int, source: str, target: Target, ended: Event) -> str:
+    """Send a request and read the answer in the attack's way; return its status or outcome."""
+    request = attack.build(target, number)
+    try:
+        with _connect(target.server, source, is_slow=attack.way == "read slowly") as connection:
+            with suppress(ConnectionError):  # there may be an answer before the end of the body
+                connection.sendall(_write(request, target.server))
+            if attack.way == "hang up":
+                ended.wait(_HANG_UP_SECONDS)
+                return HUNG_UP
+            if attack.way == "read slowly":
+                return _read_slowly(connection, ended)
+            return _read(connection)
+    except (OSError, http.client.HTTPException):
+        return CUT_OFF
 
 
-def _send_requests(attack: Attack, client: Client, tally: Counter[str]) -> None:
-    for _ in range(attack.requests):
-        if client.ended.is_set():
-            return
-        outcome = attack.act(client)
-        tally[outcome] += 1
-        if outcome in {CUT_OFF, REFUSED}:
-            client.ended.wait(_RETRY_SECONDS)
+def _connect(server: str, source: str, *, is_slow: bool) -> socket.socket:
+    connection = socket.socket()
+    if is_slow:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL_BUFFER_BYTES)
+    connection.settimeout(_TIMEOUT_SECONDS)
+    host, port = server.split(":")
+    try:
+        connection.bind((source, 0))
+        connection.connect((host, int(port)))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _write(request: Request, server: str) -> bytes:
+    fields = {"Host": server, "Connection": "close", **request.headers}
+    if request.body:
+        fields["Content-Length"] = str(len(request.body))
+    method = "POST" if request.body else "GET"
+    lines = [f"{method} {request.path} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + request.body
+
+
+def _read(connection: socket.socket) -> str:
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    response.read()
+    return str(response.status)
+
+
+def _read_slowly(connection: socket.socket, ended: Event) -> str:
+    status = connection.recv(_BYTES_PER_SECOND)[9:12].decode()
+    while status == "200":
+        if ended.wait(1):
+            return HELD
+        if not connection.recv(_BYTES_PER_SECOND):
+            return CUT_OFF
+    return status or CUT_OFF

@@ -1,168 +1,187 @@
-"""The attacks: one action of a client for each."""
+"""The attacks: what is sent, how often, and how the answer is read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from itertools import product, repeat
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 from ..data import FIELDS
-from .clients import Client, Target
+from ..failures import BenchmarkError
 
-_SEARCH = "/en/api/3/action/datastore_search"
-_JSON = {"Content-Type": "application/json"}
+_TEXTS = [name for name, type_ in FIELDS.items() if type_ == "text"]
+_CSRF = "a" * 32
 
-#: Maximum requests of a client.
-MAX_REQUESTS = 10_000
 
-_HANG_UP_SECONDS = 0.2
-_BYTES_PER_SECOND = 1024
-_UPLOAD_BYTES = 1_500 * 2**20
-_BLOCK = bytes(2**20)
-_ID_BLOCK = b"x" * 10**6
-_BOUNDARY = "boundary"
+@dataclass(frozen=True, slots=True)
+class Target:
+    """
+    A server (host and port), and its resources.
+
+    ``writer`` is the token of a user who may change ``own_table``, ``stranger`` that of one who has
+    no permission.
+    """
+
+    server: str
+    rows: int
+    table: str
+    own_table: str
+    writer: str
+    stranger: str
+
+    def __post_init__(self) -> None:
+        """
+        Check that the server is on this machine.
+
+        Raises: ``BenchmarkError`` for another machine.
+        """
+        if not self.server.startswith("127.0.0.1:"):
+            raise BenchmarkError(f"{self.server} is not this machine.")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request; with a body it is a POST."""
+
+    path: str
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Actions of ``clients`` at once, at most ``requests`` each; ``act`` returns the outcome."""
+    """
+    Requests at a rate, from ``clients`` at once.
+
+    ``build`` makes the request with a number.  A client waits for the answer, hangs up after 0.2 s,
+    or reads one kilobyte a second.
+    """
 
     name: str
     description: str
-    clients: int
-    act: Callable[[Client], str]
-    requests: int = MAX_REQUESTS
+    per_second: float
+    build: Callable[[Target, int], Request]
+    clients: int = 8
+    way: Literal["wait", "hang up", "read slowly"] = "wait"
 
 
-# Expensive queries --------------------------------------------------------------------------------
+def build_call(action: str, parameters: dict[str, Any], token: str = "") -> Request:
+    """Build a request of an action."""
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = token
+    body = json.dumps(parameters, separators=(",", ":")).encode()
+    return Request(f"/en/api/3/action/{action}", body, headers)
 
 
-@cache
-def build_expensive_queries(rows: int) -> list[dict[str, Any]]:
-    """
-    List the parameters of the most expensive searches in a table of this size.
+def _search(**parameters: Any) -> Callable[[Target, int], Request]:
+    """Build the same search each time."""
 
-    The first three exceed the portal's limits, the next three are just within them.
-    """
-    prefixes = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
-    terms = [f"{begin}{letter}:*" for letter in "ae" for begin in prefixes][:1_000]
-    texts = [{"Description": {"icontains": f"no such text {number}"}} for number in range(98)]
-    return [
-        {"q": " | ".join(terms), "plain": False},
-        {"filters": texts},
-        {"q": dict.fromkeys(list(FIELDS)[:10], "a")},
-        {"q": " | ".join(terms[:100]), "plain": False},
-        {"filters": texts[:10]},
-        {"q": dict.fromkeys(list(FIELDS)[:5], "a")},
-        {"q": "the"},
-        {"sort": "Description desc", "limit": 1_000},
-        {"sort": "Homepage, Description", "offset": max(0, rows - 10)},
-    ]
+    @cache
+    def build(target: Target) -> Request:
+        return build_call("datastore_search", {"resource_id": target.table, **parameters})
+
+    return lambda target, _number: build(target)
 
 
-def _build_expensive_query(client: Client, number: int) -> bytes:
-    queries = build_expensive_queries(client.target.rows)
-    return _build_body(client.target.table, **queries[number % len(queries)])
+def _find_nothing(number: int) -> dict[str, Any]:
+    """Build ten conditions that look into every text of the table, different each time."""
+    return {
+        "$or": [{"Description": {"icontains": f"no such {number}-{each}"}} for each in range(10)]
+    }
 
 
-def _build_body(table: str, **parameters: Any) -> bytes:
-    return json.dumps({"resource_id": table, **parameters}).encode()
+def _aggregate(target: Target, number: int) -> Request:
+    metrics = [f"count_distinct({name})" for name in _TEXTS[-4:]]
+    metrics += [f"median({name})" for name in ("Size", "Share", "Score")]
+    filters = {"Size": {"gte": number}}
+    group_by = ["Package", "Version"]
+    parameters = {"group_by": group_by, "metrics": metrics, "filters": filters}
+    return build_call("datastore_aggregate", {"resource_id": target.table, **parameters})
 
 
-def send_query_and_hang_up(client: Client) -> str:
-    """Send the client's own expensive query, and do not wait for the answer."""
-    return client.send_and_hang_up(
-        _SEARCH, _build_expensive_query(client, client.number), _HANG_UP_SECONDS
-    )
+def _count_facets(target: Target, number: int) -> Request:
+    parameters = {"facets": _TEXTS, "filters": {"Size": {"gte": number}}}
+    return build_call("datastore_facets", {"resource_id": target.table, **parameters})
 
 
-def send_query_and_wait(client: Client) -> str:
-    """Send the client's own expensive query."""
-    return client.request("POST", _SEARCH, _build_expensive_query(client, client.number), **_JSON)
+def _find_parts(target: Target, number: int) -> Request:
+    parameters = {"resource_id": target.table, "filters": _find_nothing(number)}
+    return build_call("datastore_search", parameters)
 
 
-# Slowness -----------------------------------------------------------------------------------------
+def _find_beginnings(target: Target, number: int) -> Request:
+    letters = [f"{first}{second}" for first in ascii_lowercase for second in ascii_lowercase]
+    words = " | ".join(f"{letters[(number + each) % len(letters)]}:*" for each in range(100))
+    return build_call("datastore_search", {"resource_id": target.table, "q": words, "plain": False})
 
 
-def read_slowly(client: Client) -> str:
-    """Read a dump, or the largest page, at one kilobyte a second."""
-    table = client.target.table
-    page = f"{_SEARCH}?resource_id={table}&limit=32000"
-    path = page if client.number % 2 else f"/en/datastore/dump/{table}"
-    return client.read_slowly(path, _BYTES_PER_SECOND)
-
-
-def send_slowly(client: Client) -> str:
-    """Send a body at one byte a second."""
-    return client.send_slowly(_SEARCH, 60_000)
-
-
-# Size ---------------------------------------------------------------------------------------------
-
-
-def request_fat_records(client: Client) -> str:
-    """Request 1,000 records of 110 kB."""
-    body = _build_body(client.target.fat_table, limit=1_000)
-    return client.request("POST", _SEARCH, body, **_JSON)
-
-
-def request_long_id(client: Client) -> str:
-    """Request a resource with an id of 10 MB."""
-    begin, end = f'{{"resource_id": "{client.number}'.encode(), b'"}'
-    blocks = (begin, *repeat(_ID_BLOCK, 10), end)
-    size = len(begin) + 10 * len(_ID_BLOCK) + len(end)
-    return client.send_blocks(_SEARCH, blocks, size, _JSON)
-
-
-def upload_file(client: Client) -> str:
-    """Send a file of 1.5 GB, as far as the server accepts it."""
-    head = (
-        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n'
-        "Content-Type: text/csv\r\n\r\n"
-    ).encode()
-    blocks = (head, *repeat(_BLOCK, _UPLOAD_BYTES // len(_BLOCK)))
-    headers = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}"}
-    return client.send_blocks(_SEARCH, blocks, len(head) + _UPLOAD_BYTES + 100, headers)
-
-
-def filter_by_many_values(client: Client) -> str:
-    """Filter by 800,000 values."""
-    return client.request("POST", _SEARCH, _build_many_values(client.target), **_JSON)
-
-
-def sort_by_long_text(client: Client) -> str:
-    """Sort by a text of 9 MB."""
-    return client.request("POST", _SEARCH, _build_long_sort(client.target), **_JSON)
+def _sort_deep(target: Target, number: int) -> Request:
+    offset = max(0, target.rows - 10 - number % 100)
+    parameters = {"sort": "Homepage, Description desc", "offset": offset}
+    return build_call("datastore_search", {"resource_id": target.table, **parameters})
 
 
 @cache
-def _build_many_values(target: Target) -> bytes:
-    return _build_body(
-        target.table, filters={"Package": [f"p{number}" for number in range(800_000)]}
-    )
+def _build_records(target: Target) -> Request:
+    records: list[dict[str, Any]] = [{}] * 3_300_000
+    parameters = {"resource_id": target.own_table, "method": "insert", "records": records}
+    return build_call("datastore_upsert", parameters, target.stranger)
 
 
-@cache
-def _build_long_sort(target: Target) -> bytes:
-    key = "Package, "
-    return _build_body(target.table, sort=key * (9 * 10**6 // len(key)) + "Package")
+def _log_in(_target: Target, number: int) -> Request:
+    form = {"username": f"admin{number}", "password": "guess", "csrfmiddlewaretoken": _CSRF}
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": f"csrftoken={_CSRF}",
+    }
+    return Request("/en/admin/login/", urlencode(form).encode(), headers)
+
+
+def _delete(target: Target, number: int) -> Request:
+    parameters = {"resource_id": target.own_table, "filters": _find_nothing(number), "force": True}
+    return build_call("datastore_records_delete", parameters, target.writer)
+
+
+def _ask_much(target: Target, _number: int) -> Request:
+    conditions = "&".join(f"field.Size={number}" for number in range(1_000, 1_500))
+    return Request(f"/en/datastore/{target.table}/?{conditions}")
 
 
 ATTACKS = {
     attack.name: attack
     for attack in (
-        Attack("hang-ups", "expensive queries; hangs up at once", 16, send_query_and_hang_up),
-        Attack("expensive-queries", "expensive queries; waits for answers", 6, send_query_and_wait),
-        Attack("slow-readers", "dumps and large pages that are read slowly", 8, read_slowly),
-        Attack("slow-bodies", "bodies that are sent at a byte a second", 8, send_slowly),
-        Attack("fat-pages", "pages of 1,000 records of 110 kB", 8, request_fat_records),
-        Attack("long-ids", "ids of 10 MB", 60, request_long_id, requests=1),
-        Attack("upload", "a form of 1.5 GB", 1, upload_file, requests=1),
-        Attack("many-values", "filters of 800,000 values", 2, filter_by_many_values),
-        Attack("long-sort", "sort keys of 9 MB", 2, sort_by_long_text),
+        Attack("aggregate", "slow `datastore_aggregate`", 0.5, _aggregate),
+        Attack("facets", "slow `datastore_facets`", 1, _count_facets),
+        Attack("substrings", "a search with ten `icontains`", 2, _find_parts),
+        Attack("beginnings", "`q` with the beginnings of 100 words", 1, _find_beginnings),
+        Attack("deep-sort", "an order without an index, and its last page", 1, _sort_deep),
+        Attack("long-sort", "`sort` of 250,000 names", 1, _search(sort=["a"] * 250_000)),
+        Attack("empty-filters", "`filters` of 345,000 `{}`", 1, _search(filters=[{}] * 345_000)),
+        Attack("long-q", "`q` as a list of 1 MB", 6, _search(q=["a"] * 250_000)),
+        Attack(
+            "records",
+            "`records` of 3.3 million `{}`, without a permission",
+            0.5,
+            lambda t, _: _build_records(t),
+        ),
+        Attack("schema", "the OpenAPI document", 2, lambda _t, _n: Request("/en/api/schema/")),
+        Attack("logins", "logins to the admin", 4, _log_in),
+        Attack("health", "`/health/ready`", 50, lambda _t, _n: Request("/health/ready")),
+        Attack("metrics", "`/metrics`", 50, lambda _t, _n: Request("/metrics")),
+        Attack("deletes", "`datastore_records_delete` with ten `icontains`", 1, _delete),
+        Attack(
+            "slow-readers",
+            "dumps that are read at one kilobyte a second",
+            4,
+            lambda target, _: Request(f"/en/datastore/dump/{target.table}"),
+            way="read slowly",
+        ),
+        Attack("hang-ups", "slow searches; hangs up after 0.2 s", 20, _find_parts, way="hang up"),
+        Attack("conditions", "a page with 500 conditions in its address", 2, _ask_much),
     )
 }

@@ -1,11 +1,13 @@
-"""A run: serve the portal, attack it, send honest requests, and check the requirements."""
+"""A run: for each measurement serve a portal, attack it, ask questions, check the requirements."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -13,155 +15,158 @@ import psutil
 from django.core.management import call_command
 
 from ..nginx import serve_nginx
-from ..report import Table, format_number
+from ..report import Table
 from ..server import find_free_port, wait_for_server
 from .attackers import run_attackers
-from .attacks import ATTACKS
-from .clients import Target
-from .honest_client import PROMPT_SECONDS, HonestOutcomes, send_honest_requests
-from .monitor import ServerMaxima, connect_to_database, count_connections, monitor_server
-from .options import Options
-from .tables import load_fat_table, load_table
+from .attacks import Target
+from .honest_clients import PROMPT_SECONDS, Answers, ask_questions
+from .monitor import ServerMaxima, monitor_server
+from .scenarios import REFUSALS, SCENARIOS, Scenario
+from .tables import issue_tokens, load_tables
 
-#: Requirements: the share of the honest client's requests with a prompt answer, and the maximum
-#: memory of all workers together.
-MIN_PROMPT_SHARE = 0.95
+#: Of all workers together.
 MAX_WORKERS_RSS_BYTES = 600 * 2**20
 
-_MIB = 2**20
-#: Seconds of attack before the honest client begins.
+_WORKERS = 2
+#: Seconds of attack before the honest clients begin.
 _LEAD_SECONDS = 2.0
-#: Seconds after the attack; statements that still run then do not end by themselves.
-_SETTLE_SECONDS = 5.0
+#: Seconds of questions, and their rate, before anything is measured: each worker loads the project.
+_WARM_UP = (4.0, 15.0)
+_BUSY_PROGRAM = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The outcomes of all requests, and the state of the server."""
+    """The outcomes of one measurement."""
 
-    honest_outcomes: HonestOutcomes
-    outcomes: Mapping[str, Mapping[str, int]]
+    name: str
+    scenario: Scenario
+    answers: Answers
     maxima: ServerMaxima
-    workers: int
-    statements_left: int
+    attacks: Mapping[str, Counter[str]]
+
+    @property
+    def replaced_workers(self) -> int:
+        """The number of workers that were replaced."""
+        return max(0, len(self.maxima.workers) - _WORKERS)
 
     @property
     def has_passed(self) -> bool:
-        """Return whether the portal withstood the attack."""
+        """Return whether the portal met the requirements."""
         return (
-            self.honest_outcomes.prompt_share >= MIN_PROMPT_SHARE
+            self.answers.prompt_percent >= self.scenario.min_prompt
+            and (self.scenario.addresses > 0 or not REFUSALS & self.answers.outcomes.keys())
             and self.maxima.workers_rss_bytes <= MAX_WORKERS_RSS_BYTES
+            and not self.replaced_workers
         )
 
 
-def run(options: Options) -> bool:
+def run(
+    rows: int,
+    seconds: float,
+    *,
+    scenarios: Sequence[str],
+    attacks: Sequence[str],
+    behind_nginx: bool,
+) -> bool:
     """
-    Attack, print the results, and return whether the portal withstood the attack.
+    Measure, print the results, and return whether the portal withstood all attacks.
 
     Raises: ``BenchmarkError`` when no attack is possible.
     """
     call_command("migrate", verbosity=0)
-    table, fat_table = load_table(options.rows), load_fat_table(options.fat_records)
-    with ExitStack() as stack:
-        address, process = stack.enter_context(_serve_portal(options))
-        server = address if options.is_direct else stack.enter_context(serve_nginx(address))
-        findings = _attack(options, Target(server, options.rows, table, fat_table), process)
-    for text in format_findings(options, findings):
-        print(text, end="\n\n", flush=True)
-    return findings.has_passed
+    tables = load_tables(rows)
+    every: list[Findings] = []
+    with issue_tokens() as tokens:
+        for name in scenarios:
+            for group in SCENARIOS[name].divide(attacks):
+                with _serve_portal(behind_nginx) as (server, portal):
+                    target = Target(server, rows, *tables, *tokens)
+                    every.append(_measure(name, group, target, portal, seconds))
+                found = every[-1]
+                print(f"{found.name}: {found.answers.prompt_percent:.0f}", file=sys.stderr)
+    print(format_findings(rows, seconds, every))
+    return all(findings.has_passed for findings in every)
 
 
-def _attack(options: Options, target: Target, portal: psutil.Process) -> Findings:
-    # Each worker loads the project.
-    send_honest_requests(target, 0.1, count=2 * options.workers)
-    with monitor_server(portal) as maxima:
-        with run_attackers(target, options.attacks) as outcomes:
-            time.sleep(_LEAD_SECONDS)
-            honest_outcomes = send_honest_requests(target, options.seconds)
-        time.sleep(_SETTLE_SECONDS)
-        with connect_to_database() as connection:
-            _opened, statements_left = count_connections(connection)
-    return Findings(honest_outcomes, outcomes, maxima, options.workers, statements_left)
+def _measure(
+    name: str, attacks: Sequence[str], target: Target, portal: psutil.Process, seconds: float
+) -> Findings:
+    scenario = SCENARIOS[name]
+    ask_questions(target, *_WARM_UP)
+    with (
+        monitor_server(portal) as maxima,
+        _keep_busy(scenario.busy_processes * (os.cpu_count() or 1), seconds),
+        run_attackers(target, attacks, scenario.addresses) as outcomes,
+    ):
+        time.sleep(_LEAD_SECONDS)
+        answers = ask_questions(target, seconds)
+    label = f"{name}: {attacks[0]}" if name == "each" else name
+    return Findings(label, scenario, answers, maxima, outcomes)
 
 
 @contextmanager
-def _serve_portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
+def _serve_portal(behind_nginx: bool) -> Iterator[tuple[str, psutil.Process]]:
     """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
-    port = find_free_port()
+    address = f"127.0.0.1:{find_free_port()}"
+    command = [sys.executable, "manage.py", "serve", "--port", address.partition(":")[2]]
+    environment = {**os.environ, "ABUSE_NGINX": "1" if behind_nginx else ""}
     server = subprocess.Popen(
-        [
-            *(sys.executable, "manage.py", "serve", "--port", str(port)),
-            *("--workers", str(options.workers), "--threads", str(options.threads)),
-        ]
+        [*command, "--workers", str(_WORKERS)],
+        env=environment,
+        stderr=subprocess.DEVNULL,  # a line for each refusal
     )
     try:
-        wait_for_server(f"127.0.0.1:{port}", server)
-        yield f"127.0.0.1:{port}", psutil.Process(server.pid)
+        wait_for_server(address, server)
+        with ExitStack() as stack:
+            entrance = stack.enter_context(serve_nginx(address)) if behind_nginx else address
+            yield entrance, psutil.Process(server.pid)
     finally:
         server.terminate()
         server.wait()
 
 
+@contextmanager
+def _keep_busy(processes: int, seconds: float) -> Iterator[None]:
+    """Run processes that compute all the time; they end by themselves if this one is killed."""
+    program = _BUSY_PROGRAM.format(seconds * 3 + 60)
+    busy = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
 # Results ------------------------------------------------------------------------------------------
 
 
-def format_findings(options: Options, findings: Findings) -> list[str]:
+def format_findings(rows: int, seconds: float, every: Sequence[Findings]) -> str:
     """Format the results, and whether the portal passed."""
-    proxy = "without nginx" if options.is_direct else "behind nginx"
-    setting = (
-        f"{options.rows:,} records; {options.workers} workers of {options.threads} threads,"
-        f" {proxy}; {options.seconds:g} s"
-    )
-    attacks = Table(
-        "# The attackers",
-        ("attack", "clients", "requests", "outcomes"),
-        [
-            (
-                name,
-                str(ATTACKS[name].clients),
-                str(sum(outcomes.values())),
-                _format_counts(outcomes),
-            )
-            for name, outcomes in findings.outcomes.items()
-        ],
-    )
-    verdict = "The portal passed." if findings.has_passed else "The portal failed."
-    return [
-        setting,
-        attacks.as_text(),
-        _format_outcomes(findings.honest_outcomes),
-        _format_server(findings),
-        verdict,
+    header = ("", "in time", "at least", "MiB", "replaced", "honest answers", "late", "attacks")
+    lines = [
+        (
+            findings.name,
+            f"{findings.answers.prompt_percent:.0f}",
+            str(findings.scenario.min_prompt),
+            str(findings.maxima.workers_rss_bytes // 2**20),
+            str(findings.replaced_workers),
+            _format_counts(findings.answers.outcomes),
+            _format_counts(findings.answers.late_kinds),
+            _format_counts(sum(findings.attacks.values(), Counter())),
+        )
+        for findings in every
     ]
-
-
-def _format_outcomes(honest_outcomes: HonestOutcomes) -> str:
-    shares = {"p50": 0.5, "p95": 0.95, "max": 1.0}
-    percentiles = ", ".join(
-        f"{name} {format_number(honest_outcomes.compute_percentile(share))} s"
-        for name, share in shares.items()
+    caption = (
+        f"{rows:,} records, {seconds:g} s; in time: of 100 honest questions, those answered 200"
+        f" within {PROMPT_SECONDS:g} s"
     )
-    return (
-        f"# The honest client\n\n{len(honest_outcomes.requests)} requests for 5 records:"
-        f" {honest_outcomes.prompt_share:.0%} answered within {PROMPT_SECONDS:g} s"
-        f" (at least {MIN_PROMPT_SHARE:.0%}); {percentiles};"
-        f" {_format_counts(honest_outcomes.outcomes)}"
-    )
+    failed = [findings.name for findings in every if not findings.has_passed]
+    verdict = f"The portal failed: {', '.join(failed)}." if failed else "The portal passed."
+    return f"{Table(caption, header, lines).as_text()}\n\n{verdict}"
 
 
-def _format_server(findings: Findings) -> str:
-    maxima = findings.maxima
-    return (
-        "# The server\n\n"
-        f"memory of all workers: {maxima.workers_rss_bytes // _MIB} MiB at most"
-        f" ({MAX_WORKERS_RSS_BYTES // _MIB}), of one {maxima.worker_rss_bytes // _MIB} MiB\n"
-        f"workers restarted: {max(0, len(maxima.workers) - findings.workers)}\n"
-        f"connections to PostgreSQL: {maxima.connections} at most\n"
-        f"statements in PostgreSQL: {maxima.statements} at most at once,"
-        f" {findings.statements_left} left {_SETTLE_SECONDS:g} s after the attack"
-    )
-
-
-def _format_counts(outcomes: Mapping[str, int]) -> str:
-    ordered = sorted(outcomes.items(), key=lambda item: -item[1])
-    return ", ".join(f"{outcome}: {count}" for outcome, count in ordered)
+def _format_counts(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name}: {count}" for name, count in ordered) or "–"

@@ -1,0 +1,12 @@
+"""Settings of the attacked portal: those of the example, without rates, which hide the rest."""
+
+import os
+
+os.environ.setdefault("THROTTLE", "0")
+os.environ.setdefault("METRICS", "1")
+
+from example_project.settings import *  # noqa: F403 - all of them
+from example_project.settings import REST_FRAMEWORK as _REST_FRAMEWORK
+
+if os.environ.get("ABUSE_NGINX"):  # addresses are those that nginx names
+    globals().update(REST_FRAMEWORK={**_REST_FRAMEWORK, "NUM_PROXIES": 1})
