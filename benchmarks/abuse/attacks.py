@@ -96,8 +96,8 @@ def _find_nothing(number: int) -> dict[str, Any]:
 
 
 def _aggregate(target: Target, number: int) -> Request:
-    metrics = [f"count_distinct({name})" for name in _TEXTS[-4:]]
-    metrics += [f"median({name})" for name in ("Size", "Share", "Score")]
+    metrics = [f"count_distinct({name})" for name in FIELDS]
+    metrics += [f"median({name})" for name in ("Installed-Size", "Size", "Share", "Score")]
     filters = {"Size": {"gte": number}}
     group_by = ["Package", "Version"]
     parameters = {"group_by": group_by, "metrics": metrics, "filters": filters}

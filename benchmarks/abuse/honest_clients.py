@@ -37,11 +37,11 @@ QUESTIONS: dict[str, Callable[[Target, int], Request]] = {
     "sort": lambda t, n: _ask("datastore_search", sort="Size desc", offset=n, limit=20)(t, n),
     "facets": lambda t, n: _ask(
         "datastore_facets",
-        facets=["Section", "Priority"],
-        filters={"Size": {"lt": 20_000 + n}},
+        facets=["Section", "Priority", "Architecture"],
+        filters={"Size": {"gte": n}},
     )(t, n),
     "aggregate": lambda t, n: _ask(
-        "datastore_aggregate", group_by="Section", filters={"Size": {"lt": 20_000 + n}}
+        "datastore_aggregate", group_by="Section", filters={"Size": {"gte": n}}
     )(t, n),
     "page": lambda t, n: Request(f"/en/datastore/{t.table}/?field.Section={_SECTIONS[n % 10]}"),
     "dump": lambda t, n: Request(f"/en/datastore/dump/{t.table}?limit=50&offset={n}"),
