@@ -24,6 +24,7 @@ from .json_parser import format_json
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES, RowWriter
 from .staging import StagedTable, StagingArea
+from .stored_rows import count_cell_bytes
 from .workbook_cells import format_number
 
 _CPU_FACTOR = 20
@@ -257,7 +258,8 @@ def _stage_layer(
     """
     Stage the rows of a layer.
 
-    Raises: ``LoadFailed`` with ``gpkg.damaged``, ``geo.unknown_coordinates``.
+    Raises: ``LoadFailed`` with ``gpkg.damaged``, ``geo.unknown_coordinates``, and of too many
+    cells ``archive.too_large`` or ``archive.suspicious``.
     """
     columns = _list_columns(connection, layer)
     geometry = _find_geometry(connection, layer) if layer.has_geometry else None
@@ -272,6 +274,13 @@ def _stage_layer(
     if geometry:  # it keeps its name, whatever the names of the others
         name, *rest = make_unique_names((_GEOMETRY, *labels))
         names, labels, types = (*rest, name), (*labels, _GEOMETRY), (*types, "json")
+    if row_bytes := count_cell_bytes(1, len(names)):  # a damaged tree may have rows without end
+        count = SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT ?)").format(
+            quote_identifier("main", layer.name)
+        )
+        most = staging_area.limits.max_unpacked_bytes // row_bytes + 1
+        (rows,) = connection.execute(count.text, [most]).fetchone()
+        staging_area.limits.check_unpacked_bytes(rows * row_bytes)
     with RowWriter(staging_area, len(names)) as writer:
         binary = _write_rows(_read_rows(connection, layer, columns, geometry), geometry, writer)
         writer.finish(names)

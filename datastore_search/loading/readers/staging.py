@@ -91,6 +91,8 @@ class StagingArea:
     def open(self) -> None:
         """Open the database, which another process has made."""
         self._attach()
+        # The files that are attached and those of temp_directory may still be used.
+        self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
         found = self.execute(
             SQL("SELECT 1 FROM duckdb_tables() WHERE table_name = 'staged_cells'")
         ).fetchone()

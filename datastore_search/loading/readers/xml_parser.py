@@ -109,6 +109,7 @@ def parse_elements(path: Path, encoding: str, start: Callable[[ElementPath, bool
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
             _parse_block(parser, block)
+            _check_piece(parser, file.tell())
         _parse_block(parser, b"", is_last=True)
 
 
@@ -126,6 +127,7 @@ def parse_records(
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
             _parse_block(parser, block)
+            _check_piece(parser, file.tell())
             yield from collector.pop_records()
         _parse_block(parser, b"", is_last=True)
         yield from collector.pop_records()
@@ -154,6 +156,16 @@ def _parse_block(parser: expat.XMLParserType, block: bytes, *, is_last: bool = F
         raise LoadFailed("xml.invalid", line=error.lineno, column=column) from error
     except (LookupError, ValueError) as error:  # an encoding of several bytes
         raise LoadFailed("file.unknown_encoding") from error
+
+
+def _check_piece(parser: expat.XMLParserType, read_bytes: int) -> None:
+    """
+    Check what has been read of a tag, a comment or another piece that has no end yet.
+
+    Raises: ``LoadFailed`` with ``row.too_long``.
+    """
+    if read_bytes - parser.CurrentByteIndex > MAX_ROW_BYTES:
+        raise LoadFailed("row.too_long", most=MAX_ROW_BYTES // 2**20)
 
 
 def _push_name(names: list[str], name: str) -> None:

@@ -162,6 +162,12 @@ def _build_page(child: int) -> bytes:
     return (head + entries).ljust(first, b"\0") + cell * count
 
 
+def _build_cells_of_nothing(width: int, count: int) -> bytes:
+    columns = ",".join(f"a{n} TEXT" for n in range(width))
+    rows = {"t": [(None,) * width] * count}
+    return build_geopackage(f"CREATE TABLE t ({columns});", rows, layers={"t": "attributes"})
+
+
 # Others -------------------------------------------------------------------------------------------
 
 
@@ -223,6 +229,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     ),
     "long_record.xml": lambda: _XML + "<r><a/><a>" + "<b>x</b>" * 3_000_000 + "</a></r>",
     "long_text_outside.xml": lambda: _XML + "<r><t>" + "x" * 40 * _MB + "</t><a/><a/></r>",
+    "long_attribute.xml": lambda: _XML + "<r><a b='" + "x" * 60 * _MB + "'/><a/></r>",
     "open_tag.xml": lambda: _XML + "<r " + "a" * 8 * _MB,
     "nested_folders.kml": lambda: _XML + "<kml>" + "<Folder><Placemark/>" * 90,
     # Patterns that search for an end that is missing take very long.
@@ -257,6 +264,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     ),
     "deep.json": lambda: '[{"a":' + "[" * 4 * _MB,
     "deep_objects.json": lambda: '{"a":' * _MB,
+    "many_keys.json": lambda: "{" + ",".join(f'"k{n}":1' for n in range(230_000)) + "}",
     "many_members.json": lambda: "[{" + ",".join(f'"a{n}":1' for n in range(125_000)) + "}]",
     "a_new_member_each.ndjson": lambda: _build_objects(1_600),
     "a_new_member_each_of_many.ndjson": lambda: _build_objects(5_000),
@@ -273,6 +281,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
         build_wkb(7, 300_000) + build_wkb(1, 105.8525, 21.0287) * 300_000
     ),
     "many_empty_lines.gpkg": lambda: build_shape(build_wkb(7, 500_000) + build_wkb(2, 0) * 500_000),
+    "many_cells.zip": lambda: zip_members({"cells.gpkg": _build_cells_of_nothing(2_000, 6_000)}),
     "long_value.gpkg": lambda: build_shape(b"\0" * 20 * _MB),
     "repeated_keys.gpkg": lambda: build_repeating_pages("fid INTEGER PRIMARY KEY"),
     "repeated_rows.gpkg": lambda: build_repeating_pages("n INTEGER"),
