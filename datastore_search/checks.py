@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from django.apps import AppConfig, apps
 from django.conf import settings
+from django.core.cache.backends.dummy import DummyCache
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 from django.utils.module_loading import import_string
+from rest_framework.settings import api_settings
 
 from . import storage
 from .conf import PREFIX, Settings, conf, list_settings
-from .guards.rates import ANONYMOUS, AUTHENTICATED, WINDOW_SECONDS
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException
-
-#: A number of requests in a second, a minute, an hour or a day.
-_RATE = re.compile(rf"[1-9][0-9]{{0,8}}/({'|'.join(WINDOW_SECONDS)})")
 
 
 @register(Tags.translation)
@@ -98,24 +95,17 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
     ]
 
 
-@register(Tags.compatibility)
-def check_throttle_rates(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> list[CheckMessage]:
-    """Require lists of rates for the two kinds of clients."""
-    rates = conf.THROTTLE_RATES
-    if (
-        isinstance(rates, Mapping)
-        and {ANONYMOUS, AUTHENTICATED} >= rates.keys()
-        and not any(isinstance(each, str) for each in rates.values())
-        and all(_RATE.fullmatch(rate) for each in rates.values() for rate in each)
-    ):
+@register(Tags.caches)
+def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require a cache that can count, where requests are counted."""
+    cache = import_string(settings.CACHES["default"]["BACKEND"])
+    if not (api_settings.DEFAULT_THROTTLE_CLASSES and issubclass(cache, DummyCache)):
         return []
     return [
-        Error(
-            "DATASTORE_SEARCH_THROTTLE_RATES is not a mapping of lists of rates.",
-            hint='Write it as {"anonymous": ["120/minute", "20000/day"], "authenticated": []}.',
-            id="datastore_search.E007",
+        Warning(
+            "DEFAULT_THROTTLE_CLASSES limits nothing: the cache “default” keeps nothing.",
+            hint="Use another backend in CACHES.",
+            id="datastore_search.W015",
         )
     ]
 

@@ -155,7 +155,7 @@ class Settings:
     STATEMENT_TIMEOUT = Setting(
         timedelta(seconds=60),
         "Time limit of one statement of a search. An answer needs at most three long ones, and"
-        " one more with each of `include_next_page` and `highlight`. Writes have no limit.",
+        " one more with each of `include_next_page` and `highlight`.",
         maximum=_MAX_TIMEOUT,
     )
     ANONYMOUS_STATEMENT_TIMEOUT = Setting(
@@ -171,14 +171,26 @@ class Settings:
         " incompletely](facets-and-aggregates.md#complete).",
         maximum=_MAX_TIMEOUT,
     )
-    MAX_SLOW_STATEMENTS = Setting(
-        1,
-        "[Slow statements](../how-to/deploy.md#slow-queries-and-disconnected-clients) of searches"
-        " that a process runs at once. A statement is slow after half a second, or after a tenth"
-        " while all slots are occupied. One more is cancelled (503). When that happens three times"
-        " in five seconds, the process starts only as many possibly slow searches as there are"
-        " slots, for a while. The sum of this setting and `MAX_STREAMS` should be smaller than the"
-        " number of threads of a process.",
+    MAX_SLOTS = Setting(
+        3,
+        "Requests that may be slow, and calls that write, which a process answers at once: [each"
+        " client has its share](../how-to/deploy.md#each-client-has-its-share). The sum of this"
+        " setting, `MAX_WAITING` and `MAX_STREAMS` should be smaller than the number of threads of"
+        " a process.",
+    )
+    MAX_SLOTS_PER_CLIENT = Setting(
+        1, "How many of these slots one client may hold while another client waits."
+    )
+    MAX_WAITING = Setting(
+        8,
+        "Requests that wait for such a slot in a process, at most half of them of one client. One"
+        " more of that client is 429; 503 means that so many clients wait.",
+    )
+    WRITE_TIMEOUT = Setting(
+        timedelta(minutes=2),
+        "Time limit of each statement of a call that writes. What takes longer is 503, and nothing"
+        " is changed.",
+        maximum=_MAX_TIMEOUT,
     )
     LOCK_TIMEOUT = Setting(
         timedelta(seconds=10),
@@ -206,10 +218,11 @@ class Settings:
         maximum=_MAX_TIMEOUT,
     )
     MAX_STREAMS = Setting(
-        2,
-        "Dumps and answers of more than 4 MB that each process sends at once. Each occupies a"
-        " connection to the database or a file while its client reads, and under WSGI a thread:"
-        " leave threads for other requests. One more gets 503 with `Retry-After`.",
+        4,
+        "Dumps and answers of more than 4 MB that each process sends at once, at most half of them"
+        " to one client. Each occupies a connection to the database or a file while its client"
+        " reads, and under WSGI a thread: leave threads for other requests. One more gets 503, or"
+        " 429 by the client that has half of them, with `Retry-After`.",
     )
     MIN_STREAM_BYTES_PER_SECOND = Setting(
         16 * 2**10,
@@ -230,13 +243,6 @@ class Settings:
         " It must exist, on a disk and not in memory, with room for `MAX_STREAMS` times"
         " `MAX_SPOOL_BYTES` for each process. A file has no name and disappears with its process.",
         kind=Path,
-    )
-    THROTTLE_RATES = Setting[Mapping[str, Sequence[str]]](
-        {},
-        "How often a client may ask the API, dumps and pages"
-        ' [together](../how-to/deploy.md#quotas): lists of rates such as `"120/minute"` and'
-        ' `"20000/day"`, for `"anonymous"` by address and for `"authenticated"` by user. A kind'
-        " without a list is not limited; without the setting, nothing is counted.",
     )
     SLOW_REQUEST_MS = Setting(
         1_000,

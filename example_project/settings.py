@@ -150,18 +150,22 @@ CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 CORS_ALLOW_HEADERS = ("authorization", "content-type", "if-none-match")
-CORS_EXPOSE_HEADERS = ("etag", "last-modified", "ratelimit", "retry-after", "x-request-id")
+CORS_EXPOSE_HEADERS = ("etag", "last-modified", "retry-after", "x-request-id")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
 # Crawlers leave room for people.  Counted in the memory of each process: a portal has a cache.
 if os.environ.get("THROTTLE", "1") == "1":
-    DATASTORE_SEARCH_THROTTLE_RATES = {
-        "anonymous": ["300/minute", "20000/day"],
-        "authenticated": ["1200/minute", "200000/day"],
+    REST_FRAMEWORK |= {
+        "DEFAULT_THROTTLE_CLASSES": [
+            "datastore_search.guards.rates.AddressThrottle",
+            "datastore_search.guards.rates.UserThrottle",
+        ],
+        "DEFAULT_THROTTLE_RATES": {"anon": "300/minute", "user": "1200/minute"},
     }
-
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Example portal",
     "VERSION": __version__,

@@ -16,7 +16,7 @@ from django.utils import translation
 from selenium.webdriver import Chrome
 
 from datastore_search import storage
-from datastore_search.guards import admission
+from datastore_search.guards import clients, shares
 from datastore_search.loading.jobs import queue
 from datastore_search.models import Resource
 
@@ -32,7 +32,7 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # Tests, and the servers that they start, ask more often than a client of the example portal may.
 os.environ["THROTTLE"] = "0"
-settings.DATASTORE_SEARCH_THROTTLE_RATES = {}
+settings.REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": settings.REST_FRAMEWORK["DEFAULT_SCHEMA_CLASS"]}
 
 # Find static files on request: otherwise each test client scans all of them.
 settings.WHITENOISE_AUTOREFRESH = True
@@ -109,9 +109,10 @@ def no_language() -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_flood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget slow searches that an earlier test has refused."""
-    monkeypatch.setattr(admission, "_searches", admission._Searches())
+def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the clients of earlier tests, and what they have used."""
+    monkeypatch.setattr(shares, "_shares", shares.Shares())
+    clients._keys.clear()
 
 
 @pytest.fixture(autouse=True)

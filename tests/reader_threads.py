@@ -13,7 +13,7 @@ class ReaderThreads:
     """
     Threads that read again and again, until one of them finds an error or the block ends.
 
-    A search may be slow on a busy machine: each thread may have a slot of slow statements.
+    Each thread may have a slot.
     """
 
     #: Between two reads: without a pause, the readers keep the interpreter from other threads.
@@ -22,7 +22,9 @@ class ReaderThreads:
     def __init__(self, *, count: int) -> None:
         self.errors: list[object] = []
         self.done = threading.Event()
-        self._slots = override_settings(DATASTORE_SEARCH_MAX_SLOW_STATEMENTS=count)
+        self._slots = override_settings(
+            DATASTORE_SEARCH_MAX_SLOTS=2 * count, DATASTORE_SEARCH_MAX_SLOTS_PER_CLIENT=2 * count
+        )
         self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
 
     def __enter__(self) -> Self:

@@ -45,7 +45,6 @@ def test_the_example_project_passes(db: None) -> None:
         ("READ_MEMORY_BYTES", 1, "It must be at least 67108864."),
         ("SITE_TITLE", 7, "It must be a text."),
         ("SPOOL_FOLDER", 7, "It must be a path."),
-        ("THROTTLE_RATES", ["10/minute"], "It must be a mapping."),
         ("INDEXES", ("words", "colours"), "“colours” is not one of filters, words, "),
         ("FRAME_ANCESTORS", "'self'", "It must be a list of texts."),
         ("FRAME_ANCESTORS", ["https://a.example; script-src *"], "“https://a.example; scr"),
@@ -121,22 +120,15 @@ def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> Non
     assert run_check_ids(databases=["default"]) == {"datastore_search.E002"}
 
 
-@pytest.mark.parametrize(
-    "rates",
-    [
-        ["10/minute"],
-        {"anonymous": "10/minute"},
-        {"users": ["10/minute"]},
-        {"anonymous": ["10"]},
-        {"anonymous": ["0/minute"]},
-        {"anonymous": ["10/week"]},
-        {"anonymous": ["-1/day"]},
-    ],
-)
-def test_rates_that_cannot_be_counted_are_e007(settings: Any, rates: Any) -> None:
-    settings.DATASTORE_SEARCH_THROTTLE_RATES = rates
+def test_a_cache_that_keeps_nothing_is_w015_where_requests_are_counted(settings: Any) -> None:
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
+    assert run_check_ids() == set()
 
-    assert "datastore_search.E007" in run_check_ids()
+    settings.REST_FRAMEWORK = {
+        "DEFAULT_THROTTLE_CLASSES": ["datastore_search.guards.rates.AddressThrottle"]
+    }
+
+    assert run_check_ids() == {"datastore_search.W015"}
 
 
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

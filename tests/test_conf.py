@@ -8,10 +8,10 @@ from datastore_search.conf import conf
 
 
 def test_a_setting_is_read_again_after_a_change() -> None:
-    assert conf.MAX_STREAMS == 2
+    assert conf.MAX_STREAMS == 4
     with override_settings(DATASTORE_SEARCH_MAX_STREAMS=7):
         assert conf.MAX_STREAMS == 7
-    assert conf.MAX_STREAMS == 2
+    assert conf.MAX_STREAMS == 4
 
 
 def test_what_depends_on_a_setting_follows_it() -> None:

@@ -78,7 +78,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> Page:
     numbers that are too large.
     """
     with (
-        read.session.admit_search(),
+        read.session.hold_slot(),
         translate_database_errors(plain=query.query.plain),
         _translate_overflow(),
     ):

@@ -133,7 +133,7 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
         facets = [_find_cached(read, task) or stored.find(task) for task in tasks]
         answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
         if bound.known_total is None or None in facets:
-            with read.session.admit_search():
+            with read.session.hold_slot():
                 answer = _Counter(read, query, bound, stored).complete(tasks, facets)
     if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])

@@ -97,7 +97,7 @@ def suggest_queries(
         bound = BoundQuery(read.relation, query, read.connection)
         if not query.q or query.q_fields or not query.plain:
             return NO_SUGGESTIONS
-        with read.session.admit_search():
+        with read.session.hold_slot():
             return _Speller(read, query, TimeBudget(timeout)).suggest(bound)
 
 

@@ -85,7 +85,7 @@ def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
             suggested = _select_from_facet(read, asked, beginning, bound)
             if suggested is not None:
                 return suggested
-        with read.session.admit_search():
+        with read.session.hold_slot():
             return _find_values(read, asked, beginning, bound)
 
 

@@ -35,6 +35,7 @@ from ..exceptions.availability import (
     RETRY_AFTER_SECONDS,
     DatabaseUnreachable,
     QueryTooSlow,
+    ShareExceeded,
     TemporarilyUnavailable,
     describe_throttling,
 )
@@ -86,6 +87,7 @@ _STATUSES: Final = (
         _("Bad request"),
     ),
     (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
+    (ShareExceeded, status.HTTP_429_TOO_MANY_REQUESTS, None),
     (
         (TemporarilyUnavailable, RecordsIncomplete),
         status.HTTP_503_SERVICE_UNAVAILABLE,

@@ -16,18 +16,21 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from ..addresses import find_base_path
 from ..conf import conf
 from ..exceptions.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
-from ..guards.rates import check_rates, set_rate_headers
+from ..guards.clients import Client
+from ..guards.rates import list_throttles
+from ..guards.shares import hold_slot
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_reports import Question, report_answer, start_clock
 from ..routing import exclude_from_atomic_requests
 from ..spooling import Spool
-from .actions import VARY, actions
+from .actions import VARY, Action, Answer, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler
 from .permissions import choose_body_limits
@@ -75,7 +78,6 @@ class EnvelopeView(APIView):
             if isinstance(response, Response):
                 response = self._render(response)
         response["Content-Language"] = language
-        set_rate_headers(request, response)
         if started_at:
             report_answer(
                 request,
@@ -103,14 +105,9 @@ class EnvelopeView(APIView):
     def perform_authentication(self, request: Request) -> None:
         """Do nothing: the token is read when something depends on it, not for public reads."""
 
-    def check_throttles(self, request: Request) -> None:
-        """
-        Apply the portal's throttles, and the rates of the app.
-
-        Raises: ``Throttled``.
-        """
-        super().check_throttles(request)
-        check_rates(request)
+    def get_throttles(self) -> list[BaseThrottle]:
+        """Read the setting at each request, so that it can change."""
+        return list_throttles()
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer every failure with an envelope."""
@@ -157,7 +154,7 @@ class ActionView(EnvelopeView):
             self.sent = read_parameters(
                 request, choose_body_limits(request, is_writing=known.is_writing)
             )
-            answer = known.run(request, self.sent)
+            answer = _run_action(known, request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
         self.record_count = answer.record_count
@@ -194,6 +191,14 @@ class VersionView(EnvelopeView):
     def get(self, request: Request) -> Response:
         """Answer with the version."""
         return Response({"version": 3})
+
+
+def _run_action(action: Action, request: Request, parameters: Mapping[str, Any]) -> Answer:
+    """Run an action; one that writes holds a slot from its beginning to its end."""
+    if not action.is_writing:
+        return action.run(request, parameters)
+    with hold_slot(Client.from_request(request), conf.WRITE_TIMEOUT):
+        return action.run(request, parameters)
 
 
 def _remove_body(response: HttpResponseBase) -> HttpResponseBase:

@@ -28,20 +28,6 @@ class QueryTooSlow(DatastoreError):
     message = _("Search took too long")
 
 
-class QuestionKnownTooSlow(QueryTooSlow):
-    """The same statement took too long a moment ago; it is refused for ``wait`` more seconds."""
-
-    message = _(
-        "This search took too long a moment ago. Ask for something rarer or for fewer records, or"
-        " try again in %(seconds)s seconds."
-    )
-
-    def __init__(self, *, seconds: int) -> None:
-        """Keep the time to wait."""
-        super().__init__(seconds=seconds)
-        self.wait = seconds
-
-
 class TemporarilyUnavailable(DatastoreError):
     """The request is refused for now; the client may send it again after ``wait`` seconds."""
 
@@ -56,11 +42,18 @@ class ResourceBusy(TemporarilyUnavailable):
     message = _("The resource is being read, and its indexes cannot change now. Try again.")
 
 
-class TooManySlowSearches(TemporarilyUnavailable):
+class ServerFull(TemporarilyUnavailable):
+    wait = 5
+    message = _("The portal is answering many requests of many clients. Try again in a moment.")
+
+
+class ShareExceeded(TemporarilyUnavailable):
+    """A client asks for more at once than its share."""
+
     wait = 5
     message = _(
-        "The search takes long, and others that take long are running already. Try again in a"
-        " moment, or ask for something rarer."
+        "Too many of your requests are being answered or wait already. Send the next one when an"
+        " answer has come."
     )
 
 
@@ -76,6 +69,13 @@ class ReadBlocked(TemporarilyUnavailable):
 class WriteBlocked(TemporarilyUnavailable):
     wait = 5
     message = _("Another change of the resource has not ended yet. Try again in a moment.")
+
+
+class WriteTooSlow(TemporarilyUnavailable):
+    wait = 60
+    message = _(
+        "The change takes too long. Nothing was changed: send fewer records, or narrower filters."
+    )
 
 
 class DatabaseReadOnly(TemporarilyUnavailable):
@@ -108,6 +108,13 @@ class TooManyStreams(TemporarilyUnavailable):
     wait = 5
     message = _(
         "Too many large answers are being sent at the moment. Try again, or ask for fewer records."
+    )
+
+
+class TooManyOwnStreams(ShareExceeded):
+    message = _(
+        "Other large answers are being sent to you already. Send the next request when one of them"
+        " has come."
     )
 
 

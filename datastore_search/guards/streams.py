@@ -6,13 +6,16 @@ Each of them holds a file or a snapshot while its client reads, and under WSGI a
 
 from __future__ import annotations
 
+from collections import Counter
+from threading import Lock
 from weakref import finalize
 
 from ..conf import conf
-from ..exceptions.availability import TooManyStreams
-from .slots import Slots
+from ..exceptions.availability import TooManyOwnStreams, TooManyStreams
+from .shares import get_client_key
 
-_slots = Slots(lambda: conf.MAX_STREAMS)
+_streams: Counter[str] = Counter()
+_lock = Lock()
 
 
 class StreamSlot:
@@ -20,14 +23,26 @@ class StreamSlot:
 
     def __init__(self) -> None:
         """
-        Acquire a slot.
+        Acquire a slot for the client for which this thread works; it may have half of them.
 
-        Raises: ``TooManyStreams`` when none is free.
+        Raises: ``TooManyStreams`` when none is free; ``TooManyOwnStreams``.
         """
-        if not _slots.acquire():
-            raise TooManyStreams
-        self._release = finalize(self, _slots.release)
+        client = get_client_key()
+        with _lock:
+            if client and _streams[client] >= max(1, conf.MAX_STREAMS // 2):
+                raise TooManyOwnStreams
+            if _streams.total() >= conf.MAX_STREAMS:
+                raise TooManyStreams
+            _streams[client] += 1
+        self._release = finalize(self, _release, client)
 
     def release(self) -> None:
         """Release the slot; a second call does nothing."""
         self._release()
+
+
+def _release(client: str) -> None:
+    with _lock:
+        _streams[client] -= 1
+        if not _streams[client]:
+            del _streams[client]

@@ -1,9 +1,7 @@
 """
-The watchdog: slow statements are looked at while they run, and cancelled when they must not go on.
+The watchdog: statements are looked at while they run, and cancelled when they must not go on.
 
-A statement that has run for ``SLOW_SECONDS`` needs a slot, of which a process has few.  Without a
-free slot it is cancelled, so a flood of slow searches leaves threads for the fast ones.  A slow
-statement is also cancelled when its client is gone, or when a time limit of its own is over.
+That is when their client is gone, or when a time limit of their own is over.
 
 One thread checks all statements of the process.  It begins with the first statement, and it waits
 without waking while there is none.
@@ -17,23 +15,15 @@ import time
 from datetime import timedelta
 from threading import Condition, Lock, Thread
 from types import TracebackType
-from typing import Final
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ..conf import conf
 from ..exceptions import DatastoreError
-from ..exceptions.availability import ClientDisconnected, QueryTooSlow, TooManySlowSearches
-from .admission import SLOW_SECONDS_WHEN_FULL, note_no_slot
+from ..exceptions.availability import ClientDisconnected, QueryTooSlow
 from .clients import Client
-from .slots import Slots
 
 logger = logging.getLogger(__name__)
-
-#: A statement is slow once it has run for so long.  Nearly all searches of a million records end
-#: before; and a flood that finds no slot holds a thread for no longer.
-SLOW_SECONDS: Final = 0.5
 
 #: How often the statements are looked at.
 _INTERVAL_SECONDS = 0.05
@@ -50,14 +40,13 @@ class Watched:
     """
     What runs over a connection during a block, watched by the process's watchdog.
 
-    Raises: ``TooManySlowSearches``, ``ClientDisconnected`` or ``QueryTooSlow`` in place of
-    PostgreSQL's cancellation, if the watchdog has cancelled it.
+    Raises: ``ClientDisconnected`` or ``QueryTooSlow`` in place of PostgreSQL's cancellation, if the
+    watchdog has cancelled it.
     """
 
     # What hardly any statement changes is not set with each of them.
     _reason: DatastoreError | None = None
     _cancelled_at = 0.0
-    _has_slot = False
     _is_over = False
     _is_uncertain = False
 
@@ -66,13 +55,11 @@ class Watched:
         connection: BaseDatabaseWrapper,
         client: Client,
         *,
-        needs_slot: bool = True,
         limit: timedelta | None = None,
     ) -> None:
         """Prepare to watch; ``limit`` is for statements without a time limit in PostgreSQL."""
         self._connection = connection
         self._client = client
-        self._needs_slot = needs_slot
         self._limit = limit
         self._lock = Lock()
 
@@ -89,8 +76,6 @@ class Watched:
         _watchdog.remove(self)
         with self._lock:  # a cancellation that is under way must not reach the next statement
             self._is_over = True
-        if self._has_slot:
-            _watchdog.slots.release()
         if self._is_uncertain and self._connection.connection is not None:
             self._connection.connection.close()
         if self._reason is not None and _is_cancellation(error):
@@ -99,8 +84,7 @@ class Watched:
     def check(self, now: float) -> None:
         """Cancel what must not go on; the watchdog calls this again and again."""
         seconds = now - self._began_at
-        may_get_slot = self._has_slot or not self._needs_slot or _watchdog.slots.has_free()
-        if seconds < (SLOW_SECONDS if may_get_slot else SLOW_SECONDS_WHEN_FULL):
+        if seconds < _INTERVAL_SECONDS:  # nearly all statements end before
             return
         with self._lock:
             if self._is_over:
@@ -115,11 +99,6 @@ class Watched:
             return ClientDisconnected()
         if self._limit and seconds >= self._limit.total_seconds():
             return QueryTooSlow()
-        if self._needs_slot and not self._has_slot:
-            self._has_slot = _watchdog.slots.acquire()
-            if not self._has_slot:
-                note_no_slot()
-                return TooManySlowSearches()
         return None
 
     def _cancel(self) -> None:
@@ -152,7 +131,6 @@ class _Watchdog:
     """The statements that run in this process, and the thread that checks them."""
 
     def __init__(self) -> None:
-        self.slots = Slots(lambda: conf.MAX_SLOW_STATEMENTS)
         self._watched: set[Watched] = set()
         self._condition = Condition()
         self._is_idle = True
@@ -199,7 +177,7 @@ _watchdog = _Watchdog()
 
 
 def _reset_watchdog() -> None:
-    """Forget the statements, slots and thread of the process that this one was forked from."""
+    """Forget the statements and the thread of the process that this one was forked from."""
     global _watchdog  # noqa: PLW0603 - one for each process
     _watchdog = _Watchdog()
 

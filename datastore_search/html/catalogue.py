@@ -63,7 +63,7 @@ class CatalogueView(PageView):
         """
         Show a page of them.
 
-        Raises: ``UnknownPage``; ``QueryTooSlow``; ``TooManySlowSearches``.
+        Raises: ``UnknownPage``; ``QueryTooSlow``; ``ShareExceeded``; ``ServerFull``.
         """
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
             return self._answer(session.connection.alias)

@@ -16,7 +16,7 @@ from ..exceptions.availability import (
     RETRY_AFTER_SECONDS,
     DatabaseUnreachable,
     QueryTooSlow,
-    QuestionKnownTooSlow,
+    ShareExceeded,
     TemporarilyUnavailable,
     describe_throttling,
 )
@@ -115,8 +115,6 @@ def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMe
 def _describe_temporary_error(error: Exception) -> ErrorMessage:
     """Describe an error after which the same request may succeed later."""
     match error:
-        case QuestionKnownTooSlow():
-            message = str(error)
         case QueryTooSlow():
             message = _("The search took too long. Ask for something rarer, or in fewer words.")
         case TemporarilyUnavailable():
@@ -128,4 +126,6 @@ def _describe_temporary_error(error: Exception) -> ErrorMessage:
             logger.error("datastore_search failed.", exc_info=error)
             message = str(DatabaseUnreachable())
     title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
-    return ErrorMessage(HTTPStatus.SERVICE_UNAVAILABLE, title, message, wait)
+    is_own = isinstance(error, ShareExceeded)
+    status = HTTPStatus.TOO_MANY_REQUESTS if is_own else HTTPStatus.SERVICE_UNAVAILABLE
+    return ErrorMessage(status, title, message, wait)

@@ -25,7 +25,7 @@ from ..conf import conf
 from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
 from ..guards.clients import Client
-from ..guards.rates import check_rates, set_rate_headers
+from ..guards.rates import check_rates
 from ..guards.sizes import check_query_string
 from ..http_caching import NotModified, Validators, set_cache_headers
 from ..messages.bidi import show_bidi_controls
@@ -95,7 +95,7 @@ class PageView(View):
         with translation.override(language):
             try:
                 check_query_string(request)
-                check_rates(request)
+                check_rates(request, self)
                 self.is_embedded = self.can_be_embedded and request.GET.get(EMBED) == "1"
                 response = super().dispatch(request, *args, **kwargs)
             except NotModified as not_modified:
@@ -107,7 +107,6 @@ class PageView(View):
                     raise
                 response = self._render_error(message)
         response["Content-Language"] = language
-        set_rate_headers(request, response)
         if self.is_embedded:
             allow_framing(request, response)
         if started_at:

@@ -53,7 +53,7 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
     """
     List tables by the words of a query, as the catalogue does.
 
-    Raises: ``ValidationError``; ``QueryTooSlow``; ``TooManySlowSearches``.
+    Raises: ``ValidationError``; ``QueryTooSlow``; ``ShareExceeded``; ``ServerFull``.
     """
     parameters = FindTablesParameters.parse(arguments)
     with open_snapshot(Client.from_request(request)) as session, session.watch_statements():

@@ -35,9 +35,9 @@ from ..exceptions.availability import (
 from ..exceptions.search import InvalidFullTextQuery
 from ..filters import Clause
 from ..guards.clients import Client
+from ..guards.shares import hold_slot, name_client
 from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
 from .query import Relation, build_relation
-from .slow_statements import slow_statements
 
 #: Attempts to read a resource that changes meanwhile.  The last one reads a snapshot, which only
 #: the replacement of the whole table disturbs.
@@ -137,13 +137,8 @@ class ConsistentRead:
             with self._trace("rows"):
                 return self.session.fetch_rows(statement.text, statement.parameters, limit=limit)
         versioned = _add_version(self._version, statement)
-        # A statement with a limit of its own is one of several that share a short time.
         with self._trace("rows"):
-            rows = self._run(
-                versioned,
-                None if limit else self.version_key,
-                lambda: self.session.fetch_rows(versioned.text, versioned.parameters, limit=limit),
-            )
+            rows = self.session.fetch_rows(versioned.text, versioned.parameters, limit=limit)
         self._compare(rows[0][0] if rows else _read_version(self.session, self._version))
         return [row[1:] for row in rows]
 
@@ -183,16 +178,12 @@ class ConsistentRead:
 
         versioned = _add_version(self._version, statement)
         with self._trace("records"):
-            found = self._run(
-                versioned,
-                self.version_key,
-                lambda: self.session.fetch_texts(
-                    versioned.text,
-                    versioned.parameters,
-                    lambda batches: read_batches(compare(batches)),
-                    batch_rows=batch_rows,
-                    is_scan=is_scan,
-                ),
+            found = self.session.fetch_texts(
+                versioned.text,
+                versioned.parameters,
+                lambda batches: read_batches(compare(batches)),
+                batch_rows=batch_rows,
+                is_scan=is_scan,
             )
         if not is_compared:  # there is no row
             self._compare(_read_version(self.session, self._version))
@@ -231,12 +222,6 @@ class ConsistentRead:
         if ConsistentRead.trace is None:
             return _UNTRACED
         return ConsistentRead.trace(kind, self._resource, self._client)
-
-    def _run(
-        self, statement: Clause, version: VersionKey | None, send: Callable[[], Answer]
-    ) -> Answer:
-        timeout_ms = self.session.timeout_ms
-        return slow_statements.run(send, self.connection, version, statement, timeout_ms)
 
     def _compare(self, version: int | None) -> None:
         if version != self.resource.version:
@@ -311,7 +296,7 @@ def with_consistent_read(
     ``as_snapshot`` is for statements that cannot return a version, such as a COPY.
 
     Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
-    ``TooManySlowSearches``; ``ReadBlocked``; whatever ``answer`` raises.
+    ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; whatever ``answer`` raises.
     """
     normalized = normalize_name(str(name))
 
@@ -319,11 +304,15 @@ def with_consistent_read(
         terms = _Terms(timeout, conf.SEARCH_MEMORY_BYTES, client)
         return _answer_within(terms, normalized, answer, as_snapshot=as_snapshot)
 
-    # A private resource cannot be read without the user anyway.
-    description = _descriptions.get((_choose_connection().alias, normalized))
-    if description is not None and description.resource.private:
-        return answer_within(choose_timeout(client))
-    return with_client_timeout(client, answer_within)
+    before = name_client(client)
+    try:
+        # A private resource cannot be read without the user anyway.
+        description = _descriptions.get((_choose_connection().alias, normalized))
+        if description is not None and description.resource.private:
+            return answer_within(choose_timeout(client))
+        return with_client_timeout(client, answer_within)
+    finally:
+        name_client(before)
 
 
 def _answer_within(
@@ -430,11 +419,12 @@ def open_snapshot(client: Client | None = None) -> Iterator[storage.Session]:
     """
     Read all records of the block from one snapshot, each statement within the client's timeout.
 
-    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``; ``StaleVersion`` when a
-    resource must be read again.
+    Raises: ``QueryTooSlow``; ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``;
+    ``StaleVersion`` when a resource must be read again.
     """
     terms = _Terms(choose_timeout(client), conf.SEARCH_MEMORY_BYTES, client)
     with (
+        hold_slot(client, terms.timeout),
         translate_database_errors(),
         storage.open_snapshot(_choose_connection(), *terms) as session,
     ):

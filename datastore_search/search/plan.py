@@ -478,11 +478,11 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
     Read the records that match a query.
 
     Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
-    ``TooManySlowSearches``; ``ReadBlocked``; ``RecordsIncomplete``; ``StaleVersion`` when the
-    resource must be read again.
+    ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; ``RecordsIncomplete``;
+    ``StaleVersion`` when the resource must be read again.
     """
-    admission = nullcontext() if query.is_light else read.session.admit_search()
-    with admission, translate_database_errors(plain=query.plain):
+    slot = nullcontext() if query.is_light else read.session.hold_slot()
+    with slot, translate_database_errors(plain=query.plain):
         bound = BoundQuery(read.relation, query, read.connection)
         key = build_top_matches_key(read, query, bound)
         if key is None or use_top_matches(key, bound, is_counted=query.include_total):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from itertools import chain
 from time import monotonic
@@ -22,13 +22,13 @@ from psycopg import Copy, sql
 from .. import storage
 from ..conf import conf
 from ..exceptions.access import RecordsIncomplete
-from ..exceptions.availability import ClientDisconnected, TooManyStreams
+from ..exceptions.availability import ClientDisconnected, TemporarilyUnavailable
 from ..exceptions.dumps import FileTooSlow
 from ..filters import Clause
 from ..guards.clients import Client
+from ..guards.shares import hold_slot
 from ..guards.streams import StreamSlot
 from ..models import Load, Resource
-from ..precedence import pause_between
 from ..spooling import Spool
 from .cells import copy_csv, read_cells
 from .consistency import (
@@ -159,13 +159,10 @@ class RecordCopy:
         self, copy: Copy, rows: Iterator[Row], timeout: timedelta | None = None
     ) -> Iterator[Row]:
         """
-        Pass on the rows of a copy, which gives way to short requests.
-
-        Where the number of rows is known, check that none is missing.
+        Pass on the rows of a copy; where their number is known, check that none is missing.
 
         Raises: ``RecordsIncomplete``.
         """
-        rows = pause_between(rows, timeout or conf.DUMP_TIMEOUT)
         known_total = self._query.known_total
         if known_total is None:
             return rows
@@ -221,8 +218,9 @@ class Stream(Iterator[bytes]):
         ``begin`` reads the resource and makes its first block within ``timeout``.  ``client``
         is the sender of the request; None is the program itself.
 
-        Raises: ``UnknownResource``; ``StaleVersion``; ``QueryTooSlow``; ``TooManySlowSearches``;
-        ``TooManyStreams``; ``FileTooSlow``; ``ReadBlocked``; whatever ``begin`` raises.
+        Raises: ``UnknownResource``; ``StaleVersion``; ``QueryTooSlow``; ``ShareExceeded``;
+        ``ServerFull``; ``TooManyStreams``; ``FileTooSlow``; ``ReadBlocked``; whatever ``begin``
+        raises.
         """
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
@@ -252,10 +250,10 @@ class Stream(Iterator[bytes]):
         """
         Open a stream, and again when the records are replaced before its first blocks are read.
 
-        Raises: ``TooManyRetries``; ``TooManySlowSearches`` in a flood, too; otherwise as the
+        Raises: ``TooManyRetries``; ``ShareExceeded``; ``ServerFull``; otherwise as the
         stream itself.
         """
-        with nullcontext() if client is None else storage.admit_search():
+        with hold_slot(client, conf.STATEMENT_TIMEOUT):
             return with_client_timeout(
                 client,
                 lambda timeout: retry_if_stale(lambda: cls(name, begin, client, timeout)),
@@ -292,7 +290,7 @@ class Stream(Iterator[bytes]):
             return
         try:
             self._source.slot = StreamSlot()
-        except TooManyStreams:
+        except TemporarilyUnavailable:
             self._end()
             raise
 
@@ -384,13 +382,11 @@ def _watch_steps(
     client: Client,
     timeout: timedelta | None,
 ) -> Generator[tuple[Resource, bytes]]:
-    """Limit the time of the first block, which needs a slot if it is slow; the rest is promised."""
+    """Limit the time of the first block; the rest is promised."""
     with closing(steps):
         is_first = True
         while True:
-            with storage.Watched(
-                connection, client, needs_slot=is_first, limit=timeout if is_first else None
-            ):
+            with storage.Watched(connection, client, limit=timeout if is_first else None):
                 step = next(steps, None)
             if step is None:
                 return

@@ -4,7 +4,6 @@ What is in PostgreSQL: tables, sessions, locks and the server itself.
 This package works on tables and connections, without models.
 """
 
-from ..guards.admission import admit_search
 from ..guards.watchdog import Watched
 from ..table_limits import MAX_FIELDS
 from .batches import BatchReader, TextBatch
@@ -103,7 +102,6 @@ __all__ = [
     "Watched",
     "add_indexes",
     "add_rows",
-    "admit_search",
     "analyze_records",
     "begin_load_transaction",
     "begin_write_transaction",

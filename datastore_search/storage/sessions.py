@@ -15,10 +15,9 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
-from ..guards.admission import admit_search
 from ..guards.clients import Client
+from ..guards.shares import hold_slot
 from ..guards.watchdog import Watched
-from ..precedence import note_statement
 from .batches import BatchCursor, BatchReader, Result
 
 #: Settings of statements that read: random access costs hardly more than sequential access, because
@@ -108,19 +107,18 @@ class Session:
             lambda: self._fetch_texts(text, parameters, settings, read_batches, batch_rows)
         )
 
-    def admit_search(self) -> AbstractContextManager[None]:
+    def hold_slot(self) -> AbstractContextManager[None]:
         """
-        Begin a search that may be slow.
+        Hold a slot for work that may be slow, as ``guards.shares`` gives it to the client.
 
-        Raises: ``TooManySlowSearches`` when there is a flood of them; never for the program itself.
+        Raises: ``ShareExceeded``; ``ServerFull``; ``ClientDisconnected``.
         """
-        return nullcontext() if self.client is None else admit_search()
+        return hold_slot(self.client, timedelta(milliseconds=self.timeout_ms))
 
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch the connection during a block, as if the session ran its statements."""
         if self.client is None:
             return nullcontext()
-        note_statement()
         return Watched(self.connection, self.client, limit=limit)
 
     def _run(self, send: Callable[[], Result]) -> Result:

@@ -849,7 +849,7 @@ def test_dumps_sent_at_once_are_limited(big: Resource, client: Client, settings:
 
     refused = dump(client, big)
 
-    check_error(refused, 503, "Service Unavailable")
+    check_error(refused, 429, "Too Many Requests")
     assert refused["Retry-After"] == "5"
     assert len(list_other_queries()) == 1  # the connection of the one that is sent
     assert len(read_ids(dump(client, small))) == 6  # which needs none

@@ -298,16 +298,16 @@ def read_some(response: Any) -> None:
 def test_large_answers_sent_at_once_are_limited(
     client: Client, tables: dict[str, Resource], settings: Any, parameters: dict[str, Any]
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_STREAMS = 2
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 4
     resource = tables["wide" if "limit" in parameters else "large"]
     answers = [search(client, resource, **parameters) for _answer in range(2)]
 
     refused = search(client, resource, **parameters)
 
-    assert check_error(refused, 503, "Service Unavailable") == {
+    assert check_error(refused, 429, "Too Many Requests") == {
         "message": (
-            "Too many large answers are being sent at the moment. Try again, or ask for fewer"
-            " records."
+            "Other large answers are being sent to you already. Send the next request when one of"
+            " them has come."
         )
     }
     assert refused["Retry-After"] == "5"

@@ -20,7 +20,6 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.exceptions.availability import (
     ClientDisconnected,
     QueryTooSlow,
-    TooManySlowSearches,
 )
 from datastore_search.guards import watchdog
 from datastore_search.guards.clients import DISCONNECTED, Client
@@ -28,7 +27,7 @@ from datastore_search.guards.watchdog import Watched
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
-from ..builders import act, ask, check_error, make_resource, make_slow, make_token, make_user
+from ..builders import ask, check_error, make_resource, make_slow, make_token, make_user
 
 API = "/en/api/action/datastore_search"
 BUSY = (
@@ -54,7 +53,7 @@ each_address = pytest.mark.parametrize("address", ADDRESSES)
 
 
 def make_client(**environ: Any) -> Client:
-    return Client(environ, lambda: False)
+    return Client(environ)
 
 
 @pytest.fixture
@@ -77,113 +76,6 @@ def watch(client: Client | None = None, **options: Any) -> Watched:
 def sleep(seconds: float) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(%s)", [seconds])
-
-
-# Slots --------------------------------------------------------------------------------------------
-
-
-@each_address
-def test_a_slow_search_without_a_slot_is_refused_for_now(
-    client: Browser, resource: Resource, settings: Any, address: str
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
-    make_slow(resource)
-
-    response = client.get(address.format(id=resource.pk))
-
-    assert response.status_code == 503
-    assert response["Retry-After"] == "5"
-    if "/datastore/" not in address or "dump" in address:
-        assert check_error(response, 503, "Service Unavailable") == {"message": BUSY}
-    else:
-        assert BUSY in response.content.decode()
-
-
-@each_address
-def test_a_slow_search_with_a_slot_runs_until_its_limit_and_releases_the_slot(
-    client: Browser, resource: Resource, settings: Any, address: str
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
-    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.8)
-    make_slow(resource)
-
-    for _time in range(2):
-        response = client.get(address.format(id=resource.pk))
-
-        if address.startswith("/en/datastore/{id}"):
-            assert response.status_code == 503
-            assert "The search took too long." in response.content.decode()
-        else:
-            error = check_error(response, 409, "Validation Error")
-            assert error == {"query": ["Search took too long"]}
-
-
-def test_a_search_needs_no_slot_while_it_is_fast(
-    client: Browser, resource: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
-
-    for address in ADDRESSES:
-        assert client.get(address.format(id=resource.pk)).status_code == 200
-
-
-def test_no_more_slow_searches_run_at_once_than_there_are_slots(
-    committed: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
-    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=4)
-    make_slow(committed)
-    statuses = []
-
-    def search() -> None:
-        try:
-            statuses.append(ask(Browser(), {"resource_id": str(committed.pk)}).status_code)
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=search) for _thread in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sorted(statuses) == [409, 409, 503, 503, 503, 503]
-
-
-def test_a_dump_needs_a_slot_only_until_its_first_block(
-    client: Browser, committed: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
-    response = client.get(f"/en/datastore/dump/{committed.pk}")
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
-    time.sleep(watchdog.SLOW_SECONDS * 2)
-
-    assert len(response.getvalue().splitlines()) == 7
-
-
-def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE FUNCTION sleep_first() RETURNS trigger LANGUAGE plpgsql"
-            " AS 'BEGIN PERFORM pg_sleep(1); RETURN NEW; END'"
-        )
-        cursor.execute(
-            "CREATE TRIGGER slow BEFORE INSERT"
-            f" ON datastore_search_record_{resource.table_version_id}"
-            " FOR EACH STATEMENT EXECUTE FUNCTION sleep_first()"
-        )
-    token = make_token(make_user(permissions=("change_resource",)))
-    parameters = {
-        "resource_id": str(resource.pk),
-        "method": "insert",
-        "records": [{}],
-        "force": True,
-    }
-
-    response = act(client, "datastore_upsert", parameters, token)
-
-    assert response.status_code == 200, response.content
 
 
 # Time limits --------------------------------------------------------------------------------------
@@ -268,23 +160,20 @@ def test_a_block_can_have_its_own_limit(transactional_db: None) -> None:
 
 
 def test_a_cancellation_that_comes_between_two_statements_is_sent_again(
-    transactional_db: None, settings: Any
+    transactional_db: None,
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
+    limit = timedelta(seconds=0.1)
 
     def begin_late() -> None:
-        with watch():
-            time.sleep(watchdog.SLOW_SECONDS * 2)  # there is no statement to cancel yet
+        with watch(limit=limit):
+            time.sleep(1)  # there is no statement to cancel yet
             sleep(30)
 
-    with pytest.raises(TooManySlowSearches):
+    with pytest.raises(QueryTooSlow):
         begin_late()
 
 
-def test_a_cancellation_never_reaches_the_next_statement(
-    transactional_db: None, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
+def test_a_cancellation_never_reaches_the_next_statement(transactional_db: None) -> None:
     running: list[Watched] = []
     is_over = threading.Event()
 
@@ -298,8 +187,8 @@ def test_a_cancellation_never_reaches_the_next_statement(
     ends = {"cancelled": 0, "finished": 0}
     try:
         for turn in range(400):
-            statement = watch()
-            with suppress(TooManySlowSearches), statement:
+            statement = watch(limit=timedelta(seconds=500))
+            with suppress(QueryTooSlow), statement:
                 running.append(statement)
                 sleep(turn % 20 / 2_000)
                 ends["finished"] += 1
@@ -315,16 +204,14 @@ def test_a_cancellation_never_reaches_the_next_statement(
 
 
 def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
-    transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
-
     def fail(*_arguments: object, **_options: object) -> None:
         raise psycopg.errors.CancellationTimeout
 
     sleep(0)
 
-    with watch():
+    with watch(limit=timedelta(seconds=0.1)):
         used = connection.connection
         monkeypatch.setattr(type(used), "cancel_safe", fail)
         sleep(1)
@@ -337,11 +224,11 @@ def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
 def test_the_transaction_of_the_caller_stays_usable(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
+    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
     make_slow(resource)
     before = Resource.objects.count()
 
-    assert ask(client, {"resource_id": str(resource.pk)}).status_code == 503
+    assert ask(client, {"resource_id": str(resource.pk)}).status_code == 409
 
     assert Resource.objects.count() == before
 
@@ -360,10 +247,9 @@ def test_a_fast_search_takes_one_statement(client: Browser, committed: Resource)
 
 
 def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
-    transactional_db: None, settings: Any
+    transactional_db: None,
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
-    with watch():  # has a slot, and a thread that checks it
+    with watch():  # and a thread that checks it
         sleep(1)
         before = watchdog._watchdog
         with warnings.catch_warnings():
@@ -371,7 +257,7 @@ def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
             child = os.fork()
         if child == 0:  # the connection belongs to the parent
             inherited = watchdog._watchdog is before or bool(watchdog._watchdog._watched)
-            os._exit(inherited or not watchdog._watchdog.slots.acquire())
+            os._exit(inherited)
         _pid, status = os.waitpid(child, 0)
 
     assert os.waitstatus_to_exitcode(status) == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.exceptions.availability import TooManySlowSearches
+from datastore_search.exceptions.availability import ShareExceeded
 from datastore_search.html import facets
 from datastore_search.models import Resource
 
@@ -334,7 +334,7 @@ def test_a_refusal_of_facets_leaves_the_page_as_it_is(
     client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object, **_options: object) -> None:
-        raise TooManySlowSearches
+        raise ShareExceeded
 
     monkeypatch.setattr(facets, "read_facets", refuse)
 

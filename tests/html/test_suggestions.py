@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.exceptions.availability import TooManySlowSearches
+from datastore_search.exceptions.availability import ShareExceeded
 from datastore_search.html import did_you_mean
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.models import Resource
@@ -83,7 +83,7 @@ def test_suggestions_that_fail_are_left_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def refuse(*_given: object) -> None:
-        raise TooManySlowSearches
+        raise ShareExceeded
 
     monkeypatch.setattr(did_you_mean, "suggest_queries", refuse)
 

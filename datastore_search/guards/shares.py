@@ -1,0 +1,220 @@
+"""
+Shares: each client has its share of the work that may be slow.
+
+A process has a few slots for such work.  A client holds one of them; it may hold more only while no
+other client waits, and the last free slot is for the client that has used the least time lately.
+Who finds no slot waits: first the client that has used the least time, so that a client with many
+slow requests waits for itself.  Waiting is bounded: a client that asks for more than its share is
+refused (429), any other client only where many clients wait (503).
+
+The time that statements take decides who is next, and never whether a request is refused.  So a
+busy machine, on which everything takes longer, changes nothing (``docs/decisions/0051``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Condition, local
+from time import monotonic
+from typing import Final
+
+from ..conf import conf
+from ..exceptions.availability import (
+    ClientDisconnected,
+    ServerFull,
+    ShareExceeded,
+    TemporarilyUnavailable,
+)
+from .clients import Client
+
+#: Used time counts half after so many seconds.
+_HALF_LIFE_SECONDS: Final = 30.0
+
+#: How often a request that waits looks whether its client is gone.
+_CHECK_SECONDS: Final = 0.05
+
+#: Clients whose used time is known; of more, those with the least are forgotten.
+_MAX_CLIENTS: Final = 1_000
+
+
+@dataclass(eq=False, slots=True)
+class _Request:
+    """A request that works or waits; ``is_refused`` when another one has taken its place."""
+
+    key: str
+    began_at: float
+    is_refused: bool = False
+
+
+class Shares:
+    """The slots of a process, the requests that hold them, and those that wait for one."""
+
+    def __init__(self) -> None:
+        """Begin with all slots free."""
+        self._condition = Condition()
+        self._working: set[_Request] = set()
+        self._waiting: list[_Request] = []
+        self._used: dict[str, tuple[float, float]] = {}
+        self._held = local()
+
+    @property
+    def held_key(self) -> str:
+        """The client for which this thread holds a slot; empty without one."""
+        return getattr(self._held, "key", "")
+
+    @contextmanager
+    def hold(self, client: Client, timeout: timedelta) -> Iterator[None]:
+        """
+        Hold a slot during the block; within a block of the same thread, the slot that it has.
+
+        Raises: ``ShareExceeded``; ``ServerFull``, also when no slot is free within the ``timeout``;
+        ``ClientDisconnected``.
+        """
+        if self.held_key:
+            yield
+            return
+        request = _Request(client.key, monotonic())
+        with self._condition:
+            self._make_room(request)
+            self._waiting.append(request)
+            self._give_slots()
+            self._wait(request, client, timeout)
+        self._held.key = request.key
+        try:
+            yield
+        finally:
+            self._held.key = ""
+            with self._condition:
+                self._working.discard(request)
+                self._note_used(request)
+                self._give_slots()
+
+    def _wait(self, request: _Request, client: Client, timeout: timedelta) -> None:
+        while request not in self._working:
+            try:
+                if request.is_refused:
+                    raise ShareExceeded
+                if client.is_gone():
+                    raise ClientDisconnected
+                if timeout and monotonic() - request.began_at > timeout.total_seconds():
+                    raise ServerFull
+            except TemporarilyUnavailable:
+                self._waiting.remove(request)
+                self._give_slots()
+                raise
+            self._condition.wait(_CHECK_SECONDS)
+            self._give_slots()  # the order changes with the time that others use
+
+    def _give_slots(self) -> None:
+        """Give the slots that are free to requests that wait."""
+        while request := self._find_next():
+            self._waiting.remove(request)
+            request.began_at = monotonic()
+            self._working.add(request)
+            self._condition.notify_all()
+
+    def _make_room(self, request: _Request) -> None:
+        """
+        Refuse a request where too many wait: that of the client with the most of them.
+
+        Raises: ``ShareExceeded``; ``ServerFull`` where each client has one at most.
+        """
+        if self._may_work(request):
+            return
+        most = conf.MAX_WAITING
+        counts = Counter(each.key for each in self._waiting if not each.is_refused)
+        if counts[request.key] >= max(1, most // 2):
+            raise ShareExceeded
+        if counts.total() < most:
+            return
+        key, count = counts.most_common(1)[0] if counts else ("", 0)
+        if count <= 1:
+            raise ServerFull
+        if counts[request.key] >= count:
+            raise ShareExceeded
+        last = next(each for each in reversed(self._waiting) if each.key == key)
+        last.is_refused = True
+        self._condition.notify_all()
+
+    def _find_next(self) -> _Request | None:
+        """Find the request that a slot is for: that of the client that has used the least."""
+        if not self._waiting or len(self._working) >= max(1, conf.MAX_SLOTS):
+            return None
+        now = monotonic()
+        for each in sorted(self._waiting, key=lambda each: self._get_used(each.key, now)):
+            if not each.is_refused and self._may_work(each):
+                return each
+        return None
+
+    def _may_work(self, request: _Request) -> bool:
+        """Return whether a request may have one of the slots that are free."""
+        slots = max(1, conf.MAX_SLOTS)
+        free = slots - len(self._working)
+        if free <= 0:
+            return False
+        held = sum(each.key == request.key for each in self._working)
+        others_wait = any(each.key != request.key for each in self._waiting)
+        if held >= conf.MAX_SLOTS_PER_CLIENT and (others_wait or free == 1):
+            return False
+        if free > 1 or slots == 1:
+            return True
+        now = monotonic()
+        used = self._get_used(request.key, now)
+        return all(used <= self._get_used(each.key, now) for each in self._working)
+
+    def _get_used(self, key: str, now: float) -> float:
+        """Return the seconds that a client has used lately, with those of what works now."""
+        seconds, until = self._used.get(key, (0.0, now))
+        running = sum(now - each.began_at for each in self._working if each.key == key)
+        return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS)) + running
+
+    def _note_used(self, request: _Request) -> None:
+        now = monotonic()
+        if len(self._used) >= _MAX_CLIENTS and request.key not in self._used:
+            by_use = sorted(self._used, key=lambda key: self._get_used(key, now))
+            for key in by_use[: _MAX_CLIENTS // 2]:
+                del self._used[key]
+        used = self._get_used(request.key, now) + now - request.began_at
+        self._used[request.key] = used, now
+
+
+_shares = Shares()
+
+
+def _forget_requests() -> None:
+    """Forget the requests of the process that this one was forked from."""
+    global _shares  # noqa: PLW0603 - one for each process
+    _shares = Shares()
+
+
+os.register_at_fork(after_in_child=_forget_requests)
+
+
+def hold_slot(client: Client | None, timeout: timedelta) -> AbstractContextManager[None]:
+    """Hold a slot of this process, as ``Shares.hold`` does; the program itself needs none."""
+    return nullcontext() if client is None else _shares.hold(client, timeout)
+
+
+class _Thread(local):
+    """For whom the present thread works."""
+
+    client: Client | None = None
+
+
+_thread = _Thread()
+
+
+def name_client(client: Client | None) -> Client | None:
+    """Name the client for which this thread works from now on; return the one before."""
+    before, _thread.client = _thread.client, client
+    return before
+
+
+def get_client_key() -> str:
+    """Return the key of the client for which this thread works; empty if it is none."""
+    return _shares.held_key or (_thread.client.key if _thread.client else "")
