@@ -17,6 +17,7 @@ from .html.catalogue import CatalogueView
 from .html.chart import ChartView
 from .html.dcat import JsonLdView, TurtleView
 from .html.descriptions import CsvMetadataView, DataPackageView, SchemaView
+from .html.download_failures import answer_browsers
 from .html.feed import FeedView
 from .html.map import MapView
 from .html.record import RecordView
@@ -35,7 +36,7 @@ api_urlpatterns = [
     path("api/3/", VersionView.as_view()),
 ]
 dump_urlpatterns = [
-    path("datastore/dump/<path:name>", DumpView.as_view(), name="dump"),
+    path("datastore/dump/<path:name>", answer_browsers(DumpView.as_view()), name="dump"),
 ]
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),

@@ -2,9 +2,8 @@
 CSV and TSV, as PostgreSQL writes them, and CSV for Excel.
 
 Excel reads a CSV file by the language of its user: the separator is a semicolon where the decimal
-point is a comma.  It calculates a cell that begins like a formula, whoever wrote it.
-
-Source: OWASP's page on CSV injection, for the beginnings of formulas.
+point is a comma.  It calculates a cell that begins like a formula, whoever wrote it.  A file that
+is opened with another separator has other cells, so no part of a cell may begin like a formula.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from collections.abc import Callable, Generator
 
 from django.utils.formats import get_format
 
-from ..search import RecordCopy
+from ..formulas import disarm
+from ..search import ID, RecordCopy
 from .dump import BOM, Dump, join_blocks
-
-#: How a cell begins that a spreadsheet may calculate.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 
@@ -53,7 +50,14 @@ def write_excel_csv(dump: Dump) -> Generator[bytes]:
 
 def _write_excel_rows(dump: Dump, copy: RecordCopy, decimal_point: str) -> Generator[bytes]:
     line = io.StringIO()
-    writer = csv.writer(line, delimiter=";" if decimal_point == "," else ",")
+    name, kind = copy.fields[0]
+    # A line that begins with a number, such as -5, must not continue it with the next cell.
+    begins_with_number = kind in _NUMBERS and name != ID
+    writer = csv.writer(
+        line,
+        delimiter=";" if decimal_point == "," else ",",
+        quoting=csv.QUOTE_ALL if begins_with_number else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(map(disarm, dump.headers))
     writes = [_choose_cell_writer(kind, decimal_point) for _name, kind in copy.fields]
     yield BOM + line.getvalue().encode()
@@ -66,11 +70,6 @@ def _write_excel_rows(dump: Dump, copy: RecordCopy, decimal_point: str) -> Gener
                 for write, cell in zip(writes, row, strict=True)
             )
             yield line.getvalue().encode()
-
-
-def disarm(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would calculate."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def _choose_cell_writer(kind: str, decimal_point: str) -> _WriteCell:

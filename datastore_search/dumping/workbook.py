@@ -11,7 +11,6 @@ come, so its memory does not grow with them (``docs/decisions/0034``).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date, datetime, time
@@ -19,22 +18,28 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from ..conf import conf
 from ..exceptions.availability import NoRoomForAnswer
 from ..exceptions.dumps import (
-    CellTooLongForWorkbook,
     FileTooLarge,
     TooManyColumnsForWorkbook,
     TooManyRowsForWorkbook,
 )
 from ..field_types import field_types
+from ..formulas import begins_like_formula
 from ..loading.sources.folders import create_working_folder
 from ..search import RecordCopy
-from .delimited import FORMULA_STARTS
+from ..xml_text import clean_sheet_xml
 from .dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 
-#: Limits of Excel; the header is one of the rows.
+#: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.
 MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767
+
+#: What ends a text that is cut, and the cut texts that are listed; all of them are counted.
+_ELLIPSIS = "…"
+_MAX_LISTED_CUTS = 1_000
 
 #: Excel holds so many digits of any number.
 _MAX_DIGITS = 15
@@ -47,9 +52,6 @@ _OPTIONS = {"constant_memory": True, "strings_to_urls": False, "strings_to_formu
 #: XlsxWriter copies the rows once more, into the sheet, while both files exist.
 _COPIES = 2
 
-#: Characters that XML does not have; XlsxWriter escapes the others.
-_NOT_IN_XML = re.compile("[\ufffe\uffff]")
-
 #: The beginning of what XlsxWriter takes for marked-up text, and would write without escapes.
 _MARKUP_START = "<r>"
 
@@ -60,8 +62,10 @@ def write_workbook(dump: Dump) -> Generator[bytes]:
     """
     Write a workbook of one sheet; reports come while its file is made.
 
+    Texts that are too long for a cell are cut, and a second sheet lists them.
+
     Raises: ``TooManyColumnsForWorkbook``; when iterated ``TooManyRowsForWorkbook``,
-    ``CellTooLongForWorkbook``, ``FileTooLarge``.
+    ``FileTooLarge``.
     """
     copy = dump.copy
     if len(copy.fields) > MAX_COLUMNS:
@@ -98,6 +102,7 @@ def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Gene
                 if number % REPORTED_ROWS == 0:
                     _check_size(path.parent)
                     yield PROGRESS
+        sheet.add_notes(workbook)
     except BaseException:
         _discard(workbook)
         raise
@@ -135,19 +140,31 @@ class _Sheet:
             "time": workbook.add_format({"num_format": "hh:mm:ss.000"}),
         }
         self._writes = [self._choose_writer(kind) for _name, kind in fields]
+        self._cut_count = 0
+        self._cuts: list[tuple[int, str]] = []
         self._sheet.freeze_panes(1, 0)
         for column, header in enumerate(headers):
             self._write_text(0, column, header)
 
     def write_row(self, number: int, cells: tuple[str | None, ...]) -> None:
-        """
-        Write the cells of a row; null leaves a cell empty.
-
-        Raises: ``CellTooLongForWorkbook``.
-        """
+        """Write the cells of a row; null leaves a cell empty."""
         for column, (write, cell) in enumerate(zip(self._writes, cells, strict=True)):
             if cell is not None:
                 write(number, column, cell)
+
+    def add_notes(self, workbook: Any) -> None:
+        """Add a sheet that lists the texts that were cut, if there are any."""
+        if not self._cut_count:
+            return
+        text = _(
+            "Number of texts that are too long for a cell of Excel (%(most)s characters) and are"
+            " cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
+        )
+        notes = workbook.add_worksheet(_("Notes"))
+        notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
+        notes.write_row(1, 0, [_("Line"), _("Field")])
+        for row, cut in enumerate(self._cuts, 2):
+            notes.write_row(row, 0, cut)
 
     def _choose_writer(self, kind: str) -> _Write:
         if kind in _PARSERS:
@@ -177,16 +194,28 @@ class _Sheet:
             self._write_text(row, column, cell)
 
     def _write_text(self, row: int, column: int, text: str) -> None:
-        text = _NOT_IN_XML.sub("\ufffd", text)
+        text = clean_sheet_xml(text)
+        if len(text) > MAX_CELL_LENGTH // 2 and len(_encode(text)) > 2 * MAX_CELL_LENGTH:
+            text = _shorten(text)
+            self._cut_count += 1
+            if self._cut_count <= _MAX_LISTED_CUTS:
+                self._cuts.append((row + 1, self._names[column]))
         if text.startswith(_MARKUP_START):
-            result = self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
+            self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
         else:
-            style = self._quoted if text.startswith(FORMULA_STARTS) else None
-            result = self._sheet.write_string(row, column, text, style)
-        if result:
-            raise CellTooLongForWorkbook(
-                most=MAX_CELL_LENGTH, field=self._names[column], row=row + 1
-            )
+            style = self._quoted if begins_like_formula(text) else None
+            self._sheet.write_string(row, column, text, style)
+
+
+def _encode(text: str) -> bytes:
+    """Encode a text in the units in which Excel counts, of two bytes each."""
+    return text.encode("utf-16-le")
+
+
+def _shorten(text: str) -> str:
+    """Cut a text to the length of a cell, between two characters."""
+    kept = _encode(text)[: 2 * (MAX_CELL_LENGTH - len(_ELLIPSIS))]
+    return kept.decode("utf-16-le", "ignore") + _ELLIPSIS
 
 
 # Values that Excel holds exactly ------------------------------------------------------------------

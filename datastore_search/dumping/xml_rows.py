@@ -16,6 +16,7 @@ from xml.parsers import expat
 
 from ..field_types import field_types
 from ..search import ID, RecordCopy
+from ..xml_text import FORBIDDEN, REPLACEMENT
 from .dump import Dump, join_blocks
 
 NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
@@ -84,11 +85,10 @@ def _is_element_name(name: str) -> bool:
 # Text ---------------------------------------------------------------------------------------------
 
 #: Characters that XML forbids or interprets.  A carriage return would become a newline.
-_SPECIAL = re.compile("[&<>\r\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_SPECIAL = re.compile(f"[&<>\r{FORBIDDEN}]")
 _SPECIAL_IN_ATTRIBUTES = re.compile(f'{_SPECIAL.pattern}|["\t\n]')
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _REFERRED = "\t\n\r"
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def escape(text: str) -> str:
@@ -105,7 +105,7 @@ def _escape_character(match: re.Match[str]) -> str:
     letter = match[0]
     if letter in _REFERRED:
         return f"&#{ord(letter)};"
-    return _ESCAPES.get(letter, _REPLACEMENT)
+    return _ESCAPES.get(letter, REPLACEMENT)
 
 
 # Values -------------------------------------------------------------------------------------------

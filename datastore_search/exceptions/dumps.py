@@ -35,13 +35,6 @@ class TooManyColumnsForWorkbook(UnwritableFile):
     message = _("A sheet of Excel has at most %(most)s columns. Ask for fewer fields, or for CSV.")
 
 
-class CellTooLongForWorkbook(UnwritableFile):
-    message = _(
-        "A cell of Excel has at most %(most)s letters, and field “%(field)s” has more in row"
-        " %(row)s. Leave the field out, or ask for CSV."
-    )
-
-
 class FileTooLarge(UnwritableFile):
     message = _(
         "The file would take more than %(most)s bytes of disk. Ask for fewer records or fields, or"

@@ -15,6 +15,7 @@ from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..messages.numbers import format_count
 from ..models import read_profiles
 from ..search import ConsistentRead, Query
+from ..xml_text import clean_xml
 from .chart_data import ChartData, Group, Point, Series, read_chart
 from .chart_drawing import draw_chart
 from .chart_query import EACH, ChartParser, ChartQuery
@@ -94,7 +95,7 @@ def draw_svg(chart: ChartQuery, data: ChartData) -> SafeString:
     if drawing is None:
         return SafeString()
     context = {"drawing": drawing, "language": get_language()}
-    return render_to_string("datastore_search/chart.svg", context)
+    return SafeString(clean_xml(render_to_string("datastore_search/chart.svg", context)))
 
 
 def _list_headings(chart: ChartQuery, data: ChartData) -> list[SafeString]:

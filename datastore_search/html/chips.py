@@ -104,7 +104,9 @@ class _ChipBuilder:
             "after": _("%(field)s > %(value)s"),
             "before": _("%(field)s < %(value)s"),
         }
-        return compose_phrase(templates[operator], field=self._label(name), value=value)
+        # An operator of the API that no page asks with has no words: it is shown as it is sent.
+        template = templates.get(operator, f"%(field)s {operator} %(value)s")
+        return compose_phrase(template, field=self._label(name), value=value)
 
     def _label(self, name: str) -> Phrase:
         if name == ID:
@@ -146,8 +148,10 @@ class _ChipBuilder:
             case Comparison(operator="isnull"):
                 return self._describe_empty(condition.field, is_empty=bool(condition.value))
             case Comparison():
-                name, operator = condition.field, _OPERATORS[condition.operator]
-                return self._describe(name, operator, self._format_value(name, condition.value))
+                name, value = condition.field, self._format_value(condition.field, condition.value)
+                return self._describe(
+                    name, _OPERATORS.get(condition.operator, condition.operator), value
+                )
 
     def _describe_member(self, condition: Condition) -> Phrase:
         """Describe a condition of a group, in brackets if it joins others itself."""

@@ -99,17 +99,20 @@ def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMe
             message = _("These records are too large for a page. Download them instead.")
         case AccessDenied():
             status, title = HTTPStatus.FORBIDDEN, _("Access denied")
-            message = (
-                _("This resource is private, and your account may not read it.")
-                if is_authenticated
-                else _("This resource is private. Sign in with an account that may read it.")
-            )
+            message = describe_access_denied(is_authenticated=is_authenticated)
         case Throttled():
             status, title = HTTPStatus.TOO_MANY_REQUESTS, _("Not available at the moment")
             message = describe_throttling(error)
         case _:
             return None
     return ErrorMessage(status, title, message, getattr(error, "wait", None))
+
+
+def describe_access_denied(*, is_authenticated: bool) -> str:
+    """Say who may read a private resource."""
+    if is_authenticated:
+        return _("This resource is private, and your account may not read it.")
+    return _("This resource is private. Sign in with an account that may read it.")
 
 
 def _describe_temporary_error(error: Exception) -> ErrorMessage:

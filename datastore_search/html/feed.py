@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.utils import translation
@@ -12,11 +11,9 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from ..addresses import ResourceAddresses, reverse_in_locale
 from ..catalogue.published import MAX_DESCRIPTION_LENGTH
 from ..models import Resource
+from ..xml_text import clean_xml
 from .public_lists import ListPage, ResourceListView
 from .published import build_catalogue_identifier, get_site_description, get_site_title
-
-#: The characters that XML 1.0 cannot have.
-_NOT_IN_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 class _PagedFeed(Atom1Feed):
@@ -45,11 +42,11 @@ class FeedView(ResourceListView):
         request = self.request
         address = request.build_absolute_uri(request.path)
         feed = _PagedFeed(
-            title=_clean(get_site_title()),
+            title=clean_xml(get_site_title()),
             link=request.build_absolute_uri(reverse_in_locale(request, "catalogue")),
             description="",
-            subtitle=_clean(get_site_description()),
-            author_name=_clean(get_site_title()),
+            subtitle=clean_xml(get_site_description()),
+            author_name=clean_xml(get_site_title()),
             language=translation.get_language(),
             feed_url=address,
             feed_guid=build_catalogue_identifier(request),
@@ -64,16 +61,12 @@ class FeedView(ResourceListView):
 def _describe_entry(resource: Resource, addresses: ResourceAddresses) -> dict[str, Any]:
     description = resource.local_description.text[:MAX_DESCRIPTION_LENGTH]
     return {
-        "title": _clean(resource.local_title.text),
+        "title": clean_xml(resource.local_title.text),
         "link": addresses.build("resource", resource.pk),
-        "description": _clean(description),
+        "description": clean_xml(description),
         "unique_id": addresses.build_identifier(resource.pk),
         "pubdate": resource.created_at,
         "updateddate": resource.modified_at,
-        "author_name": _clean(resource.publisher) or None,
-        "categories": [_clean(tag) for tag in resource.tags],
+        "author_name": clean_xml(resource.publisher) or None,
+        "categories": [clean_xml(tag) for tag in resource.tags],
     }
-
-
-def _clean(text: str) -> str:
-    return _NOT_IN_XML.sub("", text)

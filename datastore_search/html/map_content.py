@@ -16,6 +16,7 @@ from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Resource, read_profiles
 from ..search import ConsistentRead, Query
+from ..xml_text import clean_xml
 from .columns import Column
 from .languages import Phrase, compose_phrase, mark_text, write_drawing_language
 from .map_data import MapData, read_map
@@ -95,7 +96,7 @@ def draw_svg(data: MapData, title: str, *, has_links: bool) -> SafeString:
         "language": get_language(),
         "places_attribute": write_drawing_language(data.title_language),
     }
-    return render_to_string("datastore_search/map.svg", context)
+    return SafeString(clean_xml(render_to_string("datastore_search/map.svg", context)))
 
 
 def _summarise(data: MapData) -> Iterator[str]:

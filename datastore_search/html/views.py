@@ -105,7 +105,7 @@ class PageView(View):
                 message = describe_error(error, is_authenticated=request.user.is_authenticated)
                 if message is None:
                     raise
-                response = self._render_error(message)
+                response = self.render_error(message)
         response["Content-Language"] = language
         if self.is_embedded:
             allow_framing(request, response)
@@ -181,7 +181,8 @@ class PageView(View):
         )
         return {"embed_code": code, "is_framed_by_portal_only": is_framed_by_portal_only()}
 
-    def _render_error(self, error: ErrorMessage) -> HttpResponse:
+    def render_error(self, error: ErrorMessage) -> HttpResponse:
+        """Render an error page, which no cache keeps."""
         template = "embedded_error.html" if self.is_embedded else "error.html"
         context: dict[str, Any] = {"error": error, "whole_address": self.request.path}
         is_authenticated = self.request.user.is_authenticated

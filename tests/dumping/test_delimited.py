@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 from django.test import Client
@@ -36,21 +37,71 @@ def test_excel_gets_a_mark_and_the_separator_of_the_language(client: Client, db:
     )
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1"]
+#: Texts, and what CSV for Excel has in their place.
+FORMULAS = {
+    "=1+1": "'=1+1",
+    "+1": "'+1",
+    "-1": "'-1",
+    "@SUM(A1)": "'@SUM(A1)",
+    "＝1": "'＝1",
+    " =1": " '=1",
+    "\t=1": "\t'=1",
+    "\r\n=1": "\r\n'=1",
+    "\u00a0\u200b\ufeff\u0001＋1": "\u00a0\u200b\ufeff\u0001'＋1",
+    "a;=1+1": "a;'=1+1",
+    "a, \t-1": "a, \t'-1",
+    "a\n@x": "a\n'@x",
+    'a;"=1+1&"': 'a;"\'=1+1&"',
+    "a;-5,3+1": "a;'-5,3+1",
+    "a=b - c;d": "a=b - c;d",
+    "\tx": "\tx",
+}
+
+#: How a spreadsheet calculates a cell, after what it passes over.
+_SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_PLAIN_NUMBER = re.compile("-[0-9]+([.,][0-9]+)?")
+
+
+def read_excel_rows(written: bytes, delimiter: str) -> list[list[str]]:
+    text = written.decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_a_formula_is_harmless_in_excel_and_exact_elsewhere(
     client: Client, db: None, text: str
 ) -> None:
-    resource = make_resource(f'a,=b\n"{text}",x\n', types={"a": "text"})
+    quoted = text.replace('"', '""')
+    resource = make_resource(f'a,=b\n"{quoted}",x\n', types={"a": "text"})
 
     def read_rows(name: str) -> list[list[str]]:
         written = read_file(request_file(client, resource, name, fields='a,"=b"'))
-        return list(csv.reader(io.StringIO(written.decode("utf-8-sig"), newline="")))
+        return read_excel_rows(written, ",")
 
-    assert read_rows("csv-excel") == [["a", "'=b"], [f"'{text}", "x"]]
+    assert read_rows("csv-excel") == [["a", "'=b"], [FORMULAS[text], "x"]]
     assert read_rows("csv") == [["a", "=b"], [text, "x"]]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("fields", ["n,a,b", "a,n,b", "_id,a,n,b"])
+@pytest.mark.parametrize("locale", ["en", "fr"])
+def test_no_cell_is_a_formula_under_any_separator(
+    client: Client, db: None, locale: str, fields: str, delimiter: str
+) -> None:
+    cells = [text.replace('"', '""') for text in [*FORMULAS, "3+cmd()", 'x""', "x\n", "x;"]]
+    rows = "".join(f'-5.25,"{a}","{b}"\n' for a in cells for b in (a, "=1", "3+cmd()"))
+    resource = make_resource(f"n,a,b\n{rows}", types={"n": "numeric", "a": "text", "b": "text"})
+
+    written = read_file(request_file(client, resource, "csv-excel", locale, fields=fields))
+
+    read = [cell for row in read_excel_rows(written, delimiter) for cell in row]
+    starts = [re.sub("^[^\\w=+@＝＋－＠',;-]+", "", cell) for cell in read]
+    signs = [start for start in starts if start.startswith(_SIGNS)]
+    # A negative number before a quoted cell is not a formula.
+    formulas = [each for each in signs if not re.match('-5([.,]25)?($|[,;]"|")', each)]
+    assert formulas == []
+    if delimiter == ("," if locale == "en" else ";"):
+        assert all(map(_PLAIN_NUMBER.fullmatch, signs))
 
 
 def test_a_number_below_zero_stays_a_number(client: Client, db: None) -> None:
@@ -58,7 +109,7 @@ def test_a_number_below_zero_stays_a_number(client: Client, db: None) -> None:
 
     written = read_file(request_file(client, resource, "csv-excel", fields="n,f"))
 
-    assert written.decode("utf-8-sig") == "n,f\r\n-5,'-Infinity\r\n"
+    assert written.decode("utf-8-sig") == '"n","f"\r\n"-5","\'-Infinity"\r\n'
 
 
 def test_no_records_leave_the_header(client: Client, resource: Resource) -> None:

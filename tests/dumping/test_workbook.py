@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pandas as pd
 import pytest
 from django.test import Client
 
@@ -79,7 +80,7 @@ def test_a_text_is_exactly_that_text(client: Client, db: None, text: str) -> Non
     assert cell.value == text
     assert cell.data_type == "s"
     assert cell.hyperlink is None
-    assert cell.quotePrefix is text.startswith(("=", "+", "-", "@", "\t"))
+    assert cell.quotePrefix is text.startswith(("=", "+", "-", "@"))
 
 
 def test_the_sheet_has_the_named_fields_of_the_records_found(
@@ -128,21 +129,55 @@ def test_more_columns_than_a_sheet_has_are_refused(
     assert read_rows(request_file(client, resource, "xlsx", fields="_id,code"))
 
 
-def test_a_longer_cell_than_excel_has_is_refused(client: Client, db: None) -> None:
-    longest = "x" * 32_767
-    resource = make_resource(f"a\n{longest}\n{longest}y\n")
+def test_a_longer_text_than_a_cell_has_is_cut_and_listed(client: Client, db: None) -> None:
+    longest, emoji = "x" * 32_767, "😀" * 16_383
+    csv = f"a,b\n{longest},1\n{longest}y,2\n{emoji}z,3\n{emoji}zz,4\nx{emoji}zz,5\n"
+    resource = make_resource(csv)
 
-    response = request_file(client, resource, "xlsx")
+    file = openpyxl.load_workbook(io.BytesIO(read_file(request_file(client, resource, "xlsx"))))
+    frame = pd.read_excel(
+        io.BytesIO(read_file(request_file(client, resource, "xlsx"))), engine="openpyxl"
+    )
 
-    assert check_error(response, 409, "Validation Error") == {
-        "format": [
+    records, notes = file.worksheets
+    assert [row[1] for row in records.iter_rows(min_row=2, values_only=True)] == [
+        longest,
+        f"{longest[1:]}…",
+        f"{emoji}z",
+        f"{emoji}…",
+        f"x{emoji[1:]}…",
+    ]
+    assert file.active is records
+    assert list(notes.iter_rows(values_only=True)) == [
+        (
             (
-                "A cell of Excel has at most 32767 letters, and field “a” has more in row 3. Leave"
-                " the field out, or ask for CSV."
-            )
-        ]
-    }
-    assert read_rows(request_file(client, resource, "xlsx", limit=1, fields="a"))[1] == (longest,)
+                "Number of texts that are too long for a cell of Excel (32767 characters) and are"
+                " cut in this file: 3. They end in “…”. CSV has the whole texts."
+            ),
+            None,
+        ),
+        ("Line", "Field"),
+        (3, "a"),
+        (5, "a"),
+        (6, "a"),
+    ]
+    assert list(frame.columns) == ["_id", "a", "b"]
+    assert list(frame["b"]) == [1, 2, 3, 4, 5]
+
+
+def test_the_list_of_cut_texts_is_short_and_their_number_is_not(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workbook, "MAX_CELL_LENGTH", 4)
+    monkeypatch.setattr(workbook, "_MAX_LISTED_CUTS", 2)
+    resource = make_resource("a,label\nlong text,b\nlong text,long label\n")
+
+    file = openpyxl.load_workbook(io.BytesIO(read_file(request_file(client, resource, "xlsx"))))
+
+    records, notes = file.worksheets
+    assert [cell.value for cell in records[1]] == ["_id", "a", "lab…"]
+    assert "4 characters) and are cut in this file: 4." in notes["A1"].value
+    assert list(notes.iter_rows(min_row=3, values_only=True)) == [(1, "label"), (2, "a")]
 
 
 @pytest.fixture

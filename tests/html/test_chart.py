@@ -67,6 +67,21 @@ def list_bars(response: Any) -> list[str]:
     return [each.findtext(f"{svg}title", "") for each in parse_drawing(response).iter(f"{svg}rect")]
 
 
+def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
+    resource = make_resource("kind,n\na\u0001b,1\nc\ufffe,2\n", title="All\u0001 of them")
+
+    response = open_chart(client, resource, {"by": "kind"})
+    svg = open_chart(client, resource, {"by": "kind", "format": "svg"})
+    drawn = open_chart(client, resource, {"by": "kind", "format": "png"})
+
+    assert list_bars(response) == [
+        "a\N{REPLACEMENT CHARACTER}b · 1",
+        "c\N{REPLACEMENT CHARACTER} · 1",
+    ]
+    assert ET.fromstring(svg.content).tag.endswith("svg")
+    assert drawn.content.startswith(b"\x89PNG")
+
+
 # What is shown ------------------------------------------------------------------------------------
 
 

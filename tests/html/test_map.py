@@ -78,6 +78,16 @@ def test_records_are_points_that_lead_to_them(client: Client, sites: Resource) -
     assert "3 of 4 records are on the map. Records without a place: 1." in text
 
 
+def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
+    resource = make_resource("name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them")
+
+    svg = open_map(client, resource, {"format": "svg"})
+    drawn = open_map(client, resource, {"format": "png"})
+
+    assert "a\N{REPLACEMENT CHARACTER}b" in "".join(ET.fromstring(svg.content).itertext())
+    assert drawn.content.startswith(b"\x89PNG")
+
+
 def test_a_link_leads_to_the_page_of_the_record(client: Client, sites: Resource) -> None:
     response = open_map(client, sites, {"lat": "lat", "lon": "lon", "q": "huế"})
 

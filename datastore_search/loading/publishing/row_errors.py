@@ -12,6 +12,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from ...exceptions.loads import LoadFailed
+from ...formulas import disarm
 from ...messages import BadRow, Notice, describe_bad_row
 from ...models import Load, RowError
 from ..readers.duckdb_sql import SQL, quote_literal
@@ -21,9 +22,6 @@ from ..typing.options import LoadOptions
 #: Row errors that a report lists; all of them are counted.
 MAX_REPORTED_ERRORS = 100_000
 _ROWS_PER_BATCH = 2_000
-
-#: The start of a text that a spreadsheet reads as a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def save_row_errors(
@@ -111,9 +109,5 @@ def _fetch_after(load: Load, last: RowError | None) -> Sequence[RowError]:
 
 def _write_csv(rows: Iterable[list[str] | list[object]]) -> str:
     text = io.StringIO()
-    csv.writer(text).writerows([_escape_formula(str(cell)) for cell in row] for row in rows)
+    csv.writer(text).writerows([disarm(str(cell)) for cell in row] for row in rows)
     return text.getvalue()
-
-
-def _escape_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
