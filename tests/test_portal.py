@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +20,18 @@ from benchmarks.server import find_free_port
 
 from .backups.servers import Server, find_machine_programs, run_server
 
-PAGE = Path(__file__).parent.parent / "docs" / "tutorials" / "first-portal.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "tutorials" / "first-portal.md"
 
-#: Packages are those of the tests; the password is not typed; the server starts beside the rest.
+#: The app is installed from its wheel; its packages are those of the tests.  The password is not
+#: typed; the server starts beside the rest.
 PREPARATION = f"""
 pip() {{
+    case "$*" in *datastore-search*)
+        {sys.executable} -m pip wheel --quiet --no-deps --no-build-isolation \\
+            --wheel-dir wheels {ROOT}
+        python -m pip install --quiet --no-deps --no-index wheels/*.whl
+    esac
     echo "import site; site.addsitedir('{sysconfig.get_path("purelib")}')" \\
         > "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth"
 }}
