@@ -91,14 +91,20 @@ def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: 
     assert get_ids(ask(client, {"resource_id": str(resource.pk)})) == [1, 2]
 
 
-def test_a_file_or_a_pipe_gets_no_progress_bar(db: None, path: Path) -> None:
-    out, errors = run_command("load_resource", path)
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
 
-    assert (out.count("\n"), errors) == (1, "")
 
+def test_progress_is_drawn_on_a_terminal_unless_it_is_silenced(db: None, path: Path) -> None:
+    shown, silenced = Terminal(), Terminal()
 
-def test_the_progress_bar_can_be_silenced(db: None, path: Path) -> None:
-    assert run_command("load_resource", path, verbosity=0)[1] == ""
+    call_command("load_resource", path, stdout=StringIO(), stderr=shown)
+    call_command("load_resource", path, stdout=StringIO(), stderr=silenced, verbosity=0)
+
+    assert "100%" in shown.getvalue()
+    assert silenced.getvalue() == ""
+    assert run_command("load_resource", path)[1] == ""  # no terminal
 
 
 @pytest.mark.parametrize(
