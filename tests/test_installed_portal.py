@@ -21,7 +21,7 @@ OPERATING, UNINSTALLING = (
 )
 
 #: Packages that examples import and that the tests do not install: the portal's own, and Wagtail.
-NOT_INSTALLED = ("home", "portal_client", "wagtail")
+NOT_INSTALLED = ("example_portal_client", "home", "portal_client", "wagtail")
 
 #: Commands that tests of their own run: with files, a server, a terminal, or another database.
 TESTED_ELSEWHERE = (
@@ -57,7 +57,7 @@ class Portal(NamedTuple):
         return self.server.run_commands(text, folder=self.folder, as_owner=False, **environment)
 
     def run_sql(self, statement: str) -> str:
-        return self.server.run_sql(self.server.build_url("portal"), statement)
+        return self.server.run_sql(self.server.build_url("portal", role="portal"), statement)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     with run_server(find_machine_programs()) as server:
         steps = read_steps()
         for statement in steps[3].split(";\n"):
-            server.run_sql(server.build_url("postgres"), statement)
+            server.run_as_superuser(statement)
         run_steps(server, folder, steps[1], steps[2])
         made = Portal(server, folder / "portal")
         change_settings(made.folder / "portal" / "settings.py", server)
@@ -124,8 +124,8 @@ def test_every_block_of_settings_passes_the_checks(portal: Portal) -> None:
     portal.run(
         f"for name in {' '.join(names)}; do echo $name; done | xargs -P 2 -I{{}}"
         " python manage.py check --settings portal.{}",
-        DATABASE_URL=portal.server.build_url("portal"),
-        READER_URL=portal.server.build_url("portal"),
+        DATABASE_URL=portal.server.build_url("portal", role="portal"),
+        READER_URL=portal.server.build_url("portal", role="portal"),
     )
 
     assert len(names) >= 19

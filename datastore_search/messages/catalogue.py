@@ -246,6 +246,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " places."
     ),
     "xml.too_deep": _("The XML nests elements more than %(most)s deep."),
+    "xml.tag_too_long": _("The XML has a tag or a comment of more than %(most)s MB."),
     "xml.too_many_names": _("The XML has elements of more than %(most)s different kinds."),
     "xml.no_records": _("The XML holds no repeated elements to make records of."),
     "xml.several_lists": _(

@@ -162,10 +162,10 @@ def _check_piece(parser: expat.XMLParserType, read_bytes: int) -> None:
     """
     Check what has been read of a tag, a comment or another piece that has no end yet.
 
-    Raises: ``LoadFailed`` with ``row.too_long``.
+    Raises: ``LoadFailed`` with ``xml.tag_too_long``.
     """
     if read_bytes - parser.CurrentByteIndex > MAX_ROW_BYTES:
-        raise LoadFailed("row.too_long", most=MAX_ROW_BYTES // 2**20)
+        raise LoadFailed("xml.tag_too_long", most=MAX_ROW_BYTES // 2**20)
 
 
 def _push_name(names: list[str], name: str) -> None:

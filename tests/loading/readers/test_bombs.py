@@ -59,7 +59,7 @@ _EXPECTED_CODES: dict[str, str] = {
     "deep.xml": "xml.too_deep",
     "many_names.xml": "xml.too_many_names",
     "many_attributes.xml": "file.too_many_fields",
-    "long_attribute.xml": "row.too_long",
+    "long_attribute.xml": "xml.tag_too_long",
     "open_tag.xml": "xml.invalid",
     "nested_folders.kml": "xml.invalid",
     "open_cells.xlsx": "workbook.damaged",
