@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -57,12 +57,6 @@ _FITS: Mapping[str, str] = {
     "numeric": "ARRAY[max(abs({v}::numeric)), max(scale({v}::numeric))]",
 }
 
-#: The scale is null, as of a number without one, where it is not the same for all.
-_FITS_EXACTLY = (
-    "ARRAY[max(abs({v}::numeric)), CASE WHEN min(scale({v}::numeric)) = max(scale({v}::numeric))"
-    " THEN max(scale({v}::numeric)) END]"
-)
-
 
 class _MeasuresKey(NamedTuple):
     """A version of a resource, and the fields whose values are measured."""
@@ -83,24 +77,12 @@ measures_cache: BoundedCache[_MeasuresKey, Mapping[str, Any]] = BoundedCache(
 
 def write_parquet(dump: Dump) -> Generator[bytes]:
     """Write the records as a Parquet file."""
-    return join_blocks(_write_groups(dump.copy, _find_measures))
+    return join_blocks(_write_groups(dump.copy))
 
 
-def write_exact_parquet(dump: Dump) -> Generator[bytes]:
-    """
-    Write the records as a Parquet file from which every digit comes back.
-
-    A column of decimals has one number of digits after the point, so numbers with different ones
-    are texts: 1.5 would come back as 1.50.
-    """
-    return join_blocks(_write_groups(dump.copy, _find_exact_measures))
-
-
-def _write_groups(
-    copy: RecordCopy, find_measures: Callable[[RecordCopy], Mapping[str, Any]]
-) -> Iterator[bytes]:
+def _write_groups(copy: RecordCopy) -> Iterator[bytes]:
     """Read rows, while a thread writes those before: pyarrow works without Python's lock."""
-    file = _File(_Columns(copy.fields, find_measures(copy)))
+    file = _File(_Columns(copy.fields, _find_measures(copy)))
     waiting: deque[tuple[int, Future[bytes]]] = deque()
     waiting_bytes = 0
     with (
@@ -212,14 +194,9 @@ def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
     return measures
 
 
-def _find_exact_measures(copy: RecordCopy) -> Mapping[str, Any]:
-    """Find the measures by which numbers keep the digits that they are written with."""
-    return _measure_values(copy, {**_FITS, "numeric": _FITS_EXACTLY})
-
-
-def _measure_values(copy: RecordCopy, fits: Mapping[str, str] = _FITS) -> dict[str, Any]:
+def _measure_values(copy: RecordCopy) -> dict[str, Any]:
     """Measure the values of the fields whose types do not tell what fits, over all matches."""
-    measured = [(name, fits[kind]) for name, kind in copy.fields if kind in fits]
+    measured = [(name, _FITS[kind]) for name, kind in copy.fields if kind in _FITS]
     measures: dict[str, Any] = {}
     for start in range(0, len(measured), MAX_COLUMNS_PER_STATEMENT):
         measures |= _measure_some(copy, measured[start : start + MAX_COLUMNS_PER_STATEMENT])

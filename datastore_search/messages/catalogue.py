@@ -119,16 +119,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The file cannot be read: the program that reads such files broke down. The file may be"
         " damaged; save it anew, or as CSV."
     ),
-    # Packages of export_resource ------------------------------------------------------------------
-    "package.not_an_archive": _("The file is not a package: it is not a zip archive."),
-    "package.invalid_descriptor": _("The package's descriptor cannot be used: %(reason)s"),
-    "package.other_fields": _(
-        "The records of the package have other fields than its descriptor says."
-    ),
-    "package.resource_exists": _(
-        "There is a resource with the id %(id)s already: “%(name)s”. Replace it by --replace, or"
-        " choose another id."
-    ),
     # Keys -----------------------------------------------------------------------------------------
     "key.missing_field": _("The file has no field “%(field)s”, which is in the key."),
     "key.too_many_fields": _("A key has at most %(most)s fields."),

@@ -10,7 +10,6 @@ import json
 import sys
 import uuid
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,13 +21,12 @@ django.setup()
 
 # ruff: noqa: E402 - models can be imported only now
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from datastore_search import storage
 from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.models import Alias, Load, Resource
+from datastore_search.models import Alias, Resource
 
 from ..builders import SURVEY, act, ask, load_csv, make_token
 
@@ -130,77 +128,11 @@ def collect_answers() -> dict[str, Any]:
     return answers
 
 
-def collect_all_answers() -> dict[str, Any]:
-    """Collect what a user who may read everything is answered about each resource."""
-    users = get_user_model().objects
-    token = make_token(users.filter(is_superuser=True).first() or users.create_superuser("reader"))
-    client, headers = Client(), {"Authorization": token}
-    answers: dict[str, Any] = {}
-    for resource in Resource.objects.order_by("pk"):
-        name = str(resource.pk)
-        request = {"resource_id": name, "limit": 200, "sort": "_id"}
-        info = act(client, "datastore_info", {"id": name}, token).json()["result"]
-        # A load describes the values, and says when; a table of the API is not described.
-        for value in ("size", "idx_size", "db_size", "profiled"):
-            info["meta"].pop(value, None)
-        for field in info["fields"]:
-            field.pop("profile", None)
-        dumps: Any = [
-            client.get(f"/{language}/datastore/dump/{name}?format={extension}", headers=headers)
-            for language, extension in (("en", "csv"), ("vi", "ndjson"))
-        ]
-        answers[name] = {
-            "found": act(client, "datastore_search", request, token).json()["result"],
-            "info": info,
-            "dumps": [b"".join(dump.streaming_content).decode() for dump in dumps],
-            "status": ask(client, {"resource_id": name}).status_code,
-            "aliases": sorted(resource.aliases.values_list("name", flat=True)),
-            "texts": [
-                resource.name, resource.title, resource.translations, resource.license,
-                resource.tags, resource.language, resource.primary_key, resource.indexes,
-            ],
-            "fields": list(
-                resource.fields.values_list(
-                    "name", "type", "label", "notes", "translations", "extra_info"
-                )
-            ),
-        }  # fmt: skip
-    return answers
-
-
 def prepare_portal() -> None:
     """Create a portal without resources, and the text search configuration of one."""
     call_command("migrate", verbosity=0)
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEXT SEARCH CONFIGURATION plain (COPY = simple)")
-
-
-def export_packages(folder: str) -> None:
-    """Export every resource as a package."""
-    for resource in Resource.objects.all():
-        path = Path(folder, f"{resource.pk}.zip")
-        call_command("export_resource", str(resource.pk), path, verbosity=0, stdout=StringIO())
-
-
-def import_packages(folder: str) -> list[str]:
-    """Import all packages of a folder, and return why some were refused."""
-    refusals = []
-    for path in sorted(Path(folder).glob("*.zip")):
-        try:
-            call_command("import_resource", path, "--aliases", verbosity=0, stdout=StringIO())
-        except CommandError as refusal:
-            refusals.append(str(refusal))
-    return refusals
-
-
-def count_leftovers() -> list[int]:
-    """Count the resources, the loads, and the tables of the database for them."""
-    return [
-        Resource.objects.count(),
-        Load.objects.count(),
-        len(storage.list_record_tables(connection)),
-        len(storage.list_staging_tables(connection)),
-    ]
 
 
 def write_and_load() -> list[Any]:
@@ -238,10 +170,6 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "fill": fill_portal,
     "prepare": prepare_portal,
     "answers": collect_answers,
-    "all_answers": collect_all_answers,
-    "export": export_packages,
-    "import": import_packages,
-    "leftovers": count_leftovers,
     "write_and_load": write_and_load,
     "lose": lose_resources,
 }

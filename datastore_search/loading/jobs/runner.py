@@ -7,7 +7,6 @@ records.  See decision 0017.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from ...models import Load, LoadState, Resource, TableVersion
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
 from ..readers.process import open_table
-from ..readers.staging import StagedTable
 from ..sources.fetching import NotModified
 from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
@@ -33,23 +31,18 @@ from .completion import complete_load, mark_failed, record_failure
 from .failures import translate_error
 from .monitor import JobMonitor, Progress
 
-#: Raises ``LoadFailed`` for a table that must not be published.
-TableCheck = Callable[[StagedTable], None]
-
 
 def run_load(
     load: Load,
     path: Path | None = None,
     *,
     progress: Progress | None = None,
-    check_table: TableCheck | None = None,
 ) -> None:
     """
     Run a load; ``path`` is its file, unless that is an upload or at a URL.
 
-    ``check_table`` may refuse what was read, before anything is published.  Loads of one resource
-    run one after the other.  A load that another process has begun, or that is over, is not
-    changed.
+    Loads of one resource run one after the other.  A load that another process has begun, or that
+    is over, is not changed.
 
     Raises: ``LoadFailed``, as ``load_file`` does.
     """
@@ -59,7 +52,7 @@ def run_load(
         with storage.hold_job_lock(connection, load.pk) as lock:
             if lock:
                 monitor = JobMonitor(load, progress)
-                _run_locked(connection, path, monitor, lock, check_table)
+                _run_locked(connection, path, monitor, lock)
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
@@ -78,7 +71,6 @@ def _run_locked(
     path: Path | None,
     monitor: JobMonitor,
     lock: storage.JobLock,
-    check_table: TableCheck | None,
 ) -> None:
     load = monitor.load
     try:
@@ -89,7 +81,7 @@ def _run_locked(
             lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
             monitor.raise_if_cancelled()
             clean_up_loads(load.resource)
-            _read_and_publish(connection, path, monitor, check_table)
+            _read_and_publish(connection, path, monitor)
     except BaseException as error:
         failure = monitor.failure or translate_error(error, load)
         record_failure(connection, load, failure)
@@ -115,7 +107,6 @@ def _read_and_publish(
     connection: BaseDatabaseWrapper,
     path: Path | None,
     monitor: JobMonitor,
-    check_table: TableCheck | None,
 ) -> None:
     """Copy the file of a load to this machine, read it, and publish it unless it is unchanged."""
     load = monitor.load
@@ -137,8 +128,6 @@ def _read_and_publish(
                 return
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name, interrupter=monitor) as table:
-                if check_table:
-                    check_table(table)
                 publish_table(connection, load, table, options, monitor)
     except NotModified:
         _mark_unchanged(monitor)
