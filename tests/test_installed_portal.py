@@ -26,8 +26,6 @@ NOT_INSTALLED = ("example_portal_client", "home", "portal_client", "wagtail")
 #: Commands that tests of their own run: with files, a server, a terminal, or another database.
 TESTED_ELSEWHERE = (
     "load_resource",
-    "export_resource",
-    "import_resource",
     "createsuperuser",
     "create_api_token",
     "db_worker",
