@@ -150,7 +150,7 @@ def _answer(
 ) -> Context:
     """Read a resource for the user of a request, and put what fails into words."""
     user = getattr(request, "user", None) or AnonymousUser()
-    client = Client(request.META if request else {}, lambda: bool(user.is_authenticated))
+    client = Client(request.META if request else {}, lambda: user)
 
     def answer_if_readable(read: ConsistentRead) -> Context:
         if not read.resource.is_readable_by(user):
