@@ -210,7 +210,7 @@ def read_translations(sent: Mapping[str, Any]) -> Translations:
 
 
 #: What pushers send as it was shown some time ago, or with their own values.
-_OF_PUSHERS = frozenset({"datastore_active", "hash", "url_type"})
+_OF_PUSHERS = frozenset({"datastore_active", "force", "hash", "url_type"})
 _TIMES = ("last_modified", "metadata_modified")
 
 

@@ -106,8 +106,9 @@ class EnvelopeView(APIView):
         """Do nothing: the token is read when something depends on it, not for public reads."""
 
     def get_throttles(self) -> list[BaseThrottle]:
-        """Read the setting at each request, so that it can change."""
-        return list_throttles()
+        """Read the setting at each request, so that it can change; a subclass may name others."""
+        is_own = self.throttle_classes is not APIView.throttle_classes
+        return super().get_throttles() if is_own else list_throttles()
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer every failure with an envelope."""

@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import translation
 from rest_framework.exceptions import Throttled
 from rest_framework.throttling import BaseThrottle
-from rest_framework.views import APIView
 
+from datastore_search.api.views import EnvelopeView
 from datastore_search.exceptions.availability import describe_throttling
 from datastore_search.exceptions.requests import UnsupportedContentType
 from datastore_search.models import Resource
@@ -139,7 +139,7 @@ def test_another_content_type_is_refused_in_the_language_of_the_path(
 def test_too_many_requests_are_refused_in_the_language_of_the_path(
     client: Client, db: None, locale: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(APIView, "throttle_classes", [Never])
+    monkeypatch.setattr(EnvelopeView, "throttle_classes", [Never])
 
     response = client.post(f"/{locale}/{ACTION}")
 

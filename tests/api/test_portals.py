@@ -29,6 +29,7 @@ from rest_framework.versioning import (
 from rest_framework.views import APIView
 from rest_framework_simplejwt.tokens import AccessToken
 
+from datastore_search.api.views import EnvelopeView
 from datastore_search.exceptions.access import TokenWriteDenied
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
@@ -298,7 +299,7 @@ def test_the_portals_throttles_hold(
         rate = "1/hour"
         cache = LocMemCache("throttles", {})
 
-    monkeypatch.setattr(APIView, "throttle_classes", [OnceAnHour])
+    monkeypatch.setattr(EnvelopeView, "throttle_classes", [OnceAnHour])
 
     assert search(client, resource).status_code == 200
     refused = search(client, resource)
