@@ -13,7 +13,8 @@ from django.urls import get_script_prefix
 from django.utils.cache import get_conditional_response
 from django.utils.encoding import force_bytes
 from django.utils.translation import get_language, override
-from drf_spectacular.views import SpectacularAPIView
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SCHEMA_KWARGS, SpectacularAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -41,9 +42,10 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
     With ``SERVE_PUBLIC = False`` a document depends on the user, and is built for each request.
     """
 
+    @extend_schema(**SCHEMA_KWARGS)
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer with the document, or with 304 to a client that has it."""
-        if not self.serve_public or self.custom_settings:
+        if not self.serve_public or self.custom_settings or self.urlconf or self.patterns:
             answer: HttpResponseBase = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
             return answer
         language = request.GET.get("lang")
