@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from ..bounded_cache import BoundedCache
+from ..conf import conf
 from ..http_caching import set_cache_headers
 
 #: Compressed documents of a process.
@@ -68,7 +69,9 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
     def _get_document(self, request: Request, language: str) -> tuple[str, bytes]:
         version = self.api_version or request.version or self._get_version_parameter(request)
         renderer = request.accepted_renderer
-        key = language, version, renderer.media_type, get_script_prefix(), settings.ROOT_URLCONF
+        classes = tuple(conf.AUTHENTICATION_CLASSES)
+        place = get_script_prefix(), settings.ROOT_URLCONF
+        key = language, version, renderer.media_type, place, classes
         if document := _documents.get(key):
             return document
         with _build_lock:  # a document that another thread has just built is not built again
