@@ -1,9 +1,12 @@
-"""A cache of what was used last, for all threads of a process."""
+"""Caches for all threads of a process: of what was used last, and of one value for a second."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import ClassVar, Generic, TypeVar
 
@@ -80,3 +83,43 @@ class BoundedCache(Generic[Key, Value]):
         value = self._entries.pop(key, None)
         if value is not None:
             self._size -= self._measure(value)
+
+
+class BriefCache(Generic[Value]):
+    """One value, which is replaced at most once a second."""
+
+    max_age_seconds: ClassVar[float] = 1.0
+
+    #: There is none until ``set`` is called.
+    value: Value
+
+    def __init__(self) -> None:
+        """Begin without a value."""
+        self._set_at = -math.inf
+        self._lock = Lock()
+
+    @contextmanager
+    def refresh(self) -> Iterator[bool]:
+        """
+        Yield whether the block must set the value, because it is old or missing.
+
+        Where the value is old, one thread at a time sets it; the others use the old one meanwhile.
+        """
+        set_at = self._set_at
+        if time.monotonic() - set_at < self.max_age_seconds:
+            yield False
+            return
+        is_first = self._lock.acquire(blocking=False)
+        try:
+            yield is_first or set_at == -math.inf
+        finally:
+            if is_first:
+                self._lock.release()
+
+    def set(self, value: Value) -> None:
+        """Replace the value."""
+        self.value, self._set_at = value, time.monotonic()
+
+    def clear(self) -> None:
+        """Let the next ``refresh`` ask for a value."""
+        self._set_at = -math.inf

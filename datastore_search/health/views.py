@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from http import HTTPStatus
-from threading import Lock
 from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -17,12 +15,10 @@ from django.views.decorators.http import require_safe
 from health_check.base import HealthCheck
 from health_check.views import HealthCheckView
 
+from ..bounded_cache import BriefCache
 from .checks import Database, Disk, Migrations, Worker
 
 logger = logging.getLogger(__name__)
-
-#: The answer of a view to all requests within this time.
-_MAX_AGE_SECONDS = 1.0
 
 
 @require_safe
@@ -42,29 +38,22 @@ class ReadyView(HealthCheckView):
     http_method_names: ClassVar[list[str]] = ["get", "head", "options"]
     checks: ClassVar[list[type[HealthCheck]]] = [Database, Migrations]
 
-    _answer: ClassVar[tuple[float, int, bytes] | None] = None
-    _lock: ClassVar[Lock] = Lock()
+    #: The status and the body.
+    answer_cache: ClassVar[BriefCache[tuple[int, bytes]]] = BriefCache()
 
     def __init_subclass__(cls) -> None:
-        """Give each view an answer and a lock of its own."""
-        cls._answer, cls._lock = None, Lock()
+        """Give each view an answer of its own."""
+        cls.answer_cache = BriefCache()
 
     async def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Answer as within the last second, or as before while another request runs the checks."""
-        cls = type(self)
-        answer = cls._answer
-        is_fresh = answer is not None and time.monotonic() - answer[0] < _MAX_AGE_SECONDS
-        if answer is None or not is_fresh:
-            is_prober = cls._lock.acquire(blocking=False)
-            if answer is None or is_prober:
-                try:
-                    answer = cls._answer = await self._run_checks(request)
-                finally:
-                    if is_prober:
-                        cls._lock.release()
-        return HttpResponse(answer[2], content_type="application/json", status=answer[1])
+        with self.answer_cache.refresh() as is_due:
+            if is_due:
+                self.answer_cache.set(await self._run_checks(request))
+        status, body = self.answer_cache.value
+        return HttpResponse(body, content_type="application/json", status=status)
 
-    async def _run_checks(self, request: HttpRequest) -> tuple[float, int, bytes]:
+    async def _run_checks(self, request: HttpRequest) -> tuple[int, bytes]:
         request.GET = QueryDict("format=json")
         response: HttpResponse = await super().get(request)
         status = response.status_code
@@ -74,7 +63,7 @@ class ReadyView(HealthCheckView):
                 str(result.check): str(result.error) for result in self.results if result.error
             }
             logger.warning("A health check failed: %s", failures, extra={"checks": failures})
-        return time.monotonic(), status, response.content
+        return status, response.content
 
     @contextmanager
     def get_executor(self) -> Iterator[Executor]:

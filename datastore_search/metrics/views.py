@@ -7,16 +7,22 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import generate_latest
 
+from ..bounded_cache import BriefCache
 from ..routing import exclude_from_atomic_requests
 from .counters import build_registry
 
 #: Prometheus' own text format, which every version of it reads.
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+answer_cache: BriefCache[bytes] = BriefCache()
+
 
 @exclude_from_atomic_requests
 @require_safe
 @never_cache
 def show_metrics(request: HttpRequest) -> HttpResponse:
-    """Show the metrics of all processes."""
-    return HttpResponse(generate_latest(build_registry()), content_type=_CONTENT_TYPE)
+    """Show the metrics of all processes, as they were within the last second."""
+    with answer_cache.refresh() as is_due:
+        if is_due:
+            answer_cache.set(generate_latest(build_registry()))
+    return HttpResponse(answer_cache.value, content_type=_CONTENT_TYPE)

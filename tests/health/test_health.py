@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
+from datastore_search.bounded_cache import BriefCache
 from datastore_search.health.views import OperationsView, ReadyView
 from datastore_search.models import Load, LoadState, Resource
 
@@ -41,8 +42,9 @@ def load(transactional_db: None) -> Load:
 
 @pytest.fixture(autouse=True)
 def _no_earlier_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datastore_search.health.views._MAX_AGE_SECONDS", 0)
-    ReadyView._answer = OperationsView._answer = None
+    monkeypatch.setattr(BriefCache, "max_age_seconds", 0)
+    ReadyView.answer_cache.clear()
+    OperationsView.answer_cache.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +162,7 @@ def test_a_load_that_waits_or_a_full_disk_is_no_reason_to_send_no_requests(
 def test_the_checks_run_once_within_the_time_that_an_answer_is_kept(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.health.views._MAX_AGE_SECONDS", 1e9)
+    monkeypatch.setattr(BriefCache, "max_age_seconds", 1e9)
     first = client.get("/health/ready")
     monkeypatch.setattr(ReadyView, "checks", [])
 

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import include, path
 from prometheus_client.parser import text_string_to_metric_families
 
-from datastore_search.bounded_cache import BoundedCache
+from datastore_search.bounded_cache import BoundedCache, BriefCache
+from datastore_search.metrics.views import answer_cache
 from datastore_search.models import LoadState, Resource
 from example_project.urls import urlpatterns as portal_patterns
 
@@ -27,8 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def _portal_with_metrics(settings: Any) -> None:
+def _portal_with_metrics(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ROOT_URLCONF = __name__
+    monkeypatch.setattr(BriefCache, "max_age_seconds", 0)
+    answer_cache.clear()
 
 
 def parse_samples(text: str) -> Samples:
@@ -131,6 +136,19 @@ def test_loads_are_counted_in_the_database_by_state(client: Client, no_resource:
     assert states.keys() == set(LoadState.values)
     assert {state for state, value in states.items() if value} == {"queued", "failed"}
     assert samples["datastore_search_queue_length", frozenset()] == 2
+
+
+def test_loads_are_counted_once_within_the_time_that_an_answer_is_kept(
+    client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BriefCache, "max_age_seconds", 1e9)
+    first = read_metrics(client)
+    Resource.objects.create(name="r").loads.create(state=LoadState.QUEUED)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert read_metrics(client) == first
+
+    assert not len(queries)
 
 
 def test_the_example_portal_names_no_address_of_metrics(client: Client, settings: Any) -> None:
