@@ -35,7 +35,13 @@ def answer_refusal(
     """Answer with 503 and a page, which reads nothing from the database, and log the error."""
     logger.error("The database refused a request.", exc_info=error)
     forget_unreadable_user(request)
-    page = render_to_string(template, {"message": str(refusal)}, request)
-    return HttpResponse(
-        page, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": str(refusal.wait)}
-    )
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    return answer_unavailable(request, str(refusal), status, refusal.wait, template=template)
+
+
+def answer_unavailable(
+    request: HttpRequest, message: str, status: HTTPStatus, wait: int, *, template: str = _TEMPLATE
+) -> HttpResponse:
+    """Answer with a page, and the seconds after which the client may ask again."""
+    page = render_to_string(template, {"message": message}, request)
+    return HttpResponse(page, status=status, headers={"Retry-After": str(wait)})

@@ -1,4 +1,4 @@
-"""Middleware: locales in any spelling, outages of the database, and clients that are gone."""
+"""Middleware: locales in any spelling, outages of the database, logins, clients that are gone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from copy import copy
 from functools import lru_cache
 from http import HTTPStatus
 from inspect import iscoroutinefunction
+from math import ceil
 from threading import Event
 from typing import Any
 
@@ -25,9 +26,12 @@ from django.utils.decorators import sync_and_async_middleware
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
+from rest_framework.exceptions import Throttled
 
-from .database_errors import ADMIN_TEMPLATE, answer_refusal, find_refusal
+from .database_errors import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
+from .exceptions.availability import describe_throttling
 from .guards.clients import DISCONNECTED
+from .guards.rates import check_login_rate
 
 #: A language with up to three subtags; longer names are no language, and are not cached.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
@@ -164,6 +168,32 @@ class DatabaseErrorMiddleware(MiddlewareMixin):
         if is_admin:
             return answer_refusal(request, refusal, error, template=ADMIN_TEMPLATE)
         return answer_refusal(request, refusal, error)
+
+
+class LoginRateMiddleware(MiddlewareMixin):
+    """
+    Refuse a login with 429 before a password is hashed, if its address has sent too many.
+
+    A login is a POST to a view of the name ``login``, such as those of Django's admin and of
+    ``django.contrib.auth``.  The rate is ``login`` of ``DEFAULT_THROTTLE_RATES``; without it
+    nothing is counted.
+    """
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        """Count a login; a middleware before this one may refuse it uncounted."""
+        match = request.resolver_match
+        if request.method != "POST" or match is None or match.url_name != "login":
+            return None
+        try:
+            check_login_rate(request)
+        except Throttled as error:
+            return answer_unavailable(
+                request,
+                describe_throttling(error),
+                HTTPStatus.TOO_MANY_REQUESTS,
+                ceil(getattr(error, "wait", None) or 1),
+            )
+        return None
 
 
 @sync_and_async_middleware

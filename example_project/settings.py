@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "datastore_search.middleware.LoginRateMiddleware",  # before a password is hashed
     "datastore_search.middleware.DatabaseErrorMiddleware",  # for the admin and the portal's pages
     "datastore_search.middleware.disconnect_middleware",  # the last; it does nothing under WSGI
 ]
@@ -154,17 +155,20 @@ CORS_EXPOSE_HEADERS = ("etag", "last-modified", "retry-after", "x-request-id")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 
+# Rates are counted in the memory of each process: a portal has a cache.
+_LOGIN_RATES = {"login": "10/minute"}  # each login costs a third of a second of a processor
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_RATES": _LOGIN_RATES,
 }
-# Crawlers leave room for people.  Counted in the memory of each process: a portal has a cache.
+# Crawlers leave room for people.
 if os.environ.get("THROTTLE", "1") == "1":
     REST_FRAMEWORK |= {
         "DEFAULT_THROTTLE_CLASSES": [
             "datastore_search.guards.rates.AddressThrottle",
             "datastore_search.guards.rates.UserThrottle",
         ],
-        "DEFAULT_THROTTLE_RATES": {"anon": "300/minute", "user": "1200/minute"},
+        "DEFAULT_THROTTLE_RATES": {"anon": "300/minute", "user": "1200/minute", **_LOGIN_RATES},
     }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Example portal",
@@ -172,6 +176,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "PREPROCESSING_HOOKS": ["datastore_search.openapi.describe_actions"],
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],  # anyone may read it; BasicAuthentication would hash passwords
     # This server delivers the viewer, which loads nothing from other servers.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -8,13 +8,19 @@ a large body as several.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
-from rest_framework.throttling import AnonRateThrottle, BaseThrottle, UserRateThrottle
+from rest_framework.throttling import (
+    AnonRateThrottle,
+    BaseThrottle,
+    SimpleRateThrottle,
+    UserRateThrottle,
+)
 
 from .clients import find_address
 
@@ -27,12 +33,12 @@ class _ClientThrottle:
 
     _weight = 1
 
-    rate: Any
+    scope: str | None
 
-    def __init__(self) -> None:
-        """Read the rate at each request, so that it can change."""
-        self.rate = (api_settings.DEFAULT_THROTTLE_RATES or {}).get(self.scope)  # type: ignore[attr-defined]
-        super().__init__()
+    def get_rate(self) -> str | None:
+        """Read the rate at each request, so that it can change; None without one."""
+        rates: Any = api_settings.DEFAULT_THROTTLE_RATES
+        return (rates or {}).get(self.scope)
 
     def get_ident(self, request: Request) -> str:
         return find_address(request.META)
@@ -58,6 +64,25 @@ class UserThrottle(_ClientThrottle, UserRateThrottle):
     """The rate ``user``, by user, and by address for clients without one."""
 
 
+class LoginThrottle(_ClientThrottle, SimpleRateThrottle):
+    """The rate ``login``, by address, also of users who are signed in."""
+
+    scope = "login"
+
+    def get_cache_key(self, request: Request, view: Any) -> str:
+        """Build the key of an address."""
+        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+
+
+def check_login_rate(request: HttpRequest) -> None:
+    """
+    Count a login, and refuse it if its address has made too many.
+
+    Raises: ``Throttled`` with the seconds to wait.
+    """
+    _check((LoginThrottle(),), request, None)
+
+
 def list_throttles() -> list[BaseThrottle]:
     """List the portal's throttles, read at each request."""
     classes: Any = api_settings.DEFAULT_THROTTLE_CLASSES
@@ -70,6 +95,10 @@ def check_rates(request: HttpRequest, view: Any) -> None:
 
     Raises: ``Throttled`` with the seconds to wait.
     """
-    refusing = [each for each in list_throttles() if not each.allow_request(request, view)]  # type: ignore[arg-type]
+    _check(list_throttles(), request, view)
+
+
+def _check(throttles: Iterable[BaseThrottle], request: HttpRequest, view: Any) -> None:
+    refusing = [each for each in throttles if not each.allow_request(request, view)]  # type: ignore[arg-type]
     if refusing:
         raise Throttled(wait=max(each.wait() or 0 for each in refusing))
