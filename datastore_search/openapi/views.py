@@ -11,10 +11,12 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix
 from django.utils.cache import get_conditional_response
+from django.utils.decorators import method_decorator
 from django.utils.encoding import force_bytes
 from django.utils.translation import get_language, override
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SCHEMA_KWARGS, SpectacularAPIView
+from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -22,6 +24,7 @@ from rest_framework.settings import api_settings
 from ..bounded_cache import BoundedCache
 from ..conf import conf
 from ..http_caching import set_cache_headers
+from ..routing import exclude_from_atomic_requests
 
 #: Compressed documents of a process.
 _MAX_CACHE_BYTES = 32 * 2**20
@@ -36,19 +39,29 @@ _documents: BoundedCache[tuple[object, ...], tuple[str, bytes]] = BoundedCache(
 _build_lock = Lock()
 
 
+@method_decorator(exclude_from_atomic_requests, name="dispatch")
 class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
     """
     drf-spectacular's view, which builds each document once in a process.
 
-    With ``SERVE_PUBLIC = False`` a document depends on the user, and is built for each request.
+    With ``SERVE_PUBLIC = False`` a document depends on the user, and is built for each request; so
+    it is with settings of the view's own, or a ``urlconf`` that is not the name of a module.
     """
 
     @extend_schema(**SCHEMA_KWARGS)
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer with the document, or with 304 to a client that has it."""
-        if not self.serve_public or self.custom_settings or self.urlconf or self.patterns:
-            answer: HttpResponseBase = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
-            return answer
+        is_named = self.urlconf is None or isinstance(self.urlconf, str)
+        response: HttpResponseBase
+        if self.serve_public and is_named and not self.custom_settings:
+            response = self._answer_once_built(request)
+        else:
+            response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
+        is_open = all(type(each) is AllowAny for each in self.get_permissions())
+        set_cache_headers(response, private=not (self.serve_public and is_open), vary=("Accept",))
+        return response
+
+    def _answer_once_built(self, request: Request) -> HttpResponseBase:
         language = request.GET.get("lang")
         if language not in dict(settings.LANGUAGES):
             language = get_language() or settings.LANGUAGE_CODE
@@ -62,16 +75,16 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
             f'inline; filename="schema.{request.accepted_renderer.format}"'
         )
         conditional = get_conditional_response(request, etag=etag, response=response)
-        response = response if conditional is None else conditional
-        set_cache_headers(response, private=False, vary=("Accept",))
-        return response
+        return response if conditional is None else conditional
 
     def _get_document(self, request: Request, language: str) -> tuple[str, bytes]:
         version = self.api_version or request.version or self._get_version_parameter(request)
         renderer = request.accepted_renderer
+        place = get_script_prefix(), settings.ROOT_URLCONF, getattr(request, "urlconf", None)
+        patterns = None if self.patterns is None else tuple(self.patterns)
+        view = type(self), self.generator_class, self.urlconf, patterns
         classes = tuple(conf.AUTHENTICATION_CLASSES)
-        place = get_script_prefix(), settings.ROOT_URLCONF
-        key = language, version, renderer.media_type, place, classes
+        key = language, version, renderer.media_type, place, view, classes
         if document := _documents.get(key):
             return document
         with _build_lock:  # a document that another thread has just built is not built again

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import path
 from drf_spectacular.generators import SchemaGenerator
+from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticatedOrReadOnly
 
-from datastore_search.openapi.views import _documents
+from datastore_search.openapi.views import SchemaView, _documents
+from datastore_search.urls import api_urlpatterns
+from example_project import urls as portal_urls
 
 
 @pytest.fixture
@@ -52,3 +61,119 @@ def test_a_client_that_has_the_document_gets_304(client: Client, built: list[Non
 
     assert (again.status_code, again.content, other.status_code) == (304, b"", 200)
     assert again["Vary"] == first["Vary"]
+
+
+class TitledGenerator(SchemaGenerator):
+    """A generator of a portal's own."""
+
+
+class OtherView(SchemaView):
+    """A view of a portal's own."""
+
+
+def show_document(
+    view: type[SchemaView] = SchemaView, request_urlconf: str = "", **options: Any
+) -> Any:
+    request = RequestFactory().get("/en/api/schema/", {"format": "json"})
+    request.user = AnonymousUser()
+    if request_urlconf:
+        request.urlconf = request_urlconf
+    response: Any = view.as_view(**options)(request)
+    return response.render() if hasattr(response, "render") else response
+
+
+def read_paths(response: HttpResponse) -> set[str]:
+    return set(json.loads(response.content)["paths"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patterns": api_urlpatterns},
+        {"patterns": []},
+        {"urlconf": "datastore_search.health.urls"},
+        {"urlconf": ["datastore_search.health.urls"]},
+    ],
+)
+def test_views_of_other_addresses_never_serve_the_document_of_each_other(
+    built: list[None], options: dict[str, Any]
+) -> None:
+    alone = read_paths(show_document(**options))
+    whole = read_paths(show_document())
+
+    assert alone != whole
+    assert read_paths(show_document(**options)) == alone
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"generator_class": TitledGenerator},
+        {"view": OtherView},
+        {"request_urlconf": "example_project.urls"},
+    ],
+)
+def test_each_kind_of_view_and_of_request_has_its_document(
+    built: list[None], options: dict[str, Any]
+) -> None:
+    for _ in range(2):
+        show_document()
+        show_document(**options)
+
+    assert len(built) == 2
+
+
+def test_a_view_of_patterns_builds_its_document_once(built: list[None]) -> None:
+    for _ in range(2):
+        show_document(patterns=[path("a/", portal_urls.home)])
+
+    view = SchemaView.as_view(patterns=api_urlpatterns)
+    for _ in range(2):
+        request = RequestFactory().get("/en/api/schema/")
+        assert view(request).status_code == 200
+
+    assert len(built) == 3
+
+
+class Internal(BasePermission):
+    """A permission of a portal's own."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "public"),
+        ({"permission_classes": []}, "public"),
+        ({"permission_classes": [AllowAny]}, "public"),
+        ({"permission_classes": [AllowAny, Internal]}, "private"),
+        ({"permission_classes": [IsAuthenticatedOrReadOnly]}, "private"),
+        ({"permission_classes": [AllowAny & Internal]}, "private"),
+        ({"serve_public": False}, "private"),
+        ({"custom_settings": {"TITLE": "Other"}}, "public"),
+        ({"urlconf": ["example_project.urls"], "permission_classes": [Internal]}, "private"),
+    ],
+)
+def test_only_a_document_that_anyone_may_read_is_in_shared_caches(
+    built: list[None], options: dict[str, Any], expected: str
+) -> None:
+    cache_control = show_document(**options)["Cache-Control"]
+
+    assert set(cache_control.split(", ")) == {"max-age=0", "must-revalidate", expected}
+
+
+@pytest.mark.parametrize("path", ["/en/api/schema/", "/en/api/docs/"])
+def test_the_documents_of_the_example_portal_check_no_password(
+    client: Client, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr(
+        ModelBackend, "authenticate", lambda _backend, _request, **sent: checked.append(str(sent))
+    )
+    credentials = b64encode(b"admin:guess").decode()
+
+    response = client.get(path, headers={"Authorization": f"Basic {credentials}"})
+
+    assert (response.status_code, checked) == (200, [])
