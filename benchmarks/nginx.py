@@ -37,9 +37,11 @@ http {{
 
 
 @contextmanager
-def serve_nginx(server: str) -> Iterator[str]:
+def serve_nginx(server: str, changes: Mapping[str, str] | None = None) -> Iterator[str]:
     """
     Run nginx before a server (host and port), on a free port of this machine; yield its address.
+
+    ``changes`` are further replacements in the configuration.
 
     Raises: ``BenchmarkError`` when there is no nginx, or it does not start.
     """
@@ -51,7 +53,7 @@ def serve_nginx(server: str) -> Iterator[str]:
         folder = Path(name)
         (folder / "static").mkdir()
         (folder / "portal.conf").write_text(
-            _write_configuration(server, address, folder), encoding="utf-8"
+            _write_configuration(server, address, folder, changes or {}), encoding="utf-8"
         )
         user = "user root;" if os.geteuid() == 0 else ""  # only this user can read the folder
         main = folder / "nginx.conf"
@@ -66,7 +68,9 @@ def serve_nginx(server: str) -> Iterator[str]:
             nginx.wait()
 
 
-def _write_configuration(server: str, address: str, folder: Path) -> str:
+def _write_configuration(
+    server: str, address: str, folder: Path, changes: Mapping[str, str]
+) -> str:
     """Change the lines that the file marks with “change”."""
     return _replace(
         CONFIGURATION.read_text(encoding="utf-8"),
@@ -74,6 +78,7 @@ def _write_configuration(server: str, address: str, folder: Path) -> str:
             "server 127.0.0.1:8000;": f"server {server};",
             "listen 80;": f"listen {address};",
             "/srv/portal/static/": f"{folder}/static/",
+            **changes,
         },
     )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.nginx import serve_nginx
+from benchmarks.nginx import CONFIGURATION, serve_nginx
 from benchmarks.server import find_free_port, wait_for_server
 from datastore_search.models import Resource
 from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
@@ -25,6 +27,7 @@ from ..builders import make_resource
 from ..deployment.servers import wait_until
 from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
 
+DEPLOY = CONFIGURATION.with_name("deploy.md")
 ACTION = "/en_GB/api/3/action/datastore_search"
 TAIL = "/api/3/action/help_show?name=datastore_search"
 
@@ -36,7 +39,8 @@ def run_portal(uploads: Path) -> Iterator[str]:
     server = subprocess.Popen(
         build_web_server_command(port, 2, DEFAULT_THREADS),
         cwd=PROJECT,
-        env=build_environment(build_database_url(), uploads),
+        env=build_environment(build_database_url(), uploads)
+        | {"DJANGO_SETTINGS_MODULE": "benchmarks.abuse.served_settings", "ABUSE_NGINX": "1"},
     )
     try:
         wait_for_server(f"127.0.0.1:{port}", server)
@@ -79,6 +83,15 @@ def read_error_envelope(exchange: tuple[http.client.HTTPResponse, bytes], status
     return envelope
 
 
+def read_error_page(exchange: tuple[http.client.HTTPResponse, bytes], status: int) -> str:
+    """Check that an answer is a page that no cache stores, and return it."""
+    answer, body = exchange
+    assert answer.status == status
+    assert answer.getheader("Content-Type") == "text/html; charset=utf-8"
+    assert answer.getheader("Cache-Control") == "no-store"
+    return body.decode()
+
+
 def connect(server: str, client: str, **options: int) -> socket.socket:
     """Connect from the address of a client."""
     host, port = server.split(":")
@@ -91,12 +104,13 @@ def connect(server: str, client: str, **options: int) -> socket.socket:
     return connection
 
 
-def send_get(server: str, client: str) -> tuple[http.client.HTTPResponse, bytes]:
-    """Send a request from the address of a client."""
+def send_from(
+    server: str, client: str, path: str = ACTION, method: str = "GET", *headers: str
+) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send a request without a body from the address of a client."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: a", "Connection: close", *headers]
     with connect(server, client) as connection:
-        connection.sendall(
-            f"GET {ACTION} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
-        )
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
         answer = http.client.HTTPResponse(connection)
         answer.begin()
         return answer, answer.read()
@@ -148,6 +162,7 @@ class EchoHandler(BaseHTTPRequestHandler):
             "path": self.path,
             "bytes": len(self.rfile.read(length)),
             "port": self.client_address[1],
+            "server": "{}:{}".format(*self.request.getsockname()),
             **self.headers,
         }
         text = json.dumps(body).encode() + b" " * 2000
@@ -187,6 +202,7 @@ MB = 2**20
         ("/en/datastore/", MB),
         ("/en/admin/datastore_search/resource/1/change/", 10 * MB),
         ("/pt_BR/admin/datastore_search/resource/1/load/", 1025 * MB),
+        ("/pt_BR/admin/login/", MB // 16),
     ],
 )
 def test_a_body_may_be_as_large_as_its_address_allows(
@@ -222,8 +238,12 @@ def test_a_refusal_of_the_portal_is_passed_on_unchanged(server: str) -> None:
 def test_a_portal_that_is_down_is_reported_in_the_envelope(locale: str) -> None:
     with serve_nginx(f"127.0.0.1:{find_free_port()}") as server:
         exchange = send(server, "POST", f"{locale}/api/action/datastore_search", b"{}")
-        dump, _body = send(server, "GET", f"{locale}/datastore/dump/1")
-        page, html = send(server, "GET", f"{locale}/datastore/")
+        dump = send(server, "GET", f"{locale}/datastore/dump/1")
+        pages = [
+            send(server, "GET", f"{locale}/datastore/dump/1", headers={"Accept": "text/html,*/*"}),
+            send(server, "GET", f"{locale}/datastore/"),
+            send(server, "GET", f"{locale}/admin/login/"),
+        ]
 
     envelope = read_error_envelope(exchange, 503)
     assert envelope["help"] == f"http://portal.example.org{locale}{TAIL}"
@@ -231,20 +251,36 @@ def test_a_portal_that_is_down_is_reported_in_the_envelope(locale: str) -> None:
         "__type": "Service Unavailable",
         "message": "The portal cannot be reached. Try again in a moment.",
     }
-    assert exchange[0].getheader("Retry-After") == dump.getheader("Retry-After") == "5"
-    assert (page.status, html[:6]) == (502, b"<html>")
+    read_error_envelope(dump, 503)
+    for page in pages:
+        assert '<p role="alert">The portal cannot be reached.' in read_error_page(page, 503)
+    assert {answer.getheader("Retry-After") for answer, _ in (exchange, dump, *pages)} == {"5"}
+
+
+def test_a_portal_that_takes_too_long_is_reported_in_the_envelope_and_on_pages() -> None:
+    with socket.socket() as behind:
+        behind.bind(("127.0.0.1", 0))
+        behind.listen()  # and never answers
+        address = f"127.0.0.1:{behind.getsockname()[1]}"
+        with serve_nginx(address, {"proxy_read_timeout 250s;": "proxy_read_timeout 1s;"}) as server:
+            exchange = send(server, "POST", ACTION, b"{}")
+            page = send(server, "GET", "/en/datastore/")
+
+    assert read_error_envelope(exchange, 504)["error"]["__type"] == "Gateway Timeout"
+    assert "The answer takes too long." in read_error_page(page, 504)
+    assert exchange[0].getheader("Retry-After") == page[0].getheader("Retry-After") == "30"
 
 
 def test_one_address_is_answered_twenty_requests_at_once(server: str) -> None:
     with ExitStack() as stack:
         for _ in range(19):
             stack.enter_context(start_body(server, "127.0.3.1"))
-        assert send_get(server, "127.0.3.1")[0].status == 200
+        assert send_from(server, "127.0.3.1")[0].status == 200
         # nginx may still count the request before, and its processes begin requests in no order.
         for _ in range(2):
             stack.enter_context(start_body(server, "127.0.3.1"))
-        wait_until(lambda: send_get(server, "127.0.3.1")[0].status == 429)
-        refused = send_get(server, "127.0.3.1")
+        wait_until(lambda: send_from(server, "127.0.3.1")[0].status == 429)
+        refused = send_from(server, "127.0.3.1")
         other = send(server, "GET", ACTION)
 
     envelope = read_error_envelope(refused, 429)
@@ -287,3 +323,115 @@ def test_connections_to_the_portal_are_used_again(server: str) -> None:
     ports = {json.loads(send(server, "GET", ACTION)[1])["port"] for _ in requests}
 
     assert len(ports) <= processes
+
+
+#: An entrance, and the answers without a pause that one client gets there at least.
+ENTRANCES = [
+    ("GET", ACTION, 60),
+    ("POST", "/api/3/action/datastore_upsert", 60),
+    ("GET", "/api/docs/", 60),
+    ("GET", "/en/datastore/", 60),
+    ("GET", "/vi/datastore/1/chart/", 60),
+    ("POST", "/en/datastore/mcp", 60),
+    ("GET", "/en/admin/", 60),
+    ("GET", "/en/admin/login/", 60),
+    ("POST", "/de/admin/datastore_search/resource/1/load/", 60),
+    ("GET", "/static/none.css", 300),
+    ("GET", "/zh_Hans_CN/datastore/dump/1", 20),
+    ("GET", "/api/schema/", 10),
+    ("GET", "/en-gb/api/schema/?format=json", 10),
+]
+
+
+@pytest.mark.parametrize(("number", "entrance"), list(enumerate(ENTRANCES, 1)))
+def test_a_client_that_asks_too_often_is_refused_at_every_entrance_and_no_other(
+    server: str, number: int, entrance: tuple[str, str, int]
+) -> None:
+    method, path, least = entrance
+    client = f"127.0.6.{number}"
+    answered = 0
+    while (exchange := send_from(server, client, path, method))[0].status != 429:
+        answered += 1
+        assert answered < 20 * least
+
+    assert answered >= least
+    assert exchange[0].getheader("Retry-After") == "1"
+    if "/api/" in path or "/dump/" in path:
+        assert read_error_envelope(exchange, 429)["error"]["__type"] == "Too Many Requests"
+    else:
+        assert "Too many requests." in read_error_page(exchange, 429)
+    assert send_from(server, "127.0.7.1", path, method)[0].status in {200, 404}
+
+
+def test_an_address_gets_ten_logins_at_once_and_one_in_six_seconds(server: str) -> None:
+    path = "/en/admin/login/"
+
+    exchanges = [send_from(server, "127.0.8.1", path, "POST") for _ in range(20)]
+
+    statuses = [answer.status for answer, _body in exchanges]
+    assert statuses[:10] == [200] * 10
+    assert statuses[-1] == 429
+    assert "Too many requests." in read_error_page(exchanges[-1], 429)
+    assert exchanges[-1][0].getheader("Retry-After") == "6"
+    assert send_from(server, "127.0.8.2", path, "POST")[0].status == 200
+    assert send_from(server, "127.0.8.1", path)[0].status == 200
+    assert send_from(server, "127.0.8.1", "/vi//%61dmin/login/", "POST")[0].status == 429
+
+
+def test_an_ipv6_network_of_64_bits_is_one_client(server: str) -> None:
+    realip = "server_tokens off; set_real_ip_from 127.0.0.1; real_ip_header X-Address;"
+    behind = json.loads(send(server, "GET", ACTION)[1])["server"]
+
+    def log_in(address: str) -> int:
+        header = f"X-Address: {address}"
+        return send_from(own, "127.0.0.1", "/en/admin/login/", "POST", header)[0].status
+
+    with serve_nginx(behind, {"server_tokens off;": realip}) as own:
+        statuses = [log_in(f"2001:db8:0:a::{number:x}") for number in range(20)]
+        others = [log_in(f"2001:db8:0:{number:x}::1") for number in range(20, 40)]
+
+    assert (statuses[:10], statuses[-1]) == ([200] * 10, 429)
+    assert others == [200] * 20
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/health/live", "/health/ready", "/health/operations", "/vi/health/live", "/metrics"],
+)
+def test_health_and_metrics_are_for_this_machine_alone(server: str, path: str) -> None:
+    assert send_from(server, "127.0.0.1", path)[0].status == 200
+    for spelling in (path, f"/{path}", path.replace("e", "%65"), f"/en/..{path}"):
+        forged = send_from(server, "127.0.9.1", spelling, "GET", "X-Forwarded-For: 127.0.0.1")
+        assert forged[0].status == 403
+
+
+GUNICORN = """
+def application(environ, start_response):
+    start_response("200 OK", [])
+    return [environ["QUERY_STRING"].encode()]
+"""
+
+
+def test_the_longest_address_of_nginx_is_the_longest_of_gunicorn(tmp_path: Path) -> None:
+    limit = re.search(r"--limit-request-line (\d+)", DEPLOY.read_text(encoding="utf-8"))
+    assert limit
+    assert limit[1] == "8190"
+    (tmp_path / "application.py").write_text(GUNICORN)
+    port = find_free_port()
+    behind = f"127.0.0.1:{port}"
+    gunicorn = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "application", "--bind", behind, *limit[0].split()],
+        cwd=tmp_path,
+    )
+    query = "a" * (8190 - len("GET /api/? HTTP/1.1"))
+    try:
+        wait_for_server(behind, gunicorn)
+        with serve_nginx(behind) as server:
+            longest, body = send(server, "GET", f"/api/?{query}")
+            longer, _body = send(server, "GET", f"/api/?{query}a")
+    finally:
+        gunicorn.terminate()
+        gunicorn.wait()
+
+    assert (longest.status, body.decode()) == (200, query)
+    assert longer.status == 414
