@@ -29,7 +29,8 @@ def build_database_url() -> str:
     parameters = {key: str(value or "") for key, value in connection.settings_dict.items()}
     user, password = quote(parameters["USER"], safe=""), quote(parameters["PASSWORD"], safe="")
     port = f":{parameters['PORT']}" if parameters["PORT"] else ""
-    host = quote(parameters["HOST"], safe="")  # or the folder of a socket
+    # The folder of a socket may be an option, as in the URL of a server.
+    host = quote(connection.settings_dict["OPTIONS"].get("host") or parameters["HOST"], safe="")
     return f"postgres://{user}:{password}@{host}{port}/{parameters['NAME']}"
 
 
