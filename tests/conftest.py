@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.utils import translation
+from rest_framework.settings import api_settings
 from selenium.webdriver import Chrome
 
 from datastore_search import storage
@@ -33,6 +34,7 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Tests, and the servers that they start, ask more often than a client of the example portal may.
 os.environ["THROTTLE"] = "0"
 settings.REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": settings.REST_FRAMEWORK["DEFAULT_SCHEMA_CLASS"]}
+api_settings.reload()  # type: ignore[no-untyped-call, unused-ignore]
 
 # Find static files on request: otherwise each test client scans all of them.
 settings.WHITENOISE_AUTOREFRESH = True

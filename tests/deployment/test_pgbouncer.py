@@ -51,6 +51,12 @@ UNION ALL SELECT 'cursor ' || name FROM pg_cursors WHERE name <> ''
 """
 
 
+@pytest.fixture(autouse=True)
+def many_slots(settings: Any) -> None:
+    """Let one client ask from many threads."""
+    settings.DATASTORE_SEARCH_MAX_SLOTS = settings.DATASTORE_SEARCH_MAX_SLOTS_PER_CLIENT = 40
+
+
 @pytest.fixture(scope="module")
 def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
     with run_own_server() as server, django_db_blocker.unblock():
@@ -354,7 +360,6 @@ def test_cancelled_searches_end_in_postgresql_and_leave_nothing_behind(
     slow: Resource,
     settings: Any,
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_SLOTS = settings.DATASTORE_SEARCH_MAX_SLOTS_PER_CLIENT = 9
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(seconds=1)
     statuses: list[int] = []
 
