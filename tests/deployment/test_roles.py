@@ -25,7 +25,7 @@ from .servers import run_own_server
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "separate-roles.md"
 _TEXT = _PAGE.read_text()
 _CREATE, _REVOKE, _LIMITS = re.findall(r"(?ms)^```sql\n(.*?)^```", _TEXT)
-(_ROUTER,) = re.findall(r"(?ms)^```python\n(class .*?)^```", _TEXT)
+(_ROUTER,) = re.findall(r"(?ms)^```python\n(# portal/routers.py\n.*?)^```", _TEXT)
 
 _names: dict[str, Any] = {"__name__": __name__}
 exec(_ROUTER, _names)

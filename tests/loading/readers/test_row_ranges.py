@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
 
+from datastore_search.conf import conf
 from datastore_search.loading.publishing.postgres_limits import record_unstorable_values
 from datastore_search.loading.publishing.profiles import build_profiles
 from datastore_search.loading.publishing.rows import render_rows
-from datastore_search.loading.readers import process
+from datastore_search.loading.readers import process, staging
 from datastore_search.loading.readers.duckdb_sql import Composed, quote_identifier
 from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.readers.row_ranges import RowRange, split_rows
@@ -23,6 +25,10 @@ def test_rows_of_more_bytes_than_the_memory_of_a_load_are_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(process, "_MEMORY_RATIO", 64)
+    limits = SimpleNamespace(
+        LOAD_MEMORY_BYTES=64 * 2**20, MAX_UNPACKED_BYTES=conf.MAX_UNPACKED_BYTES
+    )
+    monkeypatch.setattr(staging, "conf", limits)  # of this process; the file's has more
     shapes = [
         {"points": [number] * 20_000, "name": "\0" if number == 100_290 else "x"}
         for number in range(100_000, 100_300)
@@ -31,7 +37,6 @@ def test_rows_of_more_bytes_than_the_memory_of_a_load_are_read(
     path.write_text(json.dumps([{"id": at, "shape": each} for at, each in enumerate(shapes)]))
 
     with process.open_table(path, ReadOptions()) as table:
-        table.connection.execute("SET memory_limit = '64MiB'")
         decisions = decide_formats(table, LoadOptions(nulls=("17",)))
         record_unstorable_values(table, decisions)
         errors = table.connection.execute("SELECT line, field FROM row_errors").fetchall()
