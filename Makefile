@@ -5,6 +5,8 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/installed
+# Of what the example portal is served with, without the test suite.
+DEMO_STAMP := $(VENV)/installed-demo
 # The versions of all packages, where a file for this Python exists; "make setup CONSTRAINTS=" takes
 # the newest ones.
 PYTHON_VERSION := $(shell $(or $(wildcard $(PY)),$(PYTHON)) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
@@ -19,18 +21,22 @@ INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(P
 # For its axe-core alone.
 AXE := axe-playwright-python>=0.1.8
 
-.PHONY: help setup constraints demo serve test programs lint bench abuse hostile soak audit docs reference messages clean
+.PHONY: help setup constraints demo serve test test-all test-slow programs lint bench abuse hostile soak audit docs reference messages clean
 
 help: ## List the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: $(STAMP) ## Make .venv and install everything into it
 
-$(STAMP): pyproject.toml $(CONSTRAINTS)
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv and ensurepip modules is needed (Debian: python3-venv); none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
-	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+$(STAMP): $(DEMO_STAMP)
 	$(INSTALL) --editable '.[test]'
 	$(INSTALL) --no-deps '$(AXE)'
+	touch $@
+
+$(DEMO_STAMP): pyproject.toml $(CONSTRAINTS)
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv and ensurepip modules is needed (Debian: python3-venv); none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable '.[demo]'
 	touch $@
 
 # uv resolves for Pythons that are not installed. Every package but docopt must have a wheel there.
@@ -45,15 +51,26 @@ constraints: ## Write the newest versions of all packages, for each Python, into
 		&& LC_ALL=C sort "$$folder/versions" > constraints/python$$version.txt || exit 1; \
 	done
 
-demo: setup ## Prepare the example portal with sample data and serve it
+demo: $(DEMO_STAMP) ## Prepare the example portal with sample data and serve it
 	$(PY) manage.py demo --port $(PORT)
 	@$(MAKE) --no-print-directory serve
 
-serve: setup ## Serve the example portal, with a worker that runs its loads (PORT, WEB_CONCURRENCY)
+serve: $(DEMO_STAMP) ## Serve the example portal, with a worker that runs its loads (PORT, WEB_CONCURRENCY)
 	@exec $(PY) manage.py serve --port $(PORT) --workers $(WEB_CONCURRENCY)
 
-test: setup programs ## Run the whole suite (PYTEST_ARGS)
-	$(PY) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+PYTEST = $(PY) -m pytest --numprocesses auto --dist worksteal
+
+test: setup programs ## Run the tests that are not slow (PYTEST_ARGS)
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+
+test-all: setup programs ## Run all tests (PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+# The part of a commit is that of its hash, so that a run can be repeated.
+SLOW_PART ?= $(shell echo $$((0x0$$(git rev-parse --short=7 HEAD 2>/dev/null) % 5)))
+
+test-slow: setup programs ## Run a fifth of the slow tests (SLOW_PART, PYTEST_ARGS)
+	$(PYTEST) -m slow --slow-part $(SLOW_PART) $(PYTEST_ARGS)
 
 # The tests use the real ones: browser, curl, node's fetch, proxy, pooler, and a second PostgreSQL.
 programs:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import psycopg
 import pytest
@@ -47,10 +48,38 @@ settings.TASKS = IMMEDIATE
 _PROCESSES_PER_PROCESSOR = 2
 _MAX_PROCESSES = 16
 
+#: CI runs one of them with each commit.
+_SLOW_PARTS = 5
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """Choose the number of processes for ``--numprocesses auto``."""
     return min(_PROCESSES_PER_PROCESSOR * (os.cpu_count() or 1), _MAX_PROCESSES)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that chooses a part of the slow tests."""
+    parser.addoption(
+        "--slow-part",
+        type=int,
+        choices=range(_SLOW_PARTS),
+        help=f"of the tests with the marker “slow”, run only this one of {_SLOW_PARTS} parts",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the slow tests of the other parts."""
+    part = config.getoption("slow_part")
+    if part is None:
+        return
+    left = [
+        item
+        for item in items
+        if item.get_closest_marker("slow") and crc32(item.nodeid.encode()) % _SLOW_PARTS != part
+    ]
+    config.hook.pytest_deselected(items=left)
+    out = set(left)
+    items[:] = [item for item in items if item not in out]
 
 
 @pytest.fixture(scope="session")

@@ -561,6 +561,25 @@ DOORS = {
 READING_DOORS = [name for name, door in DOORS.items() if door.verb == "view" and not door.is_list]
 
 
+def pair_with_kinds(names: Iterable[str]) -> list[Any]:
+    """
+    Pair each door with each kind of user.
+
+    Only nobody, one kind that may enter and one that may not, in turn, are no slow tests.
+    """
+    pairs = []
+    for number, name in enumerate(names):
+        groups: dict[bool, list[str]] = {True: [], False: []}
+        for kind, details in KINDS.items():
+            groups[name in DOORS and DOORS[name].is_open_to(details)].append(kind)
+        chosen = {"nobody", *(kinds[number % len(kinds)] for kinds in groups.values() if kinds)}
+        pairs += [
+            pytest.param(name, kind, marks=[] if kind in chosen else pytest.mark.slow)
+            for kind in KINDS
+        ]
+    return pairs
+
+
 # The table ----------------------------------------------------------------------------------------
 
 
@@ -614,8 +633,7 @@ def test_a_page_of_the_portal_itself_shows_no_resource(
     assert str(portal.hidden.pk) not in read_text(response)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize(("name", "kind"), pair_with_kinds(DOORS))
 def test_a_door_is_open_to_those_with_the_permission_alone(
     portal: Portal, name: str, kind: str
 ) -> None:
@@ -654,8 +672,7 @@ def check_is_refused(door: Door, response: Any, kind: Kind) -> None:
     assert SECRET not in read_text(response)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("action", PUBLIC_LISTING)
+@pytest.mark.parametrize(("action", "kind"), pair_with_kinds(PUBLIC_LISTING))
 def test_a_list_of_public_datasets_never_has_a_private_one(
     portal: Portal, action: str, kind: str
 ) -> None:
@@ -666,8 +683,7 @@ def test_a_list_of_public_datasets_never_has_a_private_one(
     assert "ffice" not in json.dumps(response.json().get("result"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", sorted(PUBLIC_LISTS))
+@pytest.mark.parametrize(("name", "kind"), pair_with_kinds(sorted(PUBLIC_LISTS)))
 def test_a_list_for_machines_never_has_a_private_resource(
     portal: Portal, name: str, kind: str
 ) -> None:
@@ -705,8 +721,7 @@ def careless_portal(portal: Portal, settings: Any, monkeypatch: pytest.MonkeyPat
 DATASET_DOORS = [*LISTING, "tool find_tables", "page catalogue", "page catalogue q=rivers"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", DATASET_DOORS)
+@pytest.mark.parametrize(("name", "kind"), pair_with_kinds(DATASET_DOORS))
 def test_a_careless_function_of_datasets_shows_nobody_more(
     careless_portal: Portal, name: str, kind: str
 ) -> None:
@@ -718,8 +733,7 @@ def test_a_careless_function_of_datasets_shows_nobody_more(
     assert (SECRET in read_text(response)) is door.is_open_to(visitor.kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["zqid", "zqset"])
+@pytest.mark.parametrize(("name", "kind"), pair_with_kinds(["zqid", "zqset"]))
 def test_a_dataset_is_not_found_by_those_who_may_read_none_of_it(
     careless_portal: Portal, name: str, kind: str
 ) -> None:
@@ -735,8 +749,7 @@ def test_a_dataset_is_not_found_by_those_who_may_read_none_of_it(
         assert "zqrivers" not in read_text(response)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("action", PUBLIC_LISTING)
+@pytest.mark.parametrize(("action", "kind"), pair_with_kinds(PUBLIC_LISTING))
 def test_a_public_list_of_a_careless_portal_has_nothing_private(
     careless_portal: Portal, action: str, kind: str
 ) -> None:
@@ -773,8 +786,7 @@ def test_an_address_for_operators_shows_no_resource(portal: Portal, name: str, k
     assert SECRET not in read_text(response)
 
 
-@pytest.mark.parametrize("name", sorted(CLOSED_ADMIN))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "kind"), pair_with_kinds(sorted(CLOSED_ADMIN)))
 def test_loads_are_added_and_deleted_with_their_resource_alone(
     portal: Portal, name: str, kind: str
 ) -> None:

@@ -179,8 +179,14 @@ def list_own_addresses(response: Any) -> list[str]:
     SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
     ALLOWED_HOSTS=["data.example.org", "opendata.example.net"],
 )
-@pytest.mark.parametrize("host", ["data.example.org", "opendata.example.net"])
-@pytest.mark.parametrize("locale", ["en", "vi", "en_GB"])
+@pytest.mark.parametrize(
+    ("host", "locale"),
+    [
+        pytest.param("data.example.org", "en", marks=pytest.mark.slow),
+        pytest.param("data.example.org", "vi", marks=pytest.mark.slow),
+        ("opendata.example.net", "en_GB"),
+    ],
+)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_address_is_below_the_host_and_the_script_of_the_proxy(
     client: Client, resource: Resource, name: str, locale: str, host: str

@@ -54,6 +54,7 @@ def resources(db: None) -> dict[str, Resource]:
         ([PASSWORD], set()),
         (["tests.backends.NoSignInBackend", "tests.backends.NoPermissionsBackend"], set()),
         ([PASSWORD, MINE], {"mine"}),
+        ([PASSWORD, "tests.backends.CollectMineBackend"], {"mine"}),
         ([PASSWORD, FILTER_PERMITTED], {"ann-1", "ann-secret"}),
         ([FILTER_PERMITTED, MINE], {"mine", "ann-1", "ann-secret"}),
         ([PASSWORD, "tests.backends.VetoSecretBackend", FILTER_PERMITTED, MINE], {"mine", "ann-1"}),
@@ -112,6 +113,13 @@ def test_a_user_model_with_its_own_permissions_is_used(resources: dict[str, Reso
             return isinstance(obj, Resource) and obj.name == "secret"
 
     assert list_readable_names(Deciding(username="x")) == {"open", "secret"}
+
+
+def test_a_user_without_has_perm_finds_nothing(resources: dict[str, Resource]) -> None:
+    view = "datastore_search.view_resource"
+    found = object_permissions.find_permitted(object(), [view], Resource.objects.all())
+
+    assert not Resource.objects.filter(found.condition).exists()
 
 
 @pytest.mark.django_db

@@ -422,7 +422,10 @@ def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) 
         ),
     ],
 )
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name",
+    [each if each == "csv" else pytest.param(each, marks=pytest.mark.slow) for each in FORMATS],
+)
 def test_invalid_parameters_are_refused_by_name(
     client: Client, resource: Resource, name: str, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:

@@ -23,6 +23,7 @@ from ..builders import ask, check_error, get_ids, get_result
 ACTION = "/api/3/action/datastore_search"
 FORM = "application/x-www-form-urlencoded"
 PREFIXES = ("", "/vi", "/en_GB", "/zh-hans")
+SLOW = pytest.mark.slow
 
 #: A portal that has the app under its languages alone, for ``settings.ROOT_URLCONF``.
 urlpatterns = i18n_patterns(path("", include("datastore_search.urls")))
@@ -333,7 +334,9 @@ def test_a_slash_behind_the_name_of_an_action_is_named(
         assert error["message"] == str(TrailingSlash())
 
 
-@pytest.mark.parametrize("prefix", ["", "/en_GB", "/vi", "/xx_YY", "/xx"])
+@pytest.mark.parametrize(
+    "prefix", ["", pytest.param("/en_GB", marks=SLOW), "/vi", pytest.param("/xx_YY", marks=SLOW)]
+)
 @pytest.mark.parametrize(
     "address",
     [
@@ -352,7 +355,7 @@ def test_a_slash_behind_the_name_of_an_action_is_named(
         "/datastore/dump",
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize("method", ["GET", pytest.param("POST", marks=SLOW), "PUT"])
 def test_an_unknown_address_of_the_api_is_404_in_the_envelope(
     client: Client, db: None, prefix: str, address: str, method: str
 ) -> None:

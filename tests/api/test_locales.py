@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.conf import settings as django_settings
 from django.test import Client
 from django.utils import translation
 from rest_framework.exceptions import Throttled
@@ -72,7 +71,7 @@ def test_any_spelling_answers_by_get_and_post(
     assert by_get.json()["result"]["_links"]["start"].startswith(f"/{ACTION}?")
 
 
-@pytest.mark.parametrize("language", [code for code, _ in django_settings.LANGUAGES])
+@pytest.mark.parametrize("language", ["ar", "en", "fr", "pt-br", "vi", "zh-hans"])
 def test_every_language_of_django_answers(client: Client, db: None, language: str) -> None:
     language, *rest = language.split("-")
     spelling = "_".join([language, *(part.upper() for part in rest)])
@@ -80,9 +79,9 @@ def test_every_language_of_django_answers(client: Client, db: None, language: st
     check_error(client.get(f"/{spelling}/{ACTION}"), 409, "Validation Error")
 
 
-@pytest.mark.parametrize("spelling", CKAN_LOCALES)
-def test_ckans_locales_answer(client: Client, db: None, spelling: str) -> None:
-    check_error(client.post(f"/{spelling}/{ACTION}"), 409, "Validation Error")
+def test_ckans_locales_answer(client: Client, db: None) -> None:
+    for spelling in CKAN_LOCALES:
+        check_error(client.post(f"/{spelling}/{ACTION}"), 409, "Validation Error")
 
 
 @pytest.mark.parametrize(

@@ -313,6 +313,22 @@ def test_the_authentication_classes_are_a_setting(
     assert len(result["records"]) == 1
 
 
+def test_a_token_is_not_valid_where_no_class_reads_tokens(
+    client: Client, hidden: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [
+        "rest_framework.authentication.SessionAuthentication"
+    ]
+
+    error = check_error(
+        ask(client, {"resource_id": str(hidden.pk)}, Authorization="0" * 64),
+        403,
+        "Authorization Error",
+    )
+
+    assert error["message"].endswith("is private and the API token is not valid.")
+
+
 def test_the_header_of_older_clients_is_read_by_choice(
     client: Client, hidden: Resource, settings: Any
 ) -> None:

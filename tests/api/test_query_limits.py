@@ -144,3 +144,14 @@ def test_the_length_of_a_name_is_limited(client: Client, resource: Resource, nam
     error = check_error(response, 409, "Validation Error")
 
     assert error[name] == ["The text is longer than 200 characters."]
+
+
+def test_a_full_text_query_has_at_most_ten_thousand_characters(
+    client: Client, resource: Resource
+) -> None:
+    text = "x" * 9_994 + " river"
+
+    assert search_refused(client, resource, q=text[:-5] + "rivers") == {
+        "q": ["The full-text query is longer than 10000 characters."]
+    }
+    assert ask(client, {"resource_id": str(resource.pk), "q": text}).status_code == 200

@@ -198,6 +198,9 @@ def test_an_address_is_stored_as_the_source(client: Client, token: str) -> None:
             },
         ),
         ({"license": "free for all"}, {"license": ["This is neither an SPDX id nor an address."]}),
+        ({"license": "ftp://example.org/l"}, {
+            "license": ["This is neither an SPDX id nor an address."]
+        }),
         ({"contact_email": "desk"}, {"contact_email": ["Enter a valid email address."]}),
         ({"publisher": ["Hue"]}, {"publisher": ["Must be text."]}),
         ({"name": ["Levels"]}, {"name": ["Must be text."]}),
@@ -240,6 +243,12 @@ def test_an_empty_member_is_no_value(client: Client, token: str) -> None:
 
 
 # resource_update, resource_patch ------------------------------------------------------------------
+
+
+def test_a_licence_may_be_an_address(client: Client, token: str, levels: Resource) -> None:
+    sent = {"id": "levels", "license": "http://example.org/licence"}
+
+    assert run(client, "resource_patch", sent, token)["license"] == sent["license"]
 
 
 def test_an_update_empties_what_is_not_sent(client: Client, token: str, levels: Resource) -> None:

@@ -23,7 +23,7 @@ from datastore_search.models import Resource
 from ..builders import make_token, make_user
 from .cases import CASES, READING, WRITING, Case, Request
 from .comparison import Comparison
-from .differences import DIFFERENCES, Difference
+from .differences import DIFFERENCES
 from .exchange import (
     ANSWERS,
     build_wire_request,
@@ -152,24 +152,23 @@ def test_there_are_many_cases_with_unique_names() -> None:
     assert len(_STEPS) == len(set(_STEPS))
 
 
-@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.cases[0])
 def test_each_pattern_of_a_difference_is_about_a_case_that_differs(
-    comparisons: dict[str, Comparison], difference: Difference
+    comparisons: dict[str, Comparison],
 ) -> None:
     differing = [name for name, comparison in comparisons.items() if comparison.differing]
 
     assert [
         pattern
+        for difference in DIFFERENCES
         for pattern in difference.cases
         if not any(re.fullmatch(pattern, name) for name in differing)
     ] == []
 
 
-@pytest.mark.parametrize("reason", sorted({difference.reason for difference in DIFFERENCES}))
-def test_each_reason_is_in_the_reference(reason: str) -> None:
-    rows = [line.split("|")[1].strip() for line in _REFERENCE if line.startswith("|")]
+def test_each_reason_is_in_the_reference() -> None:
+    rows = {line.split("|")[1].strip() for line in _REFERENCE if line.startswith("|")}
 
-    assert reason in rows
+    assert {difference.reason for difference in DIFFERENCES} - rows == set()
 
 
 def test_datastore_create_answers_with_the_fields_of_the_table(

@@ -100,10 +100,10 @@ def test_every_form_is_read(filters: Any, conditions: tuple[Condition, ...]) -> 
     assert parse_filters(filters) == conditions
 
 
-@pytest.mark.parametrize("operator", sorted({*OPERATORS} - {"eq", "in", "isnull"}))
 @pytest.mark.parametrize("operand", [None, True, 5, "x", [], [1], {}, {"k": 1}])
-def test_other_operators_keep_their_operand_for_the_field(operator: str, operand: Any) -> None:
-    assert parse_filters({"a": {operator: operand}}) == (Comparison("a", operator, operand),)
+def test_other_operators_keep_their_operand_for_the_field(operand: Any) -> None:
+    for operator in {*OPERATORS} - {"eq", "in", "isnull"}:
+        assert parse_filters({"a": {operator: operand}}) == (Comparison("a", operator, operand),)
 
 
 @pytest.mark.parametrize("operand", [True, False])

@@ -59,6 +59,7 @@ def open_page(client: Client, resource: Resource, page: str, filters: Any, **que
     return client.get(f"/en/datastore/{resource.pk}/{page}", query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("kind", CELLS)
 def test_every_page_answers_each_filter_that_the_api_answers(

@@ -160,6 +160,7 @@ OPERATIONS_AND_MODES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "mode"), OPERATIONS_AND_MODES)
 def test_the_server_answers_as_the_document_says(
     label: str, mode: GenerationMode, token: str

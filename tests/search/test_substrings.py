@@ -189,6 +189,8 @@ def test_a_rare_part_is_found_by_the_index(portal: None, operator: str) -> None:
         ({"title": "idge"}, [1]),
         ({"subject": "idge"}, []),
         ({"subject": "ershed", "title": "idge"}, [1]),
+        ({"title": "RIDGE"}, [1]),
+        ({"title": "watershed"}, []),
     ],
 )
 def test_q_finds_parts_of_words(portal: None, q: object, expected: list[int]) -> None:

@@ -99,6 +99,7 @@ _EXPECTED_CODES: dict[str, str] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_or_read_within_limits(
     name: str, tmp_path: Path, usage: ResourceUsage

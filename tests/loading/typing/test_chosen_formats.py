@@ -142,6 +142,9 @@ def test_dates_of_each_language_are_read_in_each_order(language: str) -> None:
         (["€ 1.234", "€ 5.5"], {"units": ("€",)}, "numeric:€"),
         (["₫ 1.000.000"], {"units": ("₫",)}, "int4:comma,₫"),
         (["1 234 567 kr", "150 000 kr"], {"units": ("kr",)}, "int4:spaced,kr"),
+        (["1 234 567", "2 345 678"], {}, "text"),  # like telephone numbers
+        (["1 234 567", "345 678"], {}, "int4:spaced"),
+        (["12 345", "23 456"], {}, "int4:spaced"),
         (["(1,234.00)", "5.00"], {"units": ("()",)}, "numeric:point,()"),
         (["5", "7"], {"units": ("()", "%")}, "int4"),
     ],
