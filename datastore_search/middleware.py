@@ -28,14 +28,23 @@ from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
 from rest_framework.exceptions import Throttled
 
+from .conf import conf
 from .database_errors import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
-from .exceptions.availability import describe_throttling
-from .guards.clients import DISCONNECTED
+from .exceptions.availability import (
+    ShareExceeded,
+    TemporarilyUnavailable,
+    describe_throttling,
+)
+from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
+from .guards.shares import hold_slot
 
 #: A language with up to three subtags; longer names are no language, and are not cached.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
+
+#: The key of the slot that a login holds.
+_LOGIN_SLOT = "datastore_search.login_slot"
 
 
 class LocaleMiddleware(django_locale.LocaleMiddleware):
@@ -176,11 +185,11 @@ class LoginRateMiddleware(MiddlewareMixin):
 
     A login is a POST to a view of the name ``login``, such as those of Django's admin and of
     ``django.contrib.auth``.  The rate is ``login`` of ``DEFAULT_THROTTLE_RATES``; without it
-    nothing is counted.
+    nothing is counted.  Hashing is slow work, so a login takes a slot like a slow search.
     """
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        """Count a login; a middleware before this one may refuse it uncounted."""
+        """Count a login, and take a slot; a middleware before this one may refuse it uncounted."""
         match = request.resolver_match
         if request.method != "POST" or match is None or match.url_name != "login":
             return None
@@ -193,7 +202,24 @@ class LoginRateMiddleware(MiddlewareMixin):
                 HTTPStatus.TOO_MANY_REQUESTS,
                 ceil(getattr(error, "wait", None) or 1),
             )
+        slot = hold_slot(Client(request.META), conf.STATEMENT_TIMEOUT)
+        try:
+            slot.__enter__()
+        except TemporarilyUnavailable as error:
+            is_own = isinstance(error, ShareExceeded)
+            status = HTTPStatus.TOO_MANY_REQUESTS if is_own else HTTPStatus.SERVICE_UNAVAILABLE
+            return answer_unavailable(request, str(error), status, error.wait)
+        request.META[_LOGIN_SLOT] = slot
         return None
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Give the slot back."""
+        slot = request.META.pop(_LOGIN_SLOT, None)
+        if slot is not None:
+            slot.__exit__(None, None, None)
+        return response
 
 
 @sync_and_async_middleware

@@ -320,6 +320,21 @@ def test_calls_that_write_have_a_share(
     check_error(act(client, action, sent, make_token(user)), 429, "Too Many Requests")
 
 
+def test_a_login_takes_a_slot_and_gives_it_back(client: Browser, db: None, full: None) -> None:
+    form = {"username": "nobody", "password": "wrong"}
+
+    refused = client.post("/en/admin/login/", form)
+    shares._shares._waiting.clear()
+    shares._shares._working.clear()
+    answers = [client.post("/en/admin/login/", form).status_code for _ in range(2)]
+
+    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
+    assert str(ShareExceeded()) in refused.content.decode()
+    assert answers == [200, 200]
+    assert not shares._shares._working
+    assert not shares._shares.held_key
+
+
 # Clients ------------------------------------------------------------------------------------------
 
 

@@ -20,9 +20,9 @@ from django.db import InterfaceError, OperationalError, connection
 
 _CHECK_INTERVAL_SECONDS = 0.5
 
-#: Requests that each worker of the web server answers at once: one more than its slots, its streams
-#: and the requests that wait, which take long.
-DEFAULT_THREADS = 16
+#: Requests that each worker of the web server answers at once: twice as many as its slots, its
+#: streams and the requests that wait, which take long.
+DEFAULT_THREADS = 32
 
 #: Memory of a worker of the web server, in MiB, above which it is replaced.
 MAX_WORKER_RSS_MIB = 256
