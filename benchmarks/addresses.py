@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 from .calls import Call, send_call
@@ -52,8 +52,7 @@ class Ckan:
     def _build_search(self, request: Request) -> Call:
         parts = urlsplit(self.url)
         root = f"{parts.path.rstrip('/')}/api/action"
-        call = _build_search(parts.netloc, root, request, self.resource_id, request.headers)
-        return replace(call, lasting=False)
+        return _build_search(parts.netloc, root, request, self.resource_id, request.headers)
 
 
 def _build_search(

@@ -1,12 +1,15 @@
-"""One HTTP request, ready to be sent, and its answer."""
+"""The client of all programs: an HTTP request, ready to be sent, and its answer."""
 
 from __future__ import annotations
 
 import http.client
+import json
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from typing import Any
 
 from .failures import BenchmarkError
 
@@ -18,11 +21,7 @@ _MAX_SHOWN_LENGTH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """
-    A request to ``server`` (host and port), and the expected status of the answer.
-
-    A server that is not ``lasting`` may close the connection after each answer.
-    """
+    """A request to ``server`` (host and port), and the expected status of the answer."""
 
     server: str
     method: str
@@ -30,7 +29,6 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     expects: HTTPStatus = HTTPStatus.OK
-    lasting: bool = True
 
     def check(self, status: int, body: bytes) -> None:
         """
@@ -43,6 +41,23 @@ class Call:
                 f"{self.method} {self.path} was answered with {status}, not with {self.expects}:"
                 f" {body.decode(errors='replace')[:_MAX_SHOWN_LENGTH]}"
             )
+
+    def write(self) -> bytes:
+        """Write the message of the request, as the only one of its connection."""
+        headers = {"Host": self.server, "Connection": "close", **self.headers}
+        headers |= {"Content-Length": str(len(self.body))} if self.body else {}
+        lines = [f"{self.method} {self.path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        return "\r\n".join([*lines, "", ""]).encode() + self.body
+
+
+def build_action_call(
+    server: str, action: str, parameters: Mapping[str, Any], token: str = ""
+) -> Call:
+    """Make the call of an action of the portal."""
+    headers = {"Content-Type": "application/json"} | ({"Authorization": token} if token else {})
+    body = json.dumps(parameters, separators=(",", ":")).encode()
+    return Call(server, "POST", f"/en/api/3/action/{action}", headers, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +73,17 @@ class Answer:
 class Caller:
     """A connection that stays open between calls."""
 
-    def __init__(self, server: str) -> None:
-        """Connect with the first call."""
-        self._connection = http.client.HTTPConnection(server, timeout=_TIMEOUT_SECONDS)
+    def __init__(self, server: str, *, timeout: int = _TIMEOUT_SECONDS, source: str = "") -> None:
+        """Connect with the first call, from the address ``source`` if it is given."""
+        self._connection = http.client.HTTPConnection(
+            server, timeout=timeout, source_address=(source, 0) if source else None
+        )
         self._block = bytearray(_BLOCK_BYTES)
+
+    def open(self, call: Call) -> http.client.HTTPResponse:
+        """Send a call, and return the answer, whose body is not yet read."""
+        self._connection.request(call.method, call.path, call.body or None, dict(call.headers))
+        return self._connection.getresponse()
 
     def send(self, call: Call) -> Answer:
         """
@@ -71,8 +93,7 @@ class Caller:
         """
         started_at = time.perf_counter()
         try:
-            self._connection.request(call.method, call.path, call.body or None, dict(call.headers))
-            response = self._connection.getresponse()
+            response = self.open(call)
             size = response.readinto(self._block)
             beginning = bytes(self._block[: min(size, _MAX_BEGINNING_BYTES)])
             while count := response.readinto(self._block):
@@ -80,8 +101,6 @@ class Caller:
         except (OSError, http.client.HTTPException) as error:
             raise BenchmarkError(f"No answer to {call.method} {call.path}: {error!r}") from error
         seconds = time.perf_counter() - started_at
-        if not call.lasting:
-            self.close()
         call.check(response.status, beginning)
         return Answer(response.getheader("ETag"), beginning, size, seconds)
 
@@ -96,11 +115,8 @@ def send_call(call: Call) -> Answer:
 
     Raises: as ``Caller.send``.
     """
-    caller = Caller(call.server)
-    try:
+    with closing(Caller(call.server)) as caller:
         return caller.send(call)
-    finally:
-        caller.close()
 
 
 def build_conditional_call(call: Call) -> Call | None:

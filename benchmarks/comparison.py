@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +14,7 @@ from .floor import Floor
 from .requests import Request
 from .resources import LoadedResource
 from .statements import record_statements
-from .timed_calls import PARALLEL_CONNECTIONS, Pace, Served, TimedCalls
-from .timing import Timing
+from .timing import PARALLEL_CONNECTIONS, Pace, Served, TimedCalls, Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +22,14 @@ class Figures:
     """
     The times of one request.
 
-    ``floor`` and ``postgresql_ms`` are None if the portal sent no statement, ``ckan`` if CKAN was
-    not measured.
+    ``floor`` is None if the portal sent no statement, ``ckan`` if CKAN was not measured.
     """
 
     answer_bytes: int
     statements: int
     portal: Served
-    postgresql_ms: float | None
     floor: Timing | None
     ckan: Served | None
-
-
-@contextmanager
-def prepare_calls(
-    portal: Portal, request: Request, target: LoadedResource
-) -> Iterator[TimedCalls | None]:
-    """Prepare a request to the portal; None for a repeated one if the portal sends no ETag."""
-    with set_visibility(target.resource, private=request.private):
-        call = portal.build_call(request, target.id)
-        timed_call = build_conditional_call(call) if request.repeated else call
-        yield None if timed_call is None else TimedCalls([timed_call])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +43,16 @@ class Comparison:
 
     def measure_request(self, request: Request, target: LoadedResource) -> Figures | None:
         """
-        Time a request to each of them, round by round; None for one that is not possible.
+        Time a request to each of them, round by round; None for a repeated one without ETag.
 
         Raises: ``BenchmarkError`` when an answer is not the expected one.
         """
-        with prepare_calls(self.portal, request, target) as portal_calls:
-            if portal_calls is None:
+        with set_visibility(target.resource, private=request.private):
+            call = self.portal.build_call(request, target.id)
+            timed_call = build_conditional_call(call) if request.repeated else call
+            if timed_call is None:
                 return None
+            portal_calls = TimedCalls([timed_call])
             statements = record_statements(portal_calls.calls[0])
             floor = Floor(self.floor, statements)
             ckan_calls = self._prepare_ckan(request)
@@ -75,7 +62,6 @@ class Comparison:
             answer_bytes=portal_calls.answer_bytes,
             statements=len(statements),
             portal=portal_calls.served,
-            postgresql_ms=floor.postgresql_ms,
             floor=floor.timing,
             ckan=ckan_calls.served if ckan_calls else None,
         )
@@ -95,4 +81,3 @@ class Comparison:
                 server.time(connections, self.pace.seconds)
                 if server is portal_calls and connections == 1:
                     floor.replay(self.pace.seconds)
-        floor.explain()

@@ -7,12 +7,10 @@ portal's.  Their results are fetched and discarded.
 
 from __future__ import annotations
 
-import re
-import statistics
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any
 
 from django.db import connections, router
@@ -20,13 +18,11 @@ from psycopg import ClientCursor, Connection
 
 from datastore_search.models import Load
 
-from .statements import Statement, is_reading, is_setting
+from .statements import Statement
 from .timing import MIN_ANSWERS, Timing, find_typical
 
 #: Maximum answers of a round.
 _MAX_ANSWERS = 1_000
-_EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY) "
-_TIMES = re.compile(r"(?:Planning|Execution) Time: ([\d.]+) ms")
 
 
 @contextmanager
@@ -48,7 +44,6 @@ class Floor:
         self._connection = connection
         self._transactions = _group_transactions(statements)
         self._timings: list[Timing] = []
-        self._explained: list[float] = []
 
     def replay(self, seconds: float) -> None:
         """Send the statements for some seconds, or until there are enough answers."""
@@ -64,21 +59,10 @@ class Floor:
             durations.append(now - then)
         self._timings.append(Timing.of(durations, now - started_at))
 
-    def explain(self) -> None:
-        """Measure PostgreSQL's planning and execution of the queries."""
-        if self._transactions:
-            for _ in range(MIN_ANSWERS):
-                self._explained.append(sum(map(self._time_statements, self._transactions)))
-
     @property
     def timing(self) -> Timing | None:
         """The times of the statements, from all rounds; None without statements."""
         return find_typical(self._timings) if self._timings else None
-
-    @property
-    def postgresql_ms(self) -> float | None:
-        """PostgreSQL's times, from all rounds; None without statements."""
-        return statistics.median(self._explained) if self._explained else None
 
     def _send(self) -> None:
         for statements in self._transactions:
@@ -88,17 +72,6 @@ class Floor:
                     with ClientCursor(self._connection) as cursor:
                         (_copy if statement.copies else _fetch)(cursor, statement.text)
 
-    def _time_statements(self, statements: Sequence[Statement]) -> float:
-        """Explain the queries of a transaction, under its settings up to then."""
-        total_ms = 0.0
-        with self._connection.transaction(), ClientCursor(self._connection) as cursor:
-            for command in chain.from_iterable(statement.commands for statement in statements):
-                if is_setting(command):
-                    cursor.execute(command.encode())
-                elif is_reading(command):
-                    total_ms += _explain_ms(cursor, command)
-        return total_ms
-
 
 def _group_transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
     """Split the statements into transactions; one outside of any is a transaction by itself."""
@@ -107,12 +80,6 @@ def _group_transactions(statements: Sequence[Statement]) -> list[list[Statement]
         group = list(run)
         transactions += [group] if transacted else [[statement] for statement in group]
     return transactions
-
-
-def _explain_ms(cursor: ClientCursor[Any], query: str) -> float:
-    cursor.execute((_EXPLAIN + query).encode())
-    plan = "\n".join(line for (line,) in cursor.fetchall())
-    return sum(map(float, _TIMES.findall(plan)))
 
 
 def _copy(cursor: ClientCursor[Any], text: str) -> None:

@@ -1,13 +1,9 @@
-"""Tables of figures, for a terminal and for a page of the documentation."""
+"""Tables of figures, which all programs print: aligned in a terminal, and valid Markdown."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-from .failures import BenchmarkError
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,46 +15,17 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def as_text(self) -> str:
-        """Write the table with its columns aligned."""
-        lines = [self.header, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join([self.caption, "", *(_align(line, widths) for line in lines)])
-
-    def as_markdown(self) -> str:
-        """Write the table as Markdown."""
-        rule = ["---", *("---:" for _ in self.header[1:])]
+        """Write the table as Markdown, with its columns aligned."""
+        widths = [max(3, *map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
+        rule = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
         lines = [self.header, rule, *self.rows]
-        return "\n".join([self.caption, "", *(f"| {' | '.join(line)} |" for line in lines)])
+        return "\n".join([self.caption, "", *(_align(line, widths) for line in lines)])
 
 
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = zip(cells, widths, strict=True)
-    name, width = first
-    return "  ".join([name.ljust(width), *(cell.rjust(wide) for cell, wide in others)]).rstrip()
-
-
-def write_tables_into(page: Path, tables: Mapping[str, Table]) -> None:
-    """
-    Write each table between the page's comments ``<!-- name -->`` and ``<!-- /name -->``.
-
-    Raises: ``BenchmarkError`` when the page lacks them; it is not changed then.
-    """
-    text = page.read_text(encoding="utf-8")
-    for name, table in tables.items():
-        text = _replace_block(text, name, table.as_markdown())
-    page.write_text(text, encoding="utf-8")
-
-
-def _replace_block(text: str, name: str, block: str) -> str:
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    between = re.compile(f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", re.DOTALL)
-    text, count = between.subn(lambda _: f"\n{block}\n\n", text)
-    if count != 1:
-        raise BenchmarkError(f"The page must have {begin} and {end} once.")
-    return text
-
-
-# Cells --------------------------------------------------------------------------------------------
+    aligned = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+    return f"| {' | '.join(aligned)} |"
 
 
 def format_number(value: float | None, unit: str = "") -> str:

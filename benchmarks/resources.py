@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import random
 import tempfile
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from django.core.management import call_command
 from django.db import connections, router
-from tqdm import tqdm
 
 from datastore_search import storage
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
 from .credentials import set_private
-from .data import FIELDS, Source, write_table
+from .data import FIELDS, get_table
 from .failures import BenchmarkError
-
-#: Records of a small resource.
-_MIN_SMALL_ROWS, _MAX_SMALL_ROWS = 10, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +46,24 @@ class LoadedResource:
         return str(self.resource.pk)
 
 
-def prepare_resource(rows: int, data: Path | None) -> LoadedResource:
-    """Migrate the database and load a table; the folder ``data`` keeps what is generated."""
+def prepare_resource(rows: int) -> LoadedResource:
+    """Migrate the database and load a table."""
     call_command("migrate", verbosity=0)
-    with tempfile.TemporaryDirectory() as folder:
-        return load_resource(Source(data or Path(folder)), rows, reload=False)
+    with tempfile.TemporaryDirectory() as name:
+        return load_resource(Path(name), rows, reload=False)
 
 
-def load_resource(source: Source, rows: int, *, reload: bool) -> LoadedResource:
+def load_resource(folder: Path, rows: int, *, reload: bool) -> LoadedResource:
     """Load the first ``rows`` rows, unless they are already served."""
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
     set_private(resource, False)  # an interrupted run may have left it private
     if reload or resource.table_version_id is None:
-        load_file(resource, source.get_table(rows), options=LoadOptions(types=FIELDS, force=True))
+        load_file(resource, get_table(folder, rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
-    return measure_resource(resource)
+    return _measure_resource(resource)
 
 
-def measure_resource(resource: Resource) -> LoadedResource:
+def _measure_resource(resource: Resource) -> LoadedResource:
     """
     Measure a loaded resource.
 
@@ -86,34 +79,3 @@ def measure_resource(resource: Resource) -> LoadedResource:
     return LoadedResource(
         resource, Cost(version.record_count, seconds, sizes.records_bytes, sizes.indexes_bytes)
     )
-
-
-def load_small_resources(source: Source, count: int) -> list[Resource]:
-    """Load resources of mixed size, unless they are already served."""
-    rows = source.generate_rows()
-    resources_by_name = {
-        resource.name: resource
-        for resource in Resource.objects.filter(name__startswith=_name_small_resource(""))
-    }
-    resources = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number in tqdm(range(count), desc="small resources", disable=None):
-            table = list(islice(rows, choose_small_size(number)))
-            name = _name_small_resource(number)
-            resource = resources_by_name.get(name) or Resource.objects.create(name=name)
-            if resource.table_version_id is None:
-                path = Path(folder) / "table.csv"
-                write_table(path, table)
-                load_file(resource, path, options=LoadOptions(types=FIELDS, force=True))
-            resources.append(resource)
-    return resources
-
-
-def _name_small_resource(number: object) -> str:
-    return f"benchmark-small-{number}"
-
-
-def choose_small_size(number: int) -> int:
-    """Choose a size by the number: small ones are more common than large ones."""
-    chance = random.Random(number).random()
-    return round(_MIN_SMALL_ROWS * math.pow(_MAX_SMALL_ROWS / _MIN_SMALL_ROWS, chance))

@@ -1,189 +1,141 @@
-"""A run: load missing resources, serve the portal, time the chosen parts."""
+"""A run: load missing resources, serve the portal, time the requests or loads."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
+import django
 from django.core.management import call_command
+from django.db import connections, router
 
-from datastore_search.models import Resource
+from datastore_search.models import Load
 
 from .addresses import Ckan, Portal
-from .breakdown import REQUESTS, break_down
-from .comparison import Comparison
+from .comparison import Comparison, Figures
 from .credentials import issue_reading_token
-from .data import Source
-from .environment import describe_environment
 from .failures import BenchmarkError
 from .floor import connect_for_floor
-from .growth import measure_growth
-from .loads.files import load_files, load_small_files
-from .options import Options
-from .report import format_number, write_tables_into
+from .loads.files import LoadFigures, load_files
+from .report import Table, format_number
 from .requests import Request, build_requests
-from .resources import LoadedResource, load_resource, load_small_resources
-from .results import Results
+from .resources import Cost, load_resource
 from .server import serve_portal
-from .spread import measure_spread
-from .timed_calls import Pace
+from .tables import build_load_table, build_loads_table, build_requests_table
+from .timing import Pace
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedResources:
-    """The loaded resources: by their number of records, and small ones."""
+@dataclass(slots=True)
+class Results:
+    """
+    All measurements; ``setting`` describes the machine.
 
-    by_rows: Mapping[int, LoadedResource]
-    small: Sequence[Resource]
+    A request that was not possible has None in place of its figures.
+    """
+
+    setting: str
+    load: list[Cost] = field(default_factory=list)
+    requests: dict[str, Figures | None] = field(default_factory=dict)
+    ckan_records: int | None = None
+    loads: list[LoadFigures] = field(default_factory=list)
+
+    def build_tables(self) -> dict[str, Table]:
+        """Make a table of each measured part, by the part's name."""
+        ckan = "" if self.ckan_records is None else f"CKAN: {self.ckan_records:,} records; "
+        tables = {
+            "load": build_load_table(self.setting, self.load),
+            "requests": build_requests_table(ckan + self.setting, self.requests),
+            "loads": build_loads_table(self.setting, self.loads),
+        }
+        return {name: table for name, table in tables.items() if table.rows}
 
 
-def run(options: Options) -> None:
+def run(options: Namespace) -> None:
     """
     Measure, print the tables, and save them as the options say.
 
     Raises: ``BenchmarkError`` when a measurement is not possible.
     """
-    check_names(options)
+    requests = choose_requests(options)
     call_command("migrate", verbosity=0)
-    results = Results(describe_environment(options))
-    resources = _load_resources(options)
-    results.load = list({target.id: target.cost for target in resources.by_rows.values()}.values())
+    results = Results(_describe_environment(options))
     try:
-        if options.has_requests:
-            server = serve_portal(options.workers, options.threads)
-            with issue_reading_token() as token, server as address:
-                _measure(options, resources, Portal(address, token), results)
-        _measure_loads(options, results)
+        with _open_folder(options.data) as folder:
+            if options.loads:
+                _measure_loads(options, folder, results)
+            else:
+                _measure_requests(options, folder, requests, results)
     finally:  # an interrupted run saves its results so far
-        _save_results(options, results)
+        for name, table in results.build_tables().items():
+            print(f"\n# {name}\n\n{table.as_text()}")
+        if options.out:
+            options.out.write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")
 
 
-def _save_results(options: Options, results: Results) -> None:
-    tables = results.build_tables()
-    for name, table in tables.items():
-        print(f"\n# {name}\n\n{table.as_text()}")
-    if options.out:
-        results.save(options.out)
-    if options.report:
-        write_tables_into(options.report, tables)
-
-
-def check_names(options: Options) -> None:
+def choose_requests(options: Namespace) -> list[Request]:
     """
-    Check the names of requests.
+    List the requests of the options.
 
     Raises: ``BenchmarkError`` for an unknown name.
     """
-    names = [request.name for request in build_requests(options.rows)]
-    if unknown := set(options.only) - set(names):
-        raise BenchmarkError(f"There is no {', '.join(unknown)}, only {', '.join(names)}.")
+    requests = {request.name: request for request in build_requests(options.rows)}
+    if unknown := set(options.only) - set(requests):
+        raise BenchmarkError(f"There is no {', '.join(unknown)}, only {', '.join(requests)}.")
+    return [requests[name] for name in requests if not options.only or name in options.only]
 
 
-# The requests -------------------------------------------------------------------------------------
-
-
-def _load_resources(options: Options) -> LoadedResources:
-    with _open_source(options) as source:
-        return LoadedResources(
-            by_rows={
-                rows: load_resource(
-                    source, source.count_available_rows(rows), reload=options.reload
-                )
-                for rows in options.sizes
-            },
-            small=load_small_resources(source, options.resources),
-        )
+def _describe_environment(options: Namespace) -> str:
+    """Name the versions, the cores, the workers and threads, and the day."""
+    release, patch = connections[router.db_for_read(Load)].get_database_version()
+    return (
+        f"PostgreSQL {release}.{patch}; Python {platform.python_version()};"
+        f" Django {django.get_version()}; workers: {options.workers};"
+        f" threads of each: {options.threads}; cores: {os.cpu_count()};"
+        f" {datetime.now(UTC):%Y-%m-%d}."
+    )
 
 
 @contextmanager
-def _open_source(options: Options) -> Iterator[Source]:
-    if options.data:
-        options.data.mkdir(parents=True, exist_ok=True)
-        yield Source(options.data, options.csv)
+def _open_folder(folder: Path | None) -> Iterator[Path]:
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
     else:
-        with tempfile.TemporaryDirectory() as folder:
-            yield Source(Path(folder), options.csv)
-
-
-# The parts ----------------------------------------------------------------------------------------
-
-
-def _measure(
-    options: Options, resources: LoadedResources, portal: Portal, results: Results
-) -> None:
-    if options.requests:
-        _measure_requests(options, resources.by_rows[options.rows], portal, results)
-    if options.growth:
-        _measure_growth(
-            options, [resources.by_rows[rows] for rows in sorted(options.growth)], portal, results
-        )
-    if options.resources:
-        results.resources_number = len(resources.small)
-        results.resources = measure_spread(_build_pace(options), resources.small, portal)
-    if options.breakdown:
-        _measure_breakdown(options, resources.by_rows[options.rows], portal, results)
+        with tempfile.TemporaryDirectory() as name:
+            yield Path(name)
 
 
 def _measure_requests(
-    options: Options, target: LoadedResource, portal: Portal, results: Results
+    options: Namespace, folder: Path, requests: list[Request], results: Results
 ) -> None:
+    target = load_resource(folder, options.rows, reload=options.reload)
+    results.load.append(target.cost)
     ckan = Ckan(options.ckan, options.ckan_resource) if options.ckan else None
-    results.records = target.rows
     results.ckan_records = ckan.count_records() if ckan else None
-    with connect_for_floor() as floor:
-        comparison = Comparison(_build_pace(options), portal, floor, ckan)
-        for request in _choose_requests(options, target):
+    with (
+        issue_reading_token() as token,
+        serve_portal(options.workers, options.threads) as address,
+        connect_for_floor() as floor,
+    ):
+        pace = Pace(options.rounds, options.seconds)
+        comparison = Comparison(pace, Portal(address, token), floor, ckan)
+        for request in requests:
             figures = comparison.measure_request(request, target)
             results.requests[request.name] = figures
-            _print_medians(request.name, figures.portal.alone.median_ms if figures else None)
+            median = format_number(figures.portal.alone.median_ms if figures else None)
+            print(f"{request.name}: {median} ms", file=sys.stderr, flush=True)
 
 
-def _measure_growth(
-    options: Options, targets: Sequence[LoadedResource], portal: Portal, results: Results
-) -> None:
-    results.growth_sizes = [target.rows for target in targets]
-    for requests in zip(*(_choose_requests(options, target) for target in targets), strict=True):
-        timings = measure_growth(
-            _build_pace(options), list(zip(requests, targets, strict=True)), portal
-        )
-        name = requests[0].name
-        results.growth[name] = timings
-        _print_medians(name, *([timing.median_ms for timing in timings] if timings else [None]))
-
-
-def _measure_breakdown(
-    options: Options, target: LoadedResource, portal: Portal, results: Results
-) -> None:
-    results.records = target.rows
-    for request in REQUESTS:
-        for private in (False, True):
-            shares = break_down(_build_pace(options), request, target, portal, private=private)
-            name = f"{request.name}, {'private' if private else 'public'}"
-            results.breakdown[name] = shares
-            _print_medians(name, shares.total_ms)
-
-
-def _measure_loads(options: Options, results: Results) -> None:
-    with _open_source(options) as source:
-        for figures in load_files(source, options.loads, options.rounds, options.ckan_load):
-            results.loads.append(figures)
-            print(f"{figures.rows:,} records loaded", file=sys.stderr, flush=True)
-        if options.small_loads:
-            results.small_loads.append(load_small_files(source, options.small_loads))
-
-
-def _choose_requests(options: Options, target: LoadedResource) -> list[Request]:
-    requests = build_requests(target.rows)
-    return [request for request in requests if not options.only or request.name in options.only]
-
-
-def _build_pace(options: Options) -> Pace:
-    return Pace(options.rounds, options.seconds)
-
-
-def _print_medians(name: str, *medians: float | None) -> None:
-    print(f"{name}: {', '.join(map(format_number, medians))} ms", file=sys.stderr, flush=True)
+def _measure_loads(options: Namespace, folder: Path, results: Results) -> None:
+    for figures in load_files(folder, options.loads, options.rounds):
+        results.loads.append(figures)
+        print(f"{figures.rows:,} records loaded", file=sys.stderr, flush=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 
-from .breakdown import Shares
 from .comparison import Figures
+from .loads.files import LoadFigures
 from .report import Table, format_number, format_ratio
 from .resources import Cost
-from .spread import Spread
-from .timed_calls import PARALLEL_CONNECTIONS, Served
-from .timing import Timing
+from .timing import PARALLEL_CONNECTIONS, Served
 
 _MEBIBYTE = 2**20
 _KIBIBYTE = 2**10
@@ -22,6 +21,8 @@ _SERVED = (
 )
 _CKAN = ("CKAN", "CKAN ÷ portal", f"CKAN of {PARALLEL_CONNECTIONS}, per s", "portal ÷ CKAN")
 _MISSING = "–"
+#: States of a load.
+_STATES = ("reading", "copying", "indexing")
 
 
 def build_load_table(caption: str, costs: Sequence[Cost]) -> Table:
@@ -45,7 +46,7 @@ def build_requests_table(caption: str, figures: Mapping[str, Figures | None]) ->
     """Show the times of each request, and those of CKAN if it was measured."""
     has_ckan = any(measured and measured.ckan for measured in figures.values())
     header = (
-        *("request", "KiB", *_SERVED, "PostgreSQL", "floor", "÷ floor", "own time"),
+        *("request", "KiB", *_SERVED, "floor", "÷ floor", "own time"),
         *(_CKAN if has_ckan else ()),
     )
     missing = [_MISSING] * (len(header) - 1)
@@ -62,7 +63,6 @@ def _format_request(figures: Figures, *, has_ckan: bool) -> tuple[str, ...]:
     return (
         format_number(figures.answer_bytes / _KIBIBYTE),
         *_format_served(figures.portal),
-        format_number(figures.postgresql_ms),
         format_number(floor),
         format_ratio(median, floor),
         format_number(None if floor is None else median - floor),
@@ -97,51 +97,24 @@ def _format_served(served: Served) -> tuple[str, ...]:
     )
 
 
-def build_growth_table(
-    caption: str, sizes: Sequence[int], timings: Mapping[str, Sequence[Timing] | None]
-) -> Table:
-    """Show the median of each request by the size of the resource."""
-    header = ("request", *(f"{rows:,}" for rows in sizes), "largest ÷ smallest")
-    rows = [
-        (name, *(_format_growth(series) if series else [_MISSING] * (len(header) - 1)))
-        for name, series in timings.items()
-    ]
-    return Table(caption, header, rows)
-
-
-def _format_growth(timings: Sequence[Timing]) -> tuple[str, ...]:
-    medians = [timing.median_ms for timing in timings]
-    return (*map(format_number, medians), format_ratio(medians[-1], medians[0]))
-
-
-def build_resources_table(caption: str, spreads: Mapping[str, Spread]) -> Table:
-    """Show the times of requests spread over many resources."""
-    header = ("request", "to", *_SERVED, "all ÷ one")
-    rows = []
-    for name, spread in spreads.items():
-        rows.append((name, "one", *_format_served(spread.one), ""))
-        slower = format_ratio(spread.all.alone.median_ms, spread.one.alone.median_ms)
-        rows.append((name, "all", *_format_served(spread.all), slower))
-    return Table(caption, header, rows)
-
-
-def build_breakdown_table(caption: str, parts: Mapping[str, Shares]) -> Table:
-    """Show where the time of requests goes."""
+def build_loads_table(caption: str, figures: Sequence[LoadFigures]) -> Table:
+    """Show the seconds of loads, beside COPY."""
     header = (
-        *("request", "median", "HTTP server, socket", "Django, REST framework"),
-        *("token, permissions", "psycopg, PostgreSQL", "own code", "statements"),
+        *("records", "s", "records per s", *_STATES, "MiB at first", "MiB at most"),
+        *("COPY, s", "load ÷ COPY"),
     )
-    rows = [
-        (
-            name,
-            format_number(shares.total_ms),
-            format_number(shares.server_ms),
-            format_number(shares.framework_ms),
-            format_number(shares.access_ms),
-            format_number(shares.database_ms),
-            format_number(shares.own_ms),
-            str(shares.statements),
-        )
-        for name, shares in parts.items()
-    ]
-    return Table(caption, header, rows)
+    return Table(caption, header, [_format_loads(measured) for measured in figures])
+
+
+def _format_loads(figures: LoadFigures) -> tuple[str, ...]:
+    load, copy = statistics.median(figures.portal), statistics.median(figures.copy)
+    return (
+        f"{figures.rows:,}",
+        format_number(load),
+        format_number(figures.rows / load),
+        *(format_number(figures.compute_median_seconds(name)) for name in _STATES),
+        format_number(figures.base_bytes / _MEBIBYTE),
+        format_number(figures.peak_bytes / _MEBIBYTE),
+        format_number(copy),
+        format_ratio(load, copy),
+    )

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 
 from ..failures import BenchmarkError
-from .attacks import ATTACKS, Attack, Request, Target
+from .attacks import ATTACKS, Attack, Target
 
 #: Outcomes of requests without an answer.
 HUNG_UP, CUT_OFF, HELD = "hung up", "cut off", "held to the end"
@@ -103,7 +103,7 @@ def attack_once(attack: Attack, number: int, source: str, target: Target, ended:
     try:
         with _connect(target.server, source, is_slow=attack.way == "read slowly") as connection:
             with suppress(ConnectionError):  # there may be an answer before the end of the body
-                connection.sendall(_write(request, target.server))
+                connection.sendall(request.write())
             if attack.way == "hang up":
                 ended.wait(_HANG_UP_SECONDS)
                 return HUNG_UP
@@ -127,16 +127,6 @@ def _connect(server: str, source: str, *, is_slow: bool) -> socket.socket:
         connection.close()
         raise
     return connection
-
-
-def _write(request: Request, server: str) -> bytes:
-    fields = {"Host": server, "Connection": "close", **request.headers}
-    if request.body:
-        fields["Content-Length"] = str(len(request.body))
-    method = "POST" if request.body else "GET"
-    lines = [f"{method} {request.path} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in fields.items()]
-    return "\r\n".join([*lines, "", ""]).encode() + request.body
 
 
 def _read(connection: socket.socket) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPException
 
+from ..calls import Call, Caller, build_action_call
 from .attackers import CUT_OFF
-from .attacks import Request, Target, build_call
+from .attacks import Target, get_page
 
 PER_SECOND = 5
 
@@ -23,12 +25,14 @@ _WORDS = ("support", "library", "python", "network", "image", "server", "font", 
 _SECTIONS = ("net", "admin", "libs", "python", "games", "doc", "utils", "web", "sound", "science")
 
 
-def _ask(action: str, **parameters: object) -> Callable[[Target, int], Request]:
-    return lambda target, _: build_call(action, {"resource_id": target.table, **parameters})
+def _ask(action: str, **parameters: object) -> Callable[[Target, int], Call]:
+    return lambda target, _: build_action_call(
+        target.server, action, {"resource_id": target.table, **parameters}
+    )
 
 
 #: A question of each kind; those of one kind differ by their number.
-QUESTIONS: dict[str, Callable[[Target, int], Request]] = {
+QUESTIONS: dict[str, Callable[[Target, int], Call]] = {
     "limit=5": _ask("datastore_search", limit=5),
     "q": lambda t, n: _ask("datastore_search", q=_WORDS[n % len(_WORDS)], limit=10)(t, n),
     "filters": lambda t, n: _ask(
@@ -43,10 +47,10 @@ QUESTIONS: dict[str, Callable[[Target, int], Request]] = {
     "aggregate": lambda t, n: _ask(
         "datastore_aggregate", group_by="Section", filters={"Size": {"gte": n}}
     )(t, n),
-    "page": lambda t, n: Request(f"/en/datastore/{t.table}/?field.Section={_SECTIONS[n % 10]}"),
-    "dump": lambda t, n: Request(f"/en/datastore/dump/{t.table}?limit=50&offset={n}"),
-    "info": lambda t, _: build_call("datastore_info", {"id": t.table}),
-    "catalogue": lambda _, n: Request(f"/en/datastore/?q={_WORDS[n % len(_WORDS)]}"),
+    "page": lambda t, n: get_page(t, f"/en/datastore/{t.table}/?field.Section={_SECTIONS[n % 10]}"),
+    "dump": lambda t, n: get_page(t, f"/en/datastore/dump/{t.table}?limit=50&offset={n}"),
+    "info": lambda t, _: build_action_call(t.server, "datastore_info", {"id": t.table}),
+    "catalogue": lambda t, n: get_page(t, f"/en/datastore/?q={_WORDS[n % len(_WORDS)]}"),
 }
 
 
@@ -104,22 +108,16 @@ def ask_questions(target: Target, seconds: float, per_second: float = PER_SECOND
 def _ask_one(target: Target, number: int) -> Answer:
     turn, position = divmod(number, len(QUESTIONS))
     kind = list(QUESTIONS)[position]
-    request = QUESTIONS[kind](target, turn)
-    source = (f"127.2.0.{1 + (turn + position) % _ADDRESSES}", 0)
-    connection = http.client.HTTPConnection(
-        target.server, timeout=_TIMEOUT_SECONDS, source_address=source
-    )
-    method = "POST" if request.body else "GET"
+    call = QUESTIONS[kind](target, turn)
+    source = f"127.2.0.{1 + (turn + position) % _ADDRESSES}"
     started_at = time.monotonic()
-    try:
-        connection.request(method, request.path, request.body or None, request.headers)
-        response = connection.getresponse()
-        response.read()
-        outcome = str(response.status)
-    except TimeoutError:
-        outcome = "timed out"
-    except (OSError, http.client.HTTPException):
-        outcome = CUT_OFF
-    finally:
-        connection.close()
+    with closing(Caller(target.server, timeout=_TIMEOUT_SECONDS, source=source)) as caller:
+        try:
+            response = caller.open(call)
+            response.read()
+            outcome = str(response.status)
+        except TimeoutError:
+            outcome = "timed out"
+        except (OSError, HTTPException):
+            outcome = CUT_OFF
     return Answer(kind, outcome, time.monotonic() - started_at)

@@ -8,19 +8,19 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from django.core.management import call_command
 
 from ..nginx import serve_nginx
 from ..report import Table
-from ..server import find_free_port, wait_for_server
+from ..server import Memory, serve_whole_portal
 from .attackers import run_attackers
 from .attacks import Target
 from .honest_clients import PROMPT_SECONDS, Answers, ask_questions
-from .monitor import ServerMaxima, monitor_server
 from .scenarios import REFUSALS, SCENARIOS, Scenario
 from .tables import issue_tokens, load_tables
 
@@ -28,6 +28,7 @@ from .tables import issue_tokens, load_tables
 MAX_WORKERS_RSS_BYTES = 600 * 2**20
 
 _WORKERS = 2
+_INTERVAL_SECONDS = 0.25
 #: Seconds of attack before the honest clients begin.
 _LEAD_SECONDS = 2.0
 #: Seconds of questions, and their rate, before anything is measured: each worker loads the project.
@@ -42,13 +43,14 @@ class Findings:
     name: str
     scenario: Scenario
     answers: Answers
-    maxima: ServerMaxima
+    max_rss_bytes: int
+    workers: int
     attacks: Mapping[str, Counter[str]]
 
     @property
     def replaced_workers(self) -> int:
         """The number of workers that were replaced."""
-        return max(0, len(self.maxima.workers) - _WORKERS)
+        return max(0, self.workers - _WORKERS)
 
     @property
     def has_passed(self) -> bool:
@@ -56,7 +58,7 @@ class Findings:
         return (
             self.answers.prompt_percent >= self.scenario.min_prompt
             and (self.scenario.addresses > 0 or not REFUSALS & self.answers.outcomes.keys())
-            and self.maxima.workers_rss_bytes <= MAX_WORKERS_RSS_BYTES
+            and self.max_rss_bytes <= MAX_WORKERS_RSS_BYTES
             and not self.replaced_workers
         )
 
@@ -77,12 +79,16 @@ def run(
     call_command("migrate", verbosity=0)
     tables = load_tables(rows)
     every: list[Findings] = []
+    environment = {"ABUSE_NGINX": "1" if behind_nginx else ""}
     with issue_tokens() as tokens:
         for name in scenarios:
             for group in SCENARIOS[name].divide(attacks):
-                with _serve_portal(behind_nginx) as (server, portal):
+                with (
+                    serve_whole_portal(_WORKERS, environment, Path(os.devnull)) as served,
+                    serve_nginx(served[0]) if behind_nginx else nullcontext(served[0]) as server,
+                ):
                     target = Target(server, rows, *tables, *tokens)
-                    every.append(_measure(name, group, target, portal, seconds))
+                    every.append(_measure(name, group, target, served[1], seconds))
                 found = every[-1]
                 print(f"{found.name}: {found.answers.prompt_percent:.0f}", file=sys.stderr)
     print(format_findings(rows, seconds, every))
@@ -94,36 +100,17 @@ def _measure(
 ) -> Findings:
     scenario = SCENARIOS[name]
     ask_questions(target, *_WARM_UP)
+    memory = Memory(portal, _INTERVAL_SECONDS)
+    memory.start()
     with (
-        monitor_server(portal) as maxima,
         _keep_busy(scenario.busy_processes * (os.cpu_count() or 1), seconds),
         run_attackers(target, attacks, scenario.addresses) as outcomes,
     ):
         time.sleep(_LEAD_SECONDS)
         answers = ask_questions(target, seconds)
+    memory.end()
     label = f"{name}: {attacks[0]}" if name == "each" else name
-    return Findings(label, scenario, answers, maxima, outcomes)
-
-
-@contextmanager
-def _serve_portal(behind_nginx: bool) -> Iterator[tuple[str, psutil.Process]]:
-    """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
-    address = f"127.0.0.1:{find_free_port()}"
-    command = [sys.executable, "manage.py", "serve", "--port", address.partition(":")[2]]
-    environment = {**os.environ, "ABUSE_NGINX": "1" if behind_nginx else ""}
-    server = subprocess.Popen(
-        [*command, "--workers", str(_WORKERS)],
-        env=environment,
-        stderr=subprocess.DEVNULL,  # a line for each refusal
-    )
-    try:
-        wait_for_server(address, server)
-        with ExitStack() as stack:
-            entrance = stack.enter_context(serve_nginx(address)) if behind_nginx else address
-            yield entrance, psutil.Process(server.pid)
-    finally:
-        server.terminate()
-        server.wait()
+    return Findings(label, scenario, answers, memory.max_bytes, len(memory.samples), outcomes)
 
 
 @contextmanager
@@ -150,7 +137,7 @@ def format_findings(rows: int, seconds: float, every: Sequence[Findings]) -> str
             findings.name,
             f"{findings.answers.prompt_percent:.0f}",
             str(findings.scenario.min_prompt),
-            str(findings.maxima.workers_rss_bytes // 2**20),
+            str(findings.max_rss_bytes // 2**20),
             str(findings.replaced_workers),
             _format_counts(findings.answers.outcomes),
             _format_counts(findings.answers.late_kinds),

@@ -19,7 +19,6 @@ class Scenario:
     ``min_prompt`` must be answered in time; without attackers, none may be refused.
     """
 
-    description: str
     addresses: int = 0
     at_once: bool = False
     busy_processes: int = 0
@@ -33,8 +32,8 @@ class Scenario:
 
 
 SCENARIOS = {
-    "quiet": Scenario("no attacker", min_prompt=95),
-    "loaded": Scenario("no attacker, two busy processes for each core", busy_processes=2),
-    "each": Scenario("each attack alone, from one address", addresses=1, min_prompt=95),
-    "all": Scenario("all attacks, from four addresses", addresses=4, at_once=True, min_prompt=85),
+    "quiet": Scenario(min_prompt=95),
+    "loaded": Scenario(busy_processes=2),
+    "each": Scenario(addresses=1, min_prompt=95),
+    "all": Scenario(addresses=4, at_once=True, min_prompt=85),
 }

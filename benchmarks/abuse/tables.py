@@ -14,7 +14,7 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
 
-from ..data import FIELDS, Source
+from ..data import FIELDS, get_table
 from ..resources import load_resource
 
 _WRITER, _STRANGER = "abuse-writer", "abuse-stranger"
@@ -23,11 +23,12 @@ _WRITER, _STRANGER = "abuse-writer", "abuse-stranger"
 def load_tables(rows: int) -> tuple[str, str]:
     """Load the table of the honest clients and the writer's own, unless they exist."""
     own, _ = Resource.objects.get_or_create(name=f"abuse-own-{rows}")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Source(Path(folder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         if own.table_version_id is None:
-            load_file(own, source.get_table(rows), options=LoadOptions(types=FIELDS, force=True))
-        return load_resource(source, rows, reload=False).id, str(own.pk)
+            options = LoadOptions(types=FIELDS, force=True)
+            load_file(own, get_table(folder, rows), options=options)
+        return load_resource(folder, rows, reload=False).id, str(own.pk)
 
 
 @contextmanager

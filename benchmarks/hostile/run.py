@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
@@ -22,6 +23,7 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
 
+from ..calls import Call, Caller
 from ..resources import prepare_resource
 from ..server import serve_portal
 from .generator import HostileRequest, Targets, generate_requests
@@ -85,7 +87,7 @@ def run(requests: int, clients: int, rows: int, seed: int) -> bool:
 
 
 def _prepare(rows: int) -> Targets:
-    public = prepare_resource(rows, None).id
+    public = prepare_resource(rows).id
     users = get_user_model().objects
     users.filter(username=_USER).delete()  # that of an interrupted run
     user = users.create(username=_USER, is_superuser=True)
@@ -106,32 +108,30 @@ def _load_text(name: str, text: str, *, private: bool) -> str:
 
 
 def _send_all(address: str, targets: Targets, seed: int, count: int, findings: Findings) -> None:
-    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_SECONDS)
-    for request in islice(generate_requests(targets, seed), count):
-        began = time.monotonic()
-        try:
+    with closing(Caller(address, timeout=_TIMEOUT_SECONDS)) as caller:
+        for request in islice(generate_requests(targets, seed), count):
+            began = time.monotonic()
             try:
-                response, body = _send(connection, request)
-            except (OSError, http.client.HTTPException):
-                # The server closes a connection whose last body it has not read.
-                connection.close()
-                response, body = _send(connection, request)
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            findings.add(request, "none", time.monotonic() - began, repr(error))
-            continue
-        seconds = time.monotonic() - began
-        fault = _find_fault(request, response, body, seconds)
-        findings.add(request, str(response.status), seconds, fault)
-    connection.close()
+                response, body = _send(caller, request)
+            except (OSError, http.client.HTTPException) as error:
+                caller.close()
+                findings.add(request, "none", time.monotonic() - began, repr(error))
+                continue
+            seconds = time.monotonic() - began
+            fault = _find_fault(request, response, body, seconds)
+            findings.add(request, str(response.status), seconds, fault)
 
 
-def _send(
-    connection: http.client.HTTPConnection, request: HostileRequest
-) -> tuple[http.client.HTTPResponse, bytes]:
-    connection.request(request.method, request.path, request.body, dict(request.headers))
-    response = connection.getresponse()
-    return response, response.read()
+def _send(caller: Caller, request: HostileRequest) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send a request; again if the server has closed the connection before the end of a body."""
+    call = Call("", request.method, request.path, request.headers, request.body)
+    try:
+        response = caller.open(call)
+        return response, response.read()
+    except (OSError, http.client.HTTPException):
+        caller.close()
+        response = caller.open(call)
+        return response, response.read()
 
 
 def _find_fault(

@@ -1,4 +1,4 @@
-"""Loading one file of each size: the portal, COPY and CKAN in turn."""
+"""Loading one file of each size: the portal, and COPY in turn."""
 
 from __future__ import annotations
 
@@ -8,31 +8,24 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, sql
 
-from benchmarks.data import Source, write_table
+from benchmarks.data import FIELDS, get_table
 from benchmarks.failures import BenchmarkError
 from benchmarks.floor import connect_for_floor
-from benchmarks.resources import choose_small_size
 from datastore_search.models import Resource
 
-from .ckan import connect_to_ckan, load_into_ckan
-from .floors import copy_json, copy_typed, export_json
-
-_PREFIX = "benchmark-load-"
-
-#: Kinds of objects that a load may leave behind.
-LEFTOVER_KINDS = ("connections", "folders", "tables", "files")
-
-#: Number of resources for the small files, in turn.
-_TARGETS = 20
+_BLOCK_BYTES = 2**20
+_TABLE = sql.Identifier("benchmark_copied")
+_COLUMNS = sql.SQL(", ").join(
+    sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(type_)) for name, type_ in FIELDS.items()
+)
 
 
 @dataclass(slots=True)
@@ -49,105 +42,50 @@ class LoadFigures:
     states: list[dict[str, float]] = field(default_factory=list)
     base_bytes: int = 0
     peak_bytes: int = 0
-    typed: list[float] = field(default_factory=list)
-    json: list[float] = field(default_factory=list)
-    ckan: list[float] = field(default_factory=list)
+    copy: list[float] = field(default_factory=list)
 
     def compute_median_seconds(self, name: str) -> float:
         """Return the typical time of loads in a state."""
         return statistics.median(states.get(name, 0.0) for states in self.states)
 
 
-@dataclass(frozen=True, slots=True)
-class SmallFilesFigures:
-    """Times of loading small files, and what was left behind, by kind."""
-
-    files: int
-    seconds: float
-    left: dict[str, int]
-    peak_bytes: int
-
-
-def load_files(
-    source: Source, sizes: Sequence[int], rounds: int, ckan_address: str
-) -> Iterator[LoadFigures]:
+def load_files(folder: Path, sizes: Sequence[int], rounds: int) -> Iterator[LoadFigures]:
     """
     Load files of each size, some rounds of each.
 
     Raises: ``BenchmarkError``.
     """
-    with connect_for_floor() as floor, connect_to_ckan(ckan_address) as ckan:
+    with connect_for_floor() as floor:
         floor.autocommit = True
         for rows in sorted(sizes):
-            path = source.get_table(source.count_available_rows(rows))
-            yield _load_file(path, rows, rounds, floor, ckan)
+            yield _load_file(get_table(folder, rows), rows, rounds, floor)
 
 
-def _load_file(
-    path: Path, rows: int, rounds: int, floor: Connection[Any], ckan: Connection[Any] | None
-) -> LoadFigures:
+def _load_file(path: Path, rows: int, rounds: int, floor: Connection[Any]) -> LoadFigures:
     figures = LoadFigures(rows)
-    records = path.with_suffix(f".{rows}.records")
+    name = f"benchmark-load-{rows}"
     try:
-        with _delete_resource_afterwards(f"{_PREFIX}{rows}") as name:
-            for _ in range(rounds):
-                measured = run_worker("one", name, str(path))
-                _add_measurement(figures, measured)
-                if not records.exists():
-                    export_json(floor, measured["table"], records)
-                figures.typed.append(copy_typed(floor, path))
-                figures.json.append(copy_json(floor, records))
-                if ckan:
-                    figures.ckan.append(load_into_ckan(ckan, path))
+        for _ in range(rounds):
+            measured = run_worker(name, path)
+            figures.portal.append(measured["seconds"])
+            figures.states.append(measured["states"])
+            figures.base_bytes = max(figures.base_bytes, measured["before_bytes"])
+            figures.peak_bytes = max(figures.peak_bytes, measured["peak_bytes"])
+            figures.copy.append(copy_rows(floor, path))
     finally:
-        records.unlink(missing_ok=True)
+        Resource.objects.filter(name=name).delete()
     return figures
 
 
-def _add_measurement(figures: LoadFigures, measured: dict[str, Any]) -> None:
-    figures.rows = measured["rows"]
-    figures.portal.append(measured["seconds"])
-    figures.states.append(measured["states"])
-    figures.base_bytes = max(figures.base_bytes, measured["before_bytes"])
-    figures.peak_bytes = max(figures.peak_bytes, measured["peak_bytes"])
-
-
-@contextmanager
-def _delete_resource_afterwards(name: str) -> Iterator[str]:
-    """Yield the name of a resource, and delete the resource at the end."""
-    try:
-        yield name
-    finally:
-        Resource.objects.filter(name=name).delete()
-
-
-def load_small_files(source: Source, count: int) -> SmallFilesFigures:
+def run_worker(name: str, path: Path) -> dict[str, Any]:
     """
-    Load small files one after the other, by one process, into some resources in turn.
-
-    Raises: ``BenchmarkError``.
-    """
-    prefix = f"{_PREFIX}small-"
-    rows = source.generate_rows()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            paths = [Path(folder) / f"{number}.csv" for number in range(count)]
-            for number, path in enumerate(paths):
-                write_table(path, islice(rows, choose_small_size(number)))
-            return SmallFilesFigures(**run_worker("many", prefix, str(_TARGETS), *map(str, paths)))
-    finally:
-        Resource.objects.filter(name__startswith=prefix).delete()
-
-
-def run_worker(*arguments: str) -> dict[str, Any]:
-    """
-    Load in a separate process, and return its measurements.
+    Load in a separate process, so that its memory is that of one load; return its measurements.
 
     Raises: ``BenchmarkError`` when it fails.
     """
     with tempfile.TemporaryDirectory() as folder:  # for its temporary files only
         process = subprocess.run(
-            [sys.executable, "-m", "benchmarks.loads.worker", *arguments],
+            [sys.executable, "-m", "benchmarks.loads.worker", name, str(path)],
             env={**os.environ, "TMPDIR": folder},
             capture_output=True,
             text=True,
@@ -157,3 +95,17 @@ def run_worker(*arguments: str) -> dict[str, Any]:
         raise BenchmarkError(f"The load failed: {process.stderr.strip()[-2_000:]}")
     measured: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return measured
+
+
+def copy_rows(connection: Connection[Any], path: Path) -> float:
+    """Copy a CSV file into typed columns, without an index or a check; return the seconds."""
+    connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_TABLE))
+    connection.execute(sql.SQL("CREATE TABLE {} ({})").format(_TABLE, _COLUMNS))
+    statement = sql.SQL("COPY {} FROM STDIN (FORMAT csv, HEADER)").format(_TABLE)
+    started_at = time.perf_counter()
+    with path.open("rb") as file, connection.cursor() as cursor, cursor.copy(statement) as copy:
+        while block := file.read(_BLOCK_BYTES):
+            copy.write(block)
+    seconds = time.perf_counter() - started_at
+    connection.execute(sql.SQL("DROP TABLE {}").format(_TABLE))
+    return seconds

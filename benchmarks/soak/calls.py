@@ -5,7 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any, Final
+
+from ..calls import Caller, build_action_call
 
 TIMEOUT_SECONDS: Final = 100
 
@@ -46,16 +49,9 @@ def call(address: str, action: str, parameters: Mapping[str, Any], token: str = 
 
     Raises: ``UnavailableError`` for a 503 as it should be, ``WrongError`` for other failures.
     """
-    client = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = token
-    try:
-        client.request("POST", f"/en/api/3/action/{action}", json.dumps(parameters), headers)
-        response = client.getresponse()
+    with closing(Caller(address, timeout=TIMEOUT_SECONDS)) as caller:
+        response = caller.open(build_action_call(address, action, parameters, token))
         body = response.read()
-    finally:
-        client.close()
     answer = json.loads(body)
     if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
         expect(answer["error"]["__type"] == "Service Unavailable", answer)

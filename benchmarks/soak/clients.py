@@ -7,7 +7,8 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -17,6 +18,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from datastore_search.loading.jobs import retry_load
 from datastore_search.models import Load, LoadState
 
+from ..calls import Call, Caller
 from .calls import TIMEOUT_SECONDS, UnavailableError, WrongError, call, expect, judge
 from .readers import Readers, Readings
 from .tables import MATCHING_EVERY, Tables, count_version_rows, submit_version, write_fixed_rows
@@ -119,6 +121,12 @@ class Clients:
         """
         return call(self._address, action, parameters, token)
 
+    @contextmanager
+    def _open_dump(self, parameters: str) -> Iterator[http.client.HTTPResponse]:
+        path = f"/en/datastore/dump/{self._tables.fixed}?{parameters}"
+        with closing(Caller(self._address, timeout=TIMEOUT_SECONDS)) as caller:
+            yield caller.open(Call(self._address, "GET", path))
+
     # Ways of use -----------------------------------------------------------------------------
 
     def _rank(self) -> str:
@@ -178,13 +186,8 @@ class Clients:
         raise WrongError(f"Load {load.pk} is still {load.state}.")
 
     def _download(self) -> str:
-        client = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
-        try:
-            client.request("GET", f"/en/datastore/dump/{self._tables.fixed}?bom=false")
-            response = client.getresponse()
+        with self._open_dump("bom=false") as response:
             text = response.read().decode()
-        finally:
-            client.close()
         if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
             raise UnavailableError
         expect(response.status == http.HTTPStatus.OK, text[:500])
@@ -196,15 +199,10 @@ class Clients:
         return "right"
 
     def _read_slowly(self) -> str:
-        client = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
-        try:
-            client.request("GET", f"/en/datastore/dump/{self._tables.fixed}?format=json")
-            response = client.getresponse()
+        with self._open_dump("format=json") as response:
             while not self._ended.wait(_SLOW_SECONDS):
                 if not response.read(_SLOW_BYTES):
                     break
-        finally:
-            client.close()
         return "right" if response.status == http.HTTPStatus.OK else "503"
 
 

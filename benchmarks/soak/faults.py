@@ -12,7 +12,7 @@ from typing import Final
 
 import psutil
 
-from ..abuse.monitor import find_workers
+from ..server import find_workers
 from ..throwaway_postgres import ThrowawayServer
 
 #: How long PostgreSQL stays away.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import statistics
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from argparse import Namespace
+from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Final
 
-import psutil
 from django.core.management import call_command
 from django.db import connection
 
@@ -20,12 +18,10 @@ from datastore_search import storage
 from datastore_search.models import FINISHED, Load, Resource
 
 from ..report import Table
-from ..server import find_free_port, wait_for_server
+from ..server import Memory, serve_whole_portal
 from ..throwaway_postgres import ThrowawayServer
 from .clients import Clients, Findings
 from .faults import Faults, Recoveries
-from .memory import Memory
-from .options import Options
 from .tables import Tables, create_tables
 
 #: Requirements: how much slower the slowest answers may be under load, and how much a worker grows.
@@ -33,6 +29,9 @@ MAX_SLOWDOWN: Final = 5.0
 MAX_GROWTH: Final = 0.1
 
 _WORKERS: Final = 2
+_INTERVAL_SECONDS: Final = 1.0
+#: A worker that is as young as that still loads its modules.
+_YOUNG_SAMPLES: Final = 60
 _PERCENTS: Final = (50, 90, 99)
 #: Requests before the run, for which each worker loads its modules.
 _WARM_UP_REQUESTS: Final = 50
@@ -53,10 +52,10 @@ class Outcome:
         )
 
 
-def run(options: Options, server: ThrowawayServer, folder: Path) -> bool:
+def run(options: Namespace, server: ThrowawayServer, folder: Path) -> bool:
     """Run, print the figures, and return whether the portal has passed."""
     tables = create_tables(options.rows)
-    with _serve_portal(folder) as (address, portal):
+    with serve_whole_portal(_WORKERS, {}, folder / "portal.log") as (address, portal):
         clients = Clients(address, tables)
         clients.call(
             "datastore_create",
@@ -67,22 +66,22 @@ def run(options: Options, server: ThrowawayServer, folder: Path) -> bool:
             },
             tables.token,
         )
-        memory = Memory(portal)
+        memory = Memory(portal, _INTERVAL_SECONDS)
         faults = Faults(
             portal,
             server,
             lambda: _is_answering(clients, tables),
-            options.fault_seconds / 3,
+            options.fault_minutes * 20,
             _WORKERS,
         )
         for _time in range(_WARM_UP_REQUESTS):
             _is_answering(clients, tables)
         memory.start()
-        clients.start_readers(options.quiet_seconds + options.seconds)
+        clients.start_readers(options.quiet_seconds + options.minutes * 60)
         time.sleep(options.quiet_seconds)
         clients.start_others()
         faults.start()
-        time.sleep(options.seconds)
+        time.sleep(options.minutes * 60)
         faults.end()
         clients.end()
         memory.end()
@@ -99,21 +98,22 @@ def _is_answering(clients: Clients, tables: Tables) -> bool:
     return False
 
 
-@contextmanager
-def _serve_portal(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
-    port = find_free_port()
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    with (folder / "portal.log").open("wb") as log:
-        portal = subprocess.Popen(
-            [*command, "--workers", str(_WORKERS)], stdout=log, stderr=subprocess.STDOUT
+def _measure_growths(memory: Memory) -> list[tuple[float, float]]:
+    """
+    Return the memory of each worker, in MiB: after its first minute, and at its end.
+
+    Each is a median of a quarter of the worker's life.  Workers that lived for less than five
+    minutes are left out.
+    """
+    settled = [samples[_YOUNG_SAMPLES:] for samples in memory.samples.values()]
+    return [
+        (
+            statistics.median(samples[: len(samples) // 4]) / 2**20,
+            statistics.median(samples[-(len(samples) // 4) :]) / 2**20,
         )
-    try:
-        wait_for_server(f"127.0.0.1:{port}", portal)
-        yield f"127.0.0.1:{port}", psutil.Process(portal.pid)
-    finally:
-        portal.terminate()
-        portal.wait()
+        for samples in settled
+        if len(samples) >= 4 * _YOUNG_SAMPLES
+    ]
 
 
 def _judge(clients: Clients, tables: Tables, recoveries: Recoveries, memory: Memory) -> Outcome:
@@ -134,7 +134,7 @@ def _judge(clients: Clients, tables: Tables, recoveries: Recoveries, memory: Mem
         errors.append(f"{len(lost)} acknowledged writes are lost: {sorted(lost)[:10]}")
     if strange := written - findings.acknowledged - findings.unknown:
         errors.append(f"{len(strange)} records were never written: {sorted(strange)[:10]}")
-    return Outcome(errors, memory.growths)
+    return Outcome(errors, _measure_growths(memory))
 
 
 def _find_leftovers(folder: Path, findings: Findings) -> list[str]:
@@ -182,14 +182,14 @@ def _print_readers(findings: Findings) -> None:
 
 
 def _print_figures(
-    options: Options,
+    options: Namespace,
     clients: Clients,
     recoveries: Recoveries,
     outcome: Outcome,
     leftovers: list[str],
 ) -> None:
     findings = clients.findings
-    print(f"{options.rows:,} records; {options.seconds / 60:g} minutes; {_WORKERS} workers\n")
+    print(f"{options.rows:,} records; {options.minutes:g} minutes; {_WORKERS} workers\n")
     rows = [(name, what, f"{count:,}") for (name, what), count in sorted(findings.outcomes.items())]
     print(Table("# The clients", ("client", "outcome", "requests"), rows).as_text(), end="\n\n")
     faults = [

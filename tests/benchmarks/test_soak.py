@@ -29,7 +29,7 @@ def test_a_short_soak_with_every_fault_loses_nothing_and_leaves_nothing() -> Non
     assert process.returncode == 0, f"{process.stdout}\n{process.stderr}"
     assert "The portal passed." in process.stdout
     for line in ("quiet", "under load"):
-        (count,) = re.findall(rf"^ *{line} +([\d,]+)", process.stdout, re.MULTILINE)
+        (count,) = re.findall(rf"^\| {line} +\| +([\d,]+)", process.stdout, re.MULTILINE)
         assert int(count.replace(",", "")) > 20
     for fault in ("a worker", "the load worker"):
         assert f"kill -9 of {fault}" in process.stdout
