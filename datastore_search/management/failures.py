@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError
-from django.utils.translation import gettext as _
 
 from .. import storage
 from ..exceptions import DatastoreError
@@ -35,7 +34,7 @@ def report_failures() -> Iterator[None]:
         raise CommandError(str(refusal)) from error
     except KeyboardInterrupt as error:
         raise CommandError(
-            _("Interrupted. Nothing has changed."), returncode=_INTERRUPTED_EXIT_CODE
+            "Interrupted. Nothing has changed.", returncode=_INTERRUPTED_EXIT_CODE
         ) from error
 
 

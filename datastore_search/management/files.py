@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from django.core.management.base import CommandError
-from django.utils.translation import gettext as _
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -20,11 +19,9 @@ def open_file(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except FileNotFoundError as error:
-        raise CommandError(_("There is no file “%(path)s”.") % {"path": path}) from error
+        raise CommandError(f"There is no file “{path}”.") from error
     except OSError as error:
-        raise CommandError(
-            _("“%(path)s” cannot be read: %(reason)s") % {"path": path, "reason": error.strerror}
-        ) from error
+        raise CommandError(f"“{path}” cannot be read: {error.strerror}") from error
 
 
 @contextmanager
@@ -37,6 +34,4 @@ def report_unwritable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(
-            _("“%(path)s” cannot be written: %(reason)s") % {"path": path, "reason": error.strerror}
-        ) from error
+        raise CommandError(f"“{path}” cannot be written: {error.strerror}") from error

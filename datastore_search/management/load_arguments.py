@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.utils.translation import gettext as _
 
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
@@ -25,106 +24,106 @@ def add_load_arguments(parser: CommandParser) -> None:
 
 
 def _add_reading_arguments(parser: CommandParser) -> None:
-    add = parser.add_argument_group(_("how the file is read")).add_argument
-    add("--encoding", default="", help=_("its character encoding, such as windows-1258"))
-    add("--delimiter", default="", help=_("what separates its cells: a character, or “tab”"))
+    add = parser.add_argument_group("how the file is read").add_argument
+    add("--encoding", default="", help="its character encoding, such as windows-1258")
+    add("--delimiter", default="", help="what separates its cells: a character, or “tab”")
     add(
         "--fixed-widths",
         default="",
         metavar="RANGES",
-        help=_("the characters of the cells where nothing separates them, such as 1-8,9-20,21-"),
+        help="the characters of the cells where nothing separates them, such as 1-8,9-20,21-",
     )
-    add("--skip-lines", type=_parse_count, metavar="N", help=_("lines above the header"))
+    add("--skip-lines", type=_parse_count, metavar="N", help="lines above the header")
     add(
         "--header-rows",
         type=int,
         choices=range(1, MAX_HEADER_ROWS + 1),
-        help=_("the number of rows of the header, whose names are joined"),
+        help="the number of rows of the header, whose names are joined",
     )
-    add("--sheet", default="", help=_("the name of the sheet or layer, or its number from 1"))
+    add("--sheet", default="", help="the name of the sheet or layer, or its number from 1")
     add(
         "--cell-range",
         default="",
         metavar="RANGE",
-        help=_("the cells of the sheet that hold the table, such as A1:D20, or A1:D"),
+        help="the cells of the sheet that hold the table, such as A1:D20, or A1:D",
     )
-    add("--member", default="", help=_("the name of the file within an archive"))
+    add("--member", default="", help="the name of the file within an archive")
     add(
         "--join-members",
         action="store_true",
-        help=_("read all files of the archive as one table, or those that --member matches"),
+        help="read all files of the archive as one table, or those that --member matches",
     )
     add(
         "--footer",
         default="",
         choices=("skip",),
-        help=_("leave out notes and totals below the table"),
+        help="leave out notes and totals below the table",
     )
     add(
         "--records-path",
         default="",
         metavar="NAMES",
-        help=_("where the records of JSON or XML are, such as data.items; . for the whole file"),
+        help="where the records of JSON or XML are, such as data.items; . for the whole file",
     )
 
 
 def _add_type_arguments(parser: CommandParser) -> None:
-    add = parser.add_argument_group(_("what its values are")).add_argument
+    add = parser.add_argument_group("what its values are").add_argument
     add(
         "--type",
         action="append",
         default=[],
         type=_parse_field_type,
         metavar="FIELD=TYPE",
-        help=_("choose a field’s type instead of inferring it; may be repeated"),
+        help="choose a field’s type instead of inferring it; may be repeated",
     )
     add(
         "--null",
         action="append",
         default=[],
         metavar="TEXT",
-        help=_("a text that stands for no value, such as NA; may be repeated"),
+        help="a text that stands for no value, such as NA; may be repeated",
     )
     add(
         "--date-order",
         default="",
         choices=DATE_ORDERS,
-        help=_("the order of day and month where a field leaves it open"),
+        help="the order of day and month where a field leaves it open",
     )
     add(
         "--date-language",
         default="",
         metavar="CODE",
-        help=_("the language of the months in dates, such as fr"),
+        help="the language of the months in dates, such as fr",
     )
     add(
         "--unit",
         action="append",
         default=[],
         metavar="TEXT",
-        help=_("a unit that numbers have in the file, such as %% or €; may be repeated"),
+        help="a unit that numbers have in the file, such as %% or €; may be repeated",
     )
-    add("--schema", type=Path, metavar="FILE", help=_("a Table Schema that describes the fields"))
-    add("--ignore-saved", action="store_true", help=_("forget what was chosen at earlier loads"))
+    add("--schema", type=Path, metavar="FILE", help="a Table Schema that describes the fields")
+    add("--ignore-saved", action="store_true", help="forget what was chosen at earlier loads")
 
 
 def _add_record_arguments(parser: CommandParser) -> None:
-    group = parser.add_argument_group(_("what becomes of the records"))
+    group = parser.add_argument_group("what becomes of the records")
     add = group.add_argument
-    add("--mode", default=Mode.REPLACE.value, choices=Mode.values, help=_("replace, if not given"))
+    add("--mode", default=Mode.REPLACE.value, choices=Mode.values, help="replace, if not given")
     keys = group.add_mutually_exclusive_group()
     keys.add_argument(
         "--key",
         action="append",
         metavar="FIELD",
-        help=_("a field of the key, which no two records share; may be repeated"),
+        help="a field of the key, which no two records share; may be repeated",
     )
-    keys.add_argument("--no-key", action="store_true", help=_("remove the resource’s key"))
-    add("--skip-bad-rows", action="store_true", help=_("leave out rows that cannot be loaded"))
+    keys.add_argument("--no-key", action="store_true", help="remove the resource’s key")
+    add("--skip-bad-rows", action="store_true", help="leave out rows that cannot be loaded")
     add(
         "--drop-missing-fields",
         action="store_true",
-        help=_("allow the load to remove fields that the file lacks"),
+        help="allow the load to remove fields that the file lacks",
     )
 
 
@@ -168,21 +167,19 @@ def _read_schema(path: Path | None) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise CommandError(
-            _("“%(path)s” cannot be read: %(reason)s") % {"path": path, "reason": error.strerror}
-        ) from error
+        raise CommandError(f"“{path}” cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise CommandError(_("“%(path)s” is not JSON.") % {"path": path}) from error
+        raise CommandError(f"“{path}” is not JSON.") from error
 
 
 def _parse_field_type(text: str) -> tuple[str, str]:
     field, equals, kind = text.rpartition("=")
     if not (equals and field and kind):
-        raise ArgumentTypeError(_("“%(text)s” is not FIELD=TYPE.") % {"text": text})
+        raise ArgumentTypeError(f"“{text}” is not FIELD=TYPE.")
     return field, kind
 
 
 def _parse_count(text: str) -> int:
     if not text.isdecimal():
-        raise ArgumentTypeError(_("“%(text)s” is not a number of lines.") % {"text": text})
+        raise ArgumentTypeError(f"“{text}” is not a number of lines.")
     return int(text)

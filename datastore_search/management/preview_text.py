@@ -6,9 +6,6 @@ import shutil
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from ..loading.jobs import LoadOptions
 from ..loading.publishing.preview import Preview, PreviewedField
 from ..messages import describe_bad_row, shorten
@@ -24,7 +21,7 @@ def format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
     """Write a preview in lines: fields, explanations, first rows, notices and bad rows."""
     yield _format_size(preview)
     yield ""
-    header = [_("Field"), _("Type"), _("First values")]
+    header = ["Field", "Type", "First values"]
     yield from _format_table(header, map(_list_cells, preview.fields))
     is_replacing = options.mode == Mode.REPLACE
     changes = preview.changes.build_notices(replaces=is_replacing)
@@ -32,18 +29,18 @@ def format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
     explained = [field for field in preview.fields if field.explanation]
     explanations = [(field.name, str(field.explanation)) for field in explained]
     yield from _format_section(
-        _("Why"), (f"{name}: {text}" for name, text in explanations if text not in notices)
+        "Why", (f"{name}: {text}" for name, text in explanations if text not in notices)
     )
     yield from _format_section(
-        _("First rows"),
+        "First rows",
         _format_table(
             [field.name for field in preview.fields],
             ([cell or "" for cell in row] for row in preview.rows[:MAX_ROWS]),
         ),
     )
-    yield from _format_section(_("To know"), notices)
+    yield from _format_section("Notices", notices)
     yield from _format_section(
-        _("Rows that cannot be loaded: %(count)s") % {"count": preview.bad_row_count},
+        f"Rows that cannot be loaded: {preview.bad_row_count}",
         (
             str(describe_bad_row(error.line, error.field, error.value, error.reason))
             for error in preview.row_errors[:MAX_ROW_ERRORS]
@@ -52,14 +49,11 @@ def format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
 
 
 def _format_size(preview: Preview) -> str:
-    row_count, field_count = preview.row_count, len(preview.fields)
-    rows = ngettext("%(count)s row", "%(count)s rows", row_count) % {"count": row_count}
-    fields = ngettext("%(count)s field", "%(count)s fields", field_count) % {"count": field_count}
-    return f"{rows}, {fields}"
+    return f"Rows: {preview.row_count}, fields: {len(preview.fields)}"
 
 
 def _list_cells(field: PreviewedField) -> list[str]:
-    kind = _("%(type)s (chosen)") % {"type": field.format} if field.is_chosen else field.format
+    kind = f"{field.format} (chosen)" if field.is_chosen else field.format
     return [field.name, kind, " | ".join(_fit(value, MAX_CELL_LENGTH) for value in field.values)]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 
-from django.utils.translation import gettext as _
 from tqdm import tqdm
 
 from ..loading.jobs import Progress
@@ -21,7 +20,7 @@ def show_progress_bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progr
         def update_bar(done: int, total: int) -> None:
             if not bars:
                 bar = tqdm(
-                    total=total, unit=_(" records"), unit_scale=True, file=stream,
+                    total=total, unit=" records", unit_scale=True, file=stream,
                     disable=silent or not stream.isatty(), desc=name[-60:],
                 )  # fmt: skip
                 bars.append(stack.enter_context(bar))

@@ -176,7 +176,7 @@ def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
 
         assert run_portal(server, url, "answers") == answers
         printed = server.run_commands(read_commands(heading, 2), DATABASE_URL=url)
-        assert "5 resources have all their records." in printed
+        assert "Resources with all their records: 5." in printed
         assert "Nothing is damaged." in printed
 
 

@@ -237,8 +237,9 @@ def test_the_page_names_every_request_and_every_option() -> None:
     text = PAGE.read_text(encoding="utf-8")
     options = {option for action in build_parser()._actions for option in action.option_strings}
 
-    names = dict.fromkeys(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    assert list(names) == [request.name for request in build_requests(1)]
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
+        request.name for request in build_requests(1)
+    ]
     assert set(re.findall(r"`(--[a-z-]+)`", text)) == options - {"-h", "--help"}
 
 
@@ -317,7 +318,7 @@ def test_a_run_loads_beside_copy_and_leaves_nothing(database_url: str, tmp_path:
             assert min(load_figures[part]) > 0
         assert {"reading", "copying", "indexing"} <= set(load_figures["states"][0])
         assert load_figures["peak_bytes"] >= load_figures["base_bytes"] > 0
-    assert "\n|      50 |" in process.stdout or "\n| 50 " in process.stdout
+    assert "\n| 50 " in process.stdout
     with psycopg.connect(database_url) as connection:
         tables = connection.execute(
             "SELECT tablename FROM pg_tables WHERE tablename ~ '^(benchmark|datastore_search_rec)'"

@@ -143,4 +143,4 @@ def test_create_api_token_needs_a_user(db: None) -> None:
 
 
 def test_datastore_cleanup_counts_what_it_dropped(db: None) -> None:
-    assert run_command("datastore_cleanup")[0] == "0 tables dropped.\n"
+    assert run_command("datastore_cleanup")[0] == "Dropped tables: 0.\n"

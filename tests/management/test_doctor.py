@@ -304,7 +304,7 @@ def test_a_missing_table_is_reported_and_not_made(resource: Resource) -> None:
 def test_the_text_names_the_damage_and_the_status_is_1(resource: Resource) -> None:
     execute("CREATE TABLE datastore_search_staging_123456 (line bigint)")
 
-    with pytest.raises(CommandError, match=r"1 thing is damaged\.") as failure:
+    with pytest.raises(CommandError, match=r"Damaged: 1\.") as failure:
         run_command("datastore_doctor")
 
     assert failure.value.returncode == 1

@@ -344,7 +344,7 @@ def test_a_dry_run_shows_the_file_and_writes_nothing(db: None, path: Path) -> No
     out, err = run_command("load_resource", path, "--dry-run", "--type", "depth=text")
 
     lines = out.splitlines()
-    assert lines[0] == "3 rows, 3 fields"
+    assert lines[0] == "Rows: 3, fields: 3"
     assert lines[2].split() == ["Field", "Type", "First", "values"]
     assert lines[4].split() == ["code", "text", "001", "|", "002", "|", "003"]
     assert "date:dmy" in lines[5]

@@ -226,12 +226,12 @@ def run_verify() -> str:
 def test_the_command_names_every_resource_that_lacks_records(no_resource: None) -> None:
     whole, short, lost = (make_resource(name=name) for name in ("whole", "short", "lost"))
     Resource.objects.create(name="never-loaded")
-    assert run_verify() == "3 resources have all their records.\n"
+    assert run_verify() == "Resources with all their records: 3.\n"
 
     execute_on_table(DELETE, short)
     execute_on_table(DROP, lost)
     out = StringIO()
-    with pytest.raises(CommandError, match=r"^2 resources do not have their records\.$"):
+    with pytest.raises(CommandError, match=r"^Resources without their records: 2 of 3\.$"):
         call_command("datastore_verify", stdout=out)
 
     assert out.getvalue().splitlines() == [

@@ -8,7 +8,6 @@ from functools import partial
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from ... import storage
 from ...models import Alias, Field, Load, Resource, TableVersion
@@ -43,8 +42,7 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
                 yield Finding(
                     "count.wrong",
                     str(counted.resource.pk),
-                    _("There are %(found)s records, not %(expected)s.")
-                    % {"found": counted.found, "expected": counted.expected},
+                    f"There are {counted.found} records, not {counted.expected}.",
                 )
 
 
@@ -53,14 +51,14 @@ def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         yield Finding(
             "function.outdated",
             name,
-            _("The function is missing, or not that of this version."),
+            "The function is missing, or not that of this version.",
             partial(storage.restore_functions, connection),
         )
     for trigger, table in storage.list_damaged_triggers(connection):
         yield Finding(
             "trigger.disabled",
             f"{table}.{trigger}",
-            _("The trigger is missing or disabled."),
+            "The trigger is missing or disabled.",
             partial(storage.restore_triggers, connection),
         )
 
@@ -75,8 +73,7 @@ def _diagnose_names(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
             yield Finding(
                 "name.taken",
                 name,
-                _("It names resource %(resource)s, but is the name or the id of %(other)s.")
-                % {"resource": pk, "other": other},
+                f"It names resource {pk}, but is the name or the id of {other}.",
             )
 
 
@@ -92,31 +89,32 @@ def _diagnose_resource(
             yield Finding(
                 "table.lost",
                 name,
-                _("Its records are in the table of version %(version)s: %(count)s, of %(day)s.")
-                % {"version": lost.pk, "count": lost.record_count, "day": lost.published_at},
+                (
+                    f"Its records are in the table of version {lost.pk}: {lost.record_count}, of"
+                    f" {lost.published_at}."
+                ),
                 partial(_give_table_back, connection, resource, lost),
             )
         elif version is not None:
-            yield Finding("table.missing", name, _("The table of the records is not there."))
+            yield Finding("table.missing", name, "The table of the records is not there.")
         return
     found = storage.diagnose_record_table(connection, version.pk)
     if not found.has_columns:
-        yield Finding("table.columns", name, _("The table has other columns than it should."))
+        yield Finding("table.columns", name, "The table has other columns than it should.")
     if not found.computes_vectors:
         yield Finding(
             "vectors.stale",
             name,
-            _("New records are not found by their words."),
+            "New records are not found by their words.",
             partial(storage.restore_vectors, connection, version.pk, language=version.language),
         )
     if not found.has_primary_key:
-        yield Finding("index.missing", name, _("The table has no primary key."))
+        yield Finding("index.missing", name, "The table has no primary key.")
     for field in _find_lost_fields(connection, resource, version):
         yield Finding(
             "field.missing",
             name,
-            _("The records have values of “%(field)s”, which is not a field.")
-            % {"field": field.name},
+            f"The records have values of “{field.name}”, which is not a field.",
             partial(_add_lost_field, connection, resource, version, field),
         )
     left = _find_lost_fields(connection, resource, version)
@@ -127,7 +125,7 @@ def _diagnose_resource(
         yield Finding(
             "statistics.missing",
             name,
-            _("The table has no statistics, so searches may be slow."),
+            "The table has no statistics, so searches may be slow.",
             partial(storage.analyze_records, connection, version.pk),
         )
 
@@ -197,13 +195,13 @@ def _diagnose_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iter
         yield Finding(
             "table.unserved",
             str(table_id),
-            _("No resource serves this table version."),
+            "No resource serves this table version.",
             clean_up_loads,
         )
     for load_id in sorted(loads - running):
         yield Finding(
             "table.staging",
             str(load_id),
-            _("The load is over, and its rows are still in a table."),
+            "The load is over, and its rows are still in a table.",
             clean_up_loads,
         )

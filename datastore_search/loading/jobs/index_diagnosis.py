@@ -7,7 +7,6 @@ from functools import partial
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from ... import storage
 from ...conf import conf
@@ -45,17 +44,17 @@ def diagnose_indexes(
             yield Finding(
                 "index.superfluous",
                 index.name,
-                _("No search uses this index, and every write takes longer for it."),
+                "No search uses this index, and every write takes longer for it.",
                 partial(storage.drop_index, connection, index.name),
             )
     for role, create in missing.items():
-        message = _("The table lacks an index: %(index)s.") % {"index": role}
+        message = f"The table lacks an index: {role}."
         yield Finding("index.missing", str(resource.pk), message, create)
     yield from _diagnose_choice(connection, resource, version)
 
 
 def _report_invalid(name: str, mend: Callable[[], object]) -> Finding:
-    return Finding("index.invalid", name, _("The index is not valid, so it is not used."), mend)
+    return Finding("index.invalid", name, "The index is not valid, so it is not used.", mend)
 
 
 def _list_wanted(
@@ -105,10 +104,10 @@ def _diagnose_choice(
     present = [kind for kind in _OF_TABLE if kind in version.indexes]
     if chosen == present:
         return
-    message = _(
-        "The resource is to be indexed by %(chosen)s, and its table is indexed by %(present)s. The"
-        " next load follows the choice, too."
-    ) % {"chosen": ", ".join(chosen) or "–", "present": ", ".join(present) or "–"}
+    message = (
+        f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is indexed by"
+        f" {', '.join(present) or '–'}. The next load follows the choice, too."
+    )
     follow = partial(_follow_choice, connection, resource, version, chosen)
     yield Finding("index.choice", str(resource.pk), message, follow)
 

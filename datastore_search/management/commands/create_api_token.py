@@ -8,7 +8,6 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import router
-from django.utils.translation import gettext as _
 
 from datastore_search.tokens import issue_token
 
@@ -16,7 +15,7 @@ from datastore_search.tokens import issue_token
 class Command(BaseCommand):
     """Issue a token for a user, and print only the token."""
 
-    help = _("Issue an API token for a user and print it; it cannot be shown again.")
+    help = "Issue an API token for a user and print it; it cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the arguments."""
@@ -28,9 +27,7 @@ class Command(BaseCommand):
         try:
             user = _find_user(options["username"])
         except users.DoesNotExist:
-            raise CommandError(
-                _("There is no user “%(name)s”.") % {"name": options["username"]}
-            ) from None
+            raise CommandError(f"There is no user “{options['username']}”.") from None
         return issue_token(user)
 
 

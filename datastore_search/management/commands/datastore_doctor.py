@@ -7,8 +7,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from psycopg.errors import LockNotAvailable
 
 from datastore_search.loading.jobs.diagnosis import diagnose
@@ -18,17 +16,17 @@ from datastore_search.loading.jobs.findings import Finding
 class Command(BaseCommand):
     """Print what is damaged, and fail if anything is left."""
 
-    help = _("Find damage in functions, triggers, tables and indexes, and mend it by choice.")
+    help = "Find damage in functions, triggers, tables and indexes; --fix repairs it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the arguments."""
         parser.add_argument(
-            "--fix", action="store_true", help=_("mend what can be mended without a loss")
+            "--fix", action="store_true", help="repair what can be repaired without losing data"
         )
         parser.add_argument(
-            "--count", action="store_true", help=_("count the records of every resource, too")
+            "--count", action="store_true", help="count the records of every resource, too"
         )
-        parser.add_argument("--json", action="store_true", help=_("print a JSON list"))
+        parser.add_argument("--json", action="store_true", help="print a JSON list")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """
@@ -52,12 +50,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         left = sum(not row["is_fixed"] for row in rows)
         if left:
-            raise CommandError(
-                ngettext("%(count)s thing is damaged.", "%(count)s things are damaged.", left)
-                % {"count": left}
-            )
+            raise CommandError(f"Damaged: {left}.")
         if not options["json"]:
-            self.stdout.write(_("Nothing is damaged."))
+            self.stdout.write("Nothing is damaged.")
 
     def _mend(self, finding: Finding) -> bool:
         """Mend what was found, and return whether it was possible."""
@@ -68,7 +63,7 @@ class Command(BaseCommand):
         except Error as error:  # locked by another process, or not permitted to this role
             reason = type(error).__name__
             if isinstance(error.__cause__, LockNotAvailable):
-                reason = _("The table is in use. Try again later.")
+                reason = "The table is in use. Try again later."
             self.stderr.write(f"{finding.code} {finding.name}: {reason}")
             return False
         return True
@@ -77,5 +72,5 @@ class Command(BaseCommand):
 def _format_row(row: dict[str, Any]) -> str:
     line = f"{row['code']} {row['name']}: {row['message']}"
     if row["is_fixed"]:
-        return f"{line} {_('Fixed.')}"
-    return f"{line} {_('--fix mends it.')}" if row["can_be_fixed"] else line
+        return f"{line} Fixed."
+    return f"{line} --fix repairs it." if row["can_be_fixed"] else line

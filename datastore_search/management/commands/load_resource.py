@@ -16,7 +16,6 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.text import slugify
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
@@ -52,25 +51,23 @@ class _Source:
 class Command(BaseCommand):
     """Load a file into a resource; readers see the old records until the end."""
 
-    help = _("Load a file into a resource, new or existing, in place of what it holds.")
+    help = "Load a file into a new or existing resource."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the arguments."""
+        parser.add_argument("path", type=Path, nargs="?", help="the file, or - for standard input")
+        parser.add_argument("--url", help="fetch the file from this address")
         parser.add_argument(
-            "path", type=Path, nargs="?", help=_("the file, or - for standard input")
+            "--id", type=uuid.UUID, help="the resource’s id; a new one is made if not given"
         )
-        parser.add_argument("--url", help=_("fetch the file from this address"))
-        parser.add_argument(
-            "--id", type=uuid.UUID, help=_("the resource’s id; a new one is made if not given")
-        )
-        parser.add_argument("--name", help=_("the resource’s name; from the file’s if not given"))
-        parser.add_argument("--private", action="store_true", help=_("make a new resource private"))
-        parser.add_argument("--language", help=_("the language of a new resource’s search"))
+        parser.add_argument("--name", help="the resource’s name; from the file’s if not given")
+        parser.add_argument("--private", action="store_true", help="make a new resource private")
+        parser.add_argument("--language", help="the language of a new resource’s search")
         parser.add_argument(
             "--index",
             action="append",
             choices=IndexKind.values,
-            help=_("what the resource is indexed by, from now on; may be repeated"),
+            help="a kind of index for this and later loads; may be repeated",
         )
         add_load_arguments(parser)
         _add_run_arguments(parser)
@@ -132,32 +129,32 @@ class Command(BaseCommand):
         return load
 
     def _report_outcome(self, load: Load) -> None:
-        named = {"id": load.resource.pk, "name": load.resource.name, "rows": load.record_count}
+        named = f"Resource {load.resource.pk} ({load.resource.name})"
         if load.state == LoadState.UNCHANGED:
-            self.stdout.write(_("Resource %(id)s (%(name)s): unchanged.") % named)
+            self.stdout.write(f"{named}: unchanged.")
             return
-        self.stdout.write(_("Resource %(id)s (%(name)s): %(rows)s records.") % named)
+        self.stdout.write(f"{named}: {load.record_count} records.")
         for notice in load.rendered_notices:
             self.stdout.write(f"- {notice}")
 
 
 def _add_run_arguments(parser: CommandParser) -> None:
-    group = parser.add_argument_group(_("how it is loaded"))
+    group = parser.add_argument_group("how it is loaded")
     reruns = group.add_mutually_exclusive_group()
     reruns.add_argument(
         "--if-changed",
         action="store_true",
-        help=_("for schedules: no progress bar, and one line when the file has not changed"),
+        help="for schedules: no progress bar, and one line when the file has not changed",
     )
     reruns.add_argument(
-        "--force", action="store_true", help=_("load the file although it has not changed")
+        "--force", action="store_true", help="load the file although it has not changed"
     )
     outputs = group.add_mutually_exclusive_group()
     outputs.add_argument(
-        "--dry-run", action="store_true", help=_("show what a load would do, without loading")
+        "--dry-run", action="store_true", help="show what a load would do, without loading"
     )
     outputs.add_argument(
-        "--report", type=Path, metavar="FILE", help=_("write the bad rows to this file, as CSV")
+        "--report", type=Path, metavar="FILE", help="write the bad rows to this file, as CSV"
     )
 
 
@@ -173,12 +170,12 @@ def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
     """
     path, url = options["path"], options["url"]
     if (path is None) == (url is None):
-        raise CommandError(_("Give a path or --url, one of them."))
+        raise CommandError("Give either a path or --url.")
     if url is not None:
         yield _Source(url, url)
     elif str(path) == "-":
         with _copy_to_file(sys.stdin.buffer) as copy:
-            yield _Source(copy, _("standard input"))
+            yield _Source(copy, "standard input")
     else:
         with (
             open_file(path) as file,

@@ -175,7 +175,7 @@ def test_a_load_whose_task_is_lost_is_queued_again(
 
     call_command("datastore_cleanup")
 
-    assert "1 waiting load queued again." in capsys.readouterr().out
+    assert "Waiting loads that are queued again: 1." in capsys.readouterr().out
     run_queued_tasks(build_database_url(), uploads)
     load.refresh_from_db()
     assert (load.state, load.record_count) == (LoadState.READY, _ROWS)

@@ -36,7 +36,7 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
     call_command("datastore_cleanup", stdout=out)
     Resource.objects.update(table_version=number)
 
-    expected = f"0 tables dropped.\nTable version {number} is kept until 20"
+    expected = f"Dropped tables: 0.\nTable version {number} is kept until 20"
     assert out.getvalue().startswith(expected)
     assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
     clean_up_loads()
