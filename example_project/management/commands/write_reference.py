@@ -25,6 +25,9 @@ _PARAMETERS_TABLE = re.compile(r"<!-- parameters of (?P<name>\w+) -->\n(?:\|.*\n
 _SETTINGS_TABLE = re.compile(r"<!-- settings -->\n(?:\|.*\n)*")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
+#: The text of parameters that are accepted for CKAN's clients, which share one row.
+_NO_EFFECT = "Has no effect."
+
 _PARAMETERS: Mapping[str, type[ActionParameters]] = {
     **{name: action.parameters for name, action in actions.items()},
     "dump": DumpParameters,
@@ -71,10 +74,14 @@ def _write_default(source: str, default: ast.expr) -> str:
 
 def _write_parameters(name: str, page: str) -> str:
     anchors = {head.strip("`").lower().replace(" ", "-") for head in _HEADING.findall(page)}
+    described = describe_parameters(_PARAMETERS[name])
     rows = "".join(
         f"| {_link_parameter(each.name, anchors)} | {each.text} |\n"
-        for each in describe_parameters(_PARAMETERS[name])
+        for each in described
+        if each.text != _NO_EFFECT
     )
+    ignored = ", ".join(f"`{each.name}`" for each in described if each.text == _NO_EFFECT)
+    rows += f"| {ignored} | {_NO_EFFECT} |\n" if ignored else ""
     return f"<!-- parameters of {name} -->\n| Name | Meaning |\n|---|---|\n{rows}"
 
 
