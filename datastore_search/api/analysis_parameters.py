@@ -203,7 +203,7 @@ class OptionsListField(ParameterField):
             self.fail("combined", option=option, other=other)
 
     def check_needed(self, item: Mapping[str, Any], option: str, needed: str) -> None:
-        """Refuse an option without another one that it needs."""
+        """Refuse an option whose required other option is missing."""
         if option in item and needed not in item:
             raise serializers.ValidationError({needed: [str(self.error_messages["required"])]})
 
@@ -214,7 +214,7 @@ class OptionsListField(ParameterField):
 
 
 def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
-    """List the messages of an item, after its name and that of the option."""
+    """List the messages of an item, each after the names of item and option."""
     if isinstance(error.detail, dict):
         return [
             f"{label}: {message}" if option == "__extras" else f"{label}, {option}: {message}"
@@ -338,7 +338,7 @@ def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
     """
     Make the query of ``FacetsParameters`` that were read.
 
-    Raises: ``InvalidParameters`` for filters that are none.
+    Raises: ``InvalidParameters`` for an invalid ``filters`` object.
     """
     excludes_own = parameters.get("exclude_own", True)
     limit = parameters.get("limit", DEFAULT_FACET_VALUES)
@@ -530,7 +530,7 @@ def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
     """
     Make the query of ``AggregateParameters`` that were read.
 
-    Raises: ``InvalidParameters`` for conditions that are none, and for groups of one name.
+    Raises: ``InvalidParameters`` for invalid conditions, and for groups with the same name.
     """
     groups = parameters.get("group_by", ())
     group_by = {options.get("as", options["field"]): _build_group(options) for options in groups}
@@ -605,7 +605,7 @@ def build_values_query(parameters: Mapping[str, Any]) -> ValuesQuery | None:
     """
     Make the query for values of ``SuggestParameters`` that were read; None without a field.
 
-    Raises: ``InvalidParameters`` for filters that are none, and where nothing is asked.
+    Raises: ``InvalidParameters`` for an invalid ``filters`` object, or without a field and ``q``.
     """
     query = build_conditions(parameters)
     if "field" not in parameters:

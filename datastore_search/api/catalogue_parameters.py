@@ -162,7 +162,7 @@ class ResourceNameParameters(ActionParameters):
 
 class ResourceViewListParameters(ResourceNameParameters):
     """
-    The parameters of ``resource_view_list``, and one that ``ckanapi dump datasets -R`` sends.
+    The parameters of ``resource_view_list``; ``ckanapi dump datasets -R`` sends ``limit``.
 
     Source: CKAN, which ignores it.
     """

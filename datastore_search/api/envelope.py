@@ -109,7 +109,7 @@ def build_success(request: Request, action: str, result: object) -> dict[str, An
 def build_failure(
     request: Request, action: str, code: int, members: dict[str, Any]
 ) -> dict[str, Any]:
-    """Build the envelope of a failure; ``members`` are those of ``error`` beside its type."""
+    """Build the envelope of a failure; ``error`` has ``members`` beside its type."""
     error = {"__type": ERROR_TYPES.get(code, "Error"), **members}
     return {"help": build_help_address(request, action), "success": False, "error": error}
 

@@ -279,7 +279,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
     """
     Make the query of ``SearchParameters`` that were read.
 
-    Raises: ``InvalidParameters`` for filters that are none.
+    Raises: ``InvalidParameters`` for an invalid ``filters`` object.
     """
     q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
     by_field = q if isinstance(q, Mapping) else {}

@@ -79,7 +79,7 @@ class SpooledEnvelope:
     """An envelope whose ``result`` ends with the content of a spool, as blocks."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """Prepare an envelope of whose ``result`` one member is a ``Spool``."""
+        """Prepare an envelope whose ``result`` contains a ``Spool``."""
         result = data["result"]
         (name,) = (name for name, value in result.items() if isinstance(value, Spool))
         self._spool: Spool = result[name]

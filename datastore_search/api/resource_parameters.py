@@ -78,7 +78,7 @@ class MetadataField(ParameterField):
     type_label = _("text")
 
     def __init__(self, name: str, **options: Any) -> None:
-        """``name`` is that of the model's field."""
+        """``name`` is the name of the model field."""
         self.name = name
         super().__init__(**options)
 

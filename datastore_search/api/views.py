@@ -89,7 +89,7 @@ class EnvelopeView(APIView):
         return _remove_body(response) if request.method == "HEAD" else response
 
     def describe_question(self) -> Question:
-        """Describe what was asked for, for reports."""
+        """Describe the request, for reports."""
         return Question(self.report_name, {}, ())
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
@@ -115,7 +115,7 @@ class EnvelopeView(APIView):
         return exception_handler
 
     def _render(self, response: Response) -> Response:
-        """Render the answer; one that repeats a parameter of too many levels becomes a failure."""
+        """Render the answer; fail if it repeats a parameter with too many levels."""
         try:
             response.render()
         except RecursionError as error:
@@ -195,7 +195,7 @@ class VersionView(EnvelopeView):
 
 
 def _run_action(action: Action, request: Request, parameters: Mapping[str, Any]) -> Answer:
-    """Run an action; one that writes holds a slot from its beginning to its end."""
+    """Run an action; a writing action holds a slot until it ends."""
     if not action.is_writing:
         return action.run(request, parameters)
     with hold_slot(Client.from_request(request), conf.WRITE_TIMEOUT):

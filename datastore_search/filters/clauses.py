@@ -148,7 +148,7 @@ def _compile_equality_ignoring_case(name: str, kind: FieldType, value: str, cast
     """
     Compare a text field with a text, ignoring case.
 
-    The index of equality finds the text as it is, and that of words the other spellings.  Words
+    The index of equality finds the exact text, and the index of words finds other spellings.  Words
     after the first 100,000 letters of a record have no index: there, case counts.
     """
     (text,) = _read_values(name, kind, kind.parse_operand, [value], cast)

@@ -108,7 +108,7 @@ def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -
     """
     Find each word of a text within words, too.
 
-    The rank is that of whole words, so a record where a word is only part of another comes last.
+    Only whole words have a rank, so a record in which a word is part of another comes last.
     """
     query = _compile_text(name, text, options)
     written = split_words(unicodedata.normalize("NFC", text))

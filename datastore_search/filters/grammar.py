@@ -73,7 +73,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one condition holds; with a ``field``, they are those of one list of its values."""
+    """At least one condition holds; with a ``field``, they come from one list of its values."""
 
     conditions: tuple[Condition, ...]
     field: str | None = None

@@ -29,7 +29,7 @@ _COUNTED_BYTES: Final = 2**16
 
 
 class _ClientThrottle:
-    """What both classes add to those of REST framework."""
+    """Client and cost of a request, for both throttle classes."""
 
     _weight = 1
 

@@ -120,7 +120,7 @@ class Shares:
 
     def _make_room(self, request: _Request) -> None:
         """
-        Refuse a request where too many wait: that of the client with the most of them.
+        Refuse a request when too many wait: one of the client with the most waiting requests.
 
         Raises: ``ShareExceeded``; ``ServerFull`` where each client has one at most.
         """
@@ -142,7 +142,7 @@ class Shares:
         self._condition.notify_all()
 
     def _find_next(self) -> _Request | None:
-        """Find the request that a slot is for: that of the client that has used the least."""
+        """Find the next request: from the client that has used the least time."""
         if not self._waiting or len(self._working) >= max(1, conf.MAX_SLOTS):
             return None
         now = monotonic()
@@ -168,7 +168,7 @@ class Shares:
         return all(used <= self._get_used(each.key, now) for each in self._working)
 
     def _get_used(self, key: str, now: float) -> float:
-        """Return the seconds that a client has used lately, with those of what works now."""
+        """Return the seconds that a client has used lately, running requests included."""
         seconds, until = self._used.get(key, (0.0, now))
         running = sum(now - each.began_at for each in self._working if each.key == key)
         return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS)) + running

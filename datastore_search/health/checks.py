@@ -49,7 +49,7 @@ class Database(HealthCheck):
 
 @dataclass(repr=False)
 class Migrations(HealthCheck):
-    """Compare the migrations of the code with those of the database."""
+    """Compare the migrations of the code with the applied ones."""
 
     def run(self) -> None:
         """

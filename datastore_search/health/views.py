@@ -67,7 +67,7 @@ class ReadyView(HealthCheckView):
 
     @contextmanager
     def get_executor(self) -> Iterator[Executor]:
-        """Run the checks one after the other; the answer does not wait for one that hangs."""
+        """Run the checks one after the other; a check that hangs does not delay the answer."""
         pool = ThreadPoolExecutor(max_workers=1)
         try:
             yield pool

@@ -153,7 +153,7 @@ class ConsistentRead:
         """
         Run a statement whose rows differ in the last column alone, and return what is read.
 
-        ``batch_rows`` and ``is_scan`` are those of ``storage.Session.fetch_texts``.
+        ``batch_rows`` and ``is_scan`` are passed to ``storage.Session.fetch_texts``.
 
         Raises: ``StaleVersion`` when it has seen another version.
         """
@@ -472,9 +472,9 @@ def with_client_timeout(
     timeout: timedelta | None = None,
 ) -> Answer:
     """
-    Answer within the timeout of anonymous clients; if that is too short, within a known client's.
+    Answer within the timeout of anonymous clients; if it is exceeded, retry as a known client.
 
-    So the token of a fast search is not read.  ``timeout`` is that of a known client.
+    So the token of a fast search is not read.  ``timeout`` applies to a known client.
 
     Raises: ``QueryTooSlow``; whatever ``answer`` raises.
     """
@@ -508,7 +508,7 @@ _FULL_TEXT_ERRORS = (
 @contextmanager
 def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
     """
-    Translate PostgreSQL's errors to those of the API, and to ``StaleVersion``.
+    Translate PostgreSQL's errors to errors of the API, or to ``StaleVersion``.
 
     ``plain`` is false for a full-text query in PostgreSQL's own query language.
 
@@ -517,7 +517,7 @@ def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
     """
     try:
         yield
-    except (DatabaseError, psycopg.Error) as error:  # those of a COPY are not wrapped by Django
+    except (DatabaseError, psycopg.Error) as error:  # Django does not wrap errors of a COPY
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         if isinstance(cause, errors.UndefinedTable):
             raise MissingTable from error

@@ -12,7 +12,7 @@ def describe_fields(
     """
     Describe fields, given as name and type, with their entries of the data dictionary.
 
-    Source: CKAN ``datastore_search``, whose fields have ``info`` only where there is an entry.
+    Source: CKAN ``datastore_search``: a field has ``info`` only if it has an entry.
     """
     return [
         {"id": name, "type": kind, **({"info": infos[name]} if infos.get(name) else {})}

@@ -192,7 +192,7 @@ def _select_matches(
 
 
 class _Leaf(NamedTuple):
-    """A text of a value, and what is said of its place in a value that has several."""
+    """A text of a value, and its JSON pointer in a value that has several texts."""
 
     text: str
     place: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ def highlight_records(
     read: ConsistentRead, query: Query, found: FoundRecords, names: Sequence[str]
 ) -> list[Highlight]:
     """
-    Find where the records of a page match; ``names`` are those of their members, in order.
+    Find where the records of a page match; ``names`` are the names of their members.
 
     Raises: ``InvalidParameters`` when the records are too large; as ``find_matches``.
     """

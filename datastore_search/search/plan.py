@@ -250,7 +250,7 @@ class RankSort(_Plan):
         )
 
     def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each record, after the number of matches and the ids, if asked for."""
+        """Read the number of matches and the ids, if requested, then the text of each record."""
         query = self.query
         order = query.compile_rank_order()
         matches = query.select(query.compile_match_columns())
@@ -602,7 +602,7 @@ def _check_table(read: ConsistentRead, query: BoundQuery) -> None:
 
 
 def _find_next_page(read: ConsistentRead, plan: Plan) -> NextPage | None:
-    """Read where the next page begins, if the order is that of ``_id``."""
+    """Read where the next page begins, in the order of ``_id``."""
     query = plan.query
     if not query.is_by_id:
         return None

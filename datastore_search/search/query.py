@@ -90,7 +90,7 @@ class Relation:
     """
     What is searched: something with the columns ``_id``, ``data`` and ``search``.
 
-    ``types`` maps the names of the fields to those of their types, in order.  Some records have no
+    ``types`` maps names of fields to names of types, in order.  Some records have no
     ``sparse`` fields; an index has the order of ``ordered`` ones.  ``substring_index`` is the name
     of the index of substrings, if there is one.  ``record_count`` is the number of records, where
     it is known; ``value_counts`` is that of the records with some values, by field and JSON text.

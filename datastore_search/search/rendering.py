@@ -72,7 +72,7 @@ class Columns:
         """
         Render a record as the cells of a CSV row, or as one list of them where they ``are_many``.
 
-        Source: CKAN, whose CSV is that of ``COPY``: ``t`` and ``f``, JSON for lists and JSON
+        Source: CKAN, which writes CSV by ``COPY``: ``t`` and ``f``, JSON for lists and JSON
         values.
         """
         if self.are_many:
@@ -244,7 +244,7 @@ class FoundRecords:
 
 def collect_records(batches: Iterator[storage.TextBatch]) -> FoundRecords:
     """
-    Join the texts of records to a JSON list, in memory while it is small; null is no record.
+    Join the texts of records to a JSON list, in memory while it is small; skip nulls.
 
     Raises: as ``Spool``.
     """

@@ -256,7 +256,7 @@ class BoundQuery:
         return compose("SELECT {} FROM {} WHERE {}", columns, self.relation.source, self.where)
 
     def take_page(self, ordered: Clause) -> Clause:
-        """Limit a statement whose rows are in order to those of the page."""
+        """Limit an ordered statement to the rows of the page."""
         limit = [] if self.limit is None else [self.limit]
         offset = [self.offset] if self.offset or not limit else []
         words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")

@@ -70,7 +70,7 @@ class RecordCopy:
         """
         Check the query, and read nothing yet.
 
-        Its ``records_format`` is that of texts.
+        Its ``records_format`` is a format of texts.
 
         Raises: ``InvalidParameters``, everything that does not fit the fields.
         """

@@ -82,7 +82,7 @@ def build_top_matches_key(
 
 
 def use_top_matches(key: TopMatchesKey, query: BoundQuery, *, is_counted: bool) -> bool:
-    """Give a query its top matches if they are kept, counted if asked for; return whether so."""
+    """Return True if the top matches were kept (and counted, if requested); add them to the query."""
     top = top_matches_cache.get(key)
     if top is None or (is_counted and top.total is None):
         return False
@@ -113,7 +113,7 @@ class _Ranking:
 
 
 class RankingsInProgress:
-    """The questions whose matches are being ranked, so that several clients rank them once."""
+    """The queries that are being ranked, so that several clients rank them once."""
 
     def __init__(self) -> None:
         """Begin without any."""
