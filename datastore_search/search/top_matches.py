@@ -82,7 +82,7 @@ def build_top_matches_key(
 
 
 def use_top_matches(key: TopMatchesKey, query: BoundQuery, *, is_counted: bool) -> bool:
-    """Return True if the top matches were kept (and counted, if requested); add them to the query."""
+    """Add the kept top matches to the query; return False without them, or without a count."""
     top = top_matches_cache.get(key)
     if top is None or (is_counted and top.total is None):
         return False

@@ -1,8 +1,15 @@
 """
 Record clients that the tests do not install, each in an environment of its own.
 
-Run ``CLIENTS=folder pytest tests/clients/record.py``.  The folder has what ``ENVIRONMENTS`` names;
-docs/reference/clients.md says how to make it.
+Run ``CLIENTS=folder pytest tests/clients/record.py`` after a change of the programs or of the table
+that they read.  The folder, outside of the project, has what ``ENVIRONMENTS`` names::
+
+    python3.10 -m venv clients/old
+    clients/old/bin/pip install 'frictionless>=4,<5' tableschema-ckan-datastore 'setuptools<81'
+    python3.11 -m venv clients/mcp
+    clients/mcp/bin/pip install ckan-mcp-server 'mcp<2' aiohttp
+    npm install --prefix clients/npm ckan ckanapi
+    R CMD INSTALL --library=clients/rlib ckanr opendatatoronto     # their sources
 """
 
 from __future__ import annotations
