@@ -78,7 +78,6 @@ class Caller:
         self._connection = http.client.HTTPConnection(
             server, timeout=timeout, source_address=(source, 0) if source else None
         )
-        self._block = bytearray(_BLOCK_BYTES)
 
     def open(self, call: Call) -> http.client.HTTPResponse:
         """Send a call, and return the answer, whose body is not yet read."""
@@ -94,9 +93,9 @@ class Caller:
         started_at = time.perf_counter()
         try:
             response = self.open(call)
-            size = response.readinto(self._block)
-            beginning = bytes(self._block[: min(size, _MAX_BEGINNING_BYTES)])
-            while count := response.readinto(self._block):
+            beginning = response.read(_MAX_BEGINNING_BYTES)
+            size, block = len(beginning), bytearray(_BLOCK_BYTES)
+            while count := response.readinto(block):
                 size += count
         except (OSError, http.client.HTTPException) as error:
             raise BenchmarkError(f"No answer to {call.method} {call.path}: {error!r}") from error
