@@ -94,9 +94,9 @@ class Caller:
         try:
             response = self.open(call)
             beginning = response.read(_MAX_BEGINNING_BYTES)
-            size, block = len(beginning), bytearray(_BLOCK_BYTES)
-            while count := response.readinto(block):
-                size += count
+            size = len(beginning)
+            while block := response.read(_BLOCK_BYTES) if size else b"":
+                size += len(block)
         except (OSError, http.client.HTTPException) as error:
             raise BenchmarkError(f"No answer to {call.method} {call.path}: {error!r}") from error
         seconds = time.perf_counter() - started_at
