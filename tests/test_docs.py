@@ -31,8 +31,8 @@ from datastore_search.api.parameter_types import (
     MAX_SORT_FIELDS,
     MAX_TEXT_LENGTH,
 )
-from datastore_search.conf import conf, list_settings
 from datastore_search.api.parameters import ActionParameters
+from datastore_search.conf import conf, list_settings
 from datastore_search.exceptions.parameters import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
@@ -198,7 +198,9 @@ def test_the_code_offers_something_of_each_kind() -> None:
 
 @pytest.mark.parametrize("name", actions)
 def test_the_reference_has_the_parameters_of_every_action_and_no_others(name: str) -> None:
-    assert sorted(list_documented_parameters(name)) == sorted(actions[name].parameters().get_fields())
+    fields = actions[name].parameters().get_fields()
+
+    assert sorted(list_documented_parameters(name)) == sorted(fields)
 
 
 @pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: page.stem)
