@@ -23,7 +23,6 @@ from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
-from ..loading.readers.fixed_width import FixedWidths
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.readers.sheet_tables import CellRange
@@ -228,9 +227,8 @@ class LoadForm(forms.Form):
         label=_("File"),
         required=False,
         help_text=_(
-            "CSV, TSV, text with cells of fixed widths, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON, "
-            "XML, KML, GPX, GeoPackage or Parquet, also packed as gzip or zip; a shapefile as a "
-            "zip."
+            "CSV, TSV, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON, KML, GPX, GeoPackage or Parquet, "
+            "also packed as gzip or zip; a shapefile as a zip."
         ),
         widget=forms.FileInput,
     )
@@ -277,12 +275,6 @@ class LoadForm(forms.Form):
     )
     delimiter = forms.ChoiceField(
         label=_("What separates the cells"), choices=_DELIMITERS, required=False
-    )
-    fixed_widths = forms.CharField(
-        label=_("Characters of the cells"),
-        required=False,
-        help_text=_("Where nothing separates them, such as 1-8,9-20,21-."),
-        widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     skip = forms.IntegerField(
         label=_("Lines above the header"),
@@ -397,16 +389,6 @@ class LoadForm(forms.Form):
             except LoadFailed as error:
                 raise ValidationError(str(error)) from error
         return cell_range
-
-    def clean_fixed_widths(self) -> str:
-        """Refuse what are no widths of cells."""
-        widths: str = self.cleaned_data["fixed_widths"]
-        if widths:
-            try:
-                FixedWidths.parse(widths)
-            except LoadFailed as error:
-                raise ValidationError(str(error)) from error
-        return widths
 
     def clean_units(self) -> tuple[str, ...]:
         """Refuse what is no unit."""

@@ -202,15 +202,12 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
 
 
 def _make_part_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
-    """Make the offers of an encoding, or of the parts of a sheet or of a line."""
+    """Make the offers of an encoding, or of the parts of a sheet."""
     match code:
         case "file.ambiguous_encoding":
             for encoding, words in _READING.findall(parameters["readings"]):
                 label = gettext("Read as %(encoding)s: %(words)s")
                 yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
-        case "notice.fixed_widths_found":
-            label = gettext("Read fields of these widths: %(widths)s") % parameters
-            yield Offer("fixed_widths", parameters["widths"], label)
         case "notice.several_tables":
             for cell_range in _QUOTED.findall(parameters["ranges"]):
                 label = gettext("Load only %(range)s") % {"range": cell_range}

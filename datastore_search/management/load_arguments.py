@@ -27,12 +27,6 @@ def _add_reading_arguments(parser: CommandParser) -> None:
     add = parser.add_argument_group("how the file is read").add_argument
     add("--encoding", default="", help="its character encoding, such as windows-1258")
     add("--delimiter", default="", help="what separates its cells: a character, or “tab”")
-    add(
-        "--fixed-widths",
-        default="",
-        metavar="RANGES",
-        help="the characters of the cells where nothing separates them, such as 1-8,9-20,21-",
-    )
     add("--skip-lines", type=_parse_count, metavar="N", help="lines above the header")
     add(
         "--header-rows",
@@ -143,7 +137,6 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         encoding=options["encoding"],
         delimiter=options["delimiter"],
         skip=options["skip_lines"],
-        fixed_widths=options["fixed_widths"],
         sheet=options["sheet"],
         member=options["member"],
         records_path=options["records_path"],

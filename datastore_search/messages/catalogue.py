@@ -56,9 +56,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "option.unknown_choice": _(
         "“%(value)s” is not known as “%(name)s”. Choose one of: %(choices)s."
     ),
-    "option.invalid_widths": _(
-        "“%(widths)s” are no widths of cells: write the characters of each, such as 1-8,9-20,21-."
-    ),
     "option.unknown_unit": _("“%(unit)s” is no unit of numbers, such as %%, € or kr."),
     "option.too_many_units": _("A load may have at most %(most)s units of numbers."),
     "option.unknown_encoding": _("There is no character encoding “%(encoding)s”."),
@@ -269,8 +266,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     # Rows that cannot be loaded -------------------------------------------------------------------
     "row.cell_count": _("The header has %(header)s cells; the row has %(cells)s."),
-    "row.line_length": _("The line has %(length)s characters; the widths have %(widths)s."),
-    "row.between_widths": _("The line has text between the characters of its cells."),
     "row.open_quote": _("A quotation mark is opened and never closed."),
     "row.stray_quote": _(
         "Text follows a closing quotation mark; one within a text must be doubled."
@@ -367,9 +362,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
-    ),
-    "notice.fixed_widths_found": _(
-        "The cells seem to have fixed widths: %(widths)s. They can be read as fields."
     ),
     "notice.several_tables": _(
         "The sheet seems to have several tables: %(ranges)s. One of them can be chosen."

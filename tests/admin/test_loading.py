@@ -141,7 +141,6 @@ def test_a_file_that_is_too_large_is_refused(
         ({"encoding": "klingon"}, "There is no character encoding “klingon”."),
         ({"encoding": "rot13"}, "There is no character encoding “rot13”."),
         ({"skip": "-1"}, "greater than or equal to 0"),
-        ({"fixed_widths": "8-1"}, "“8-1” are no widths of cells"),
         ({"units": "7"}, "“7” is no unit of numbers, such as %, € or kr."),
         ({"units": "\n".join(map(chr, range(97, 118)))}, "at most 20 units of numbers"),
         ({"date_language": "xx"}, "xx is not one of the available choices"),
@@ -163,7 +162,6 @@ def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
         "delimiter": ";", "encoding": "windows-1258", "skip": "1", "nulls": "NA\n-\n",
         "date_order": "dmyy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
         "date_language": "fr", "units": "%\n US$ \n",
-        "fixed_widths": "1-8,9-",
     }  # fmt: skip
 
     load = upload(staff, empty, b"a title\na;b\n1;\xd2\n", **options_of_form)
@@ -173,13 +171,6 @@ def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
     assert (options.nulls, options.key, load.mode) == (("NA", "-"), ("a", "b"), "upsert")
     assert (options.date_order, options.date_language) == ("dmyy", "fr")
     assert options.units == ("%", "US$")
-    assert options.fixed_widths == "1-8,9-"
-
-
-def test_the_preview_offers_fixed_widths(staff: Client, empty: Resource) -> None:
-    load = upload(staff, empty, "code  n\n007   1\n008  10\n")
-
-    assert "Read fields of these widths: 1-5,6-7" in get_page(staff, load)
 
 
 def test_an_encoding_is_chosen_among_readings_with_one_click(

@@ -25,7 +25,6 @@ from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
 from .duckdb_sql import SQL, Composed, quote_literal
-from .fixed_width import describe_found_widths
 from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import describe_found_header
 from .headers import make_unique_names
@@ -85,7 +84,6 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         notices=(
             *text.notices,
             *_describe_layout(layout, width),
-            *(describe_found_widths(text.path) if width == 1 else ()),
             *describe_footer(footer, options),
         ),
     )

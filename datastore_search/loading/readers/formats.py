@@ -117,8 +117,6 @@ def _read_unpacked(
             from .json import read_ndjson as read
         case Format.XML:
             from .xml import read_xml as read
-        case Format.DELIMITED if options.fixed_widths:
-            from .fixed_width import read_fixed_width as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
     has_lines = file_format in {Format.DELIMITED, Format.NDJSON}

@@ -30,7 +30,6 @@ class ReadOptions:
     with points between them.  ``footer`` is ``skip`` to leave out notes and totals below the table.
     ``cell_range`` are the cells of a sheet that hold the table, such as ``A1:D20``.
     ``join_members`` reads all files of an archive, or those that match ``member``, as one table.
-    ``fixed_widths`` are the characters of the cells of a text file, such as ``1-8,9-20``.
     ``languages`` are those that texts of an unknown encoding may be in.
     ``header_rows`` is the number of rows of the header, whose names are joined.
     """
@@ -46,5 +45,4 @@ class ReadOptions:
     header_rows: int | None = None
     cell_range: str = ""
     join_members: bool = False
-    fixed_widths: str = ""
     languages: tuple[str, ...] = ()

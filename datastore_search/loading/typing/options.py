@@ -12,7 +12,6 @@ from django.conf import settings
 
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
-from ..readers.fixed_width import FixedWidths
 from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
 from ..readers.sheet_tables import CellRange
@@ -120,7 +119,7 @@ _NOT_SAVED = (
 #: Options of which the saved one is used where the call has none.
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
-    *("header_rows", "cell_range", "join_members", "fixed_widths"),
+    *("header_rows", "cell_range", "join_members"),
     *("date_order", "date_language", "units", "schema"),
 )
 
@@ -235,7 +234,5 @@ def _check_texts(options: LoadOptions) -> None:
             choices=", ".join(list_month_languages()),
         )
     check_units(options.units)
-    if options.fixed_widths:
-        FixedWidths.parse(options.fixed_widths)
     if options.cell_range:
         CellRange.parse(options.cell_range)

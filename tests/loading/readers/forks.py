@@ -18,7 +18,6 @@ from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.publishing.shortages import find_shortage
 from datastore_search.loading.readers import (
     delimited,
-    fixed_width,
     geopackage,
     joined_files,
     parquet,
@@ -37,7 +36,6 @@ from datastore_search.models import Load, Resource
 #: ``read_file`` imports them when it needs one, which would be in each fork.
 PRELOADED = (
     delimited,
-    fixed_width,
     geopackage,
     joined_files,
     json_reader,
