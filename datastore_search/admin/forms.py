@@ -311,11 +311,6 @@ class LoadForm(forms.Form):
         help_text=_("Needed where an archive holds several files."),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )
-    join_members = forms.BooleanField(
-        label=_("Load all files of the archive as one table"),
-        required=False,
-        help_text=_("They need the same fields. A pattern such as *.csv above selects some."),
-    )
     footer = forms.ChoiceField(
         label=_("Notes and totals below the table"), choices=_FOOTERS, required=False
     )

@@ -77,8 +77,6 @@ class DraftPreview:
     def offers(self) -> list[Offer]:
         """What was recognised in the file, and can be chosen by one click."""
         failure = self.stored.get("failure") or {}
-        if failure.get("code") == "archive.failed_member":
-            failure = failure["parameters"]["reason"]
         found = [failure, *self.stored.get("notices", ())]
         return [
             offer
@@ -182,7 +180,6 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
         case "json.several_lists" | "xml.several_lists":
             yield from _offer_names("records_path", parameters["paths"])
         case "archive.several_members":
-            yield Offer("join_members", True, gettext("All files as one table"))
             yield from _offer_names("member", parameters["members"])
         case "gpkg.several_layers":
             yield from _offer_names("sheet", parameters["layers"])

@@ -43,11 +43,6 @@ def _add_reading_arguments(parser: CommandParser) -> None:
     )
     add("--member", default="", help="the name of the file within an archive")
     add(
-        "--join-members",
-        action="store_true",
-        help="read all files of the archive as one table, or those that --member matches",
-    )
-    add(
         "--footer",
         default="",
         choices=("skip",),
@@ -140,7 +135,6 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         sheet=options["sheet"],
         member=options["member"],
         records_path=options["records_path"],
-        join_members=options["join_members"],
         footer=options["footer"],
         header_rows=options["header_rows"],
         cell_range=options["cell_range"],

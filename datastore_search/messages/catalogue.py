@@ -170,11 +170,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The archive has changes of “%(member)s” in a file beside it. Close the file in all"
         " programs, and pack it again."
     ),
-    "archive.failed_member": _("“%(member)s” in the archive: %(reason)s"),
-    "archive.different_headers": _(
-        "The files of the archive are no single table: “%(member)s” has other fields than"
-        " “%(first)s”."
-    ),
     "archive.unknown_member": _("The archive holds no file “%(member)s”. There are: %(members)s."),
     "archive.too_many_members": _("The archive holds more files than can be looked through."),
     "archive.nested": _(
@@ -339,10 +334,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " are empty."
     ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
-    "notice.files_joined": _(
-        "Files of the archive that were read as one table: %(count)s. Lines are counted on from"
-        " file to file; the first lines are: %(lines)s."
-    ),
     "notice.empty_formulas": _(
         "Formulas whose values are not in the file: %(count)s. Their cells are empty. Open the"
         " workbook in a spreadsheet program, and save it there."

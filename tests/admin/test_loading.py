@@ -1074,30 +1074,18 @@ def test_a_layer_of_a_geopackage_is_chosen_with_one_click(staff: Client, empty: 
     assert load.preview["rows"] == [["1", "Hương", None]]
 
 
-def test_a_file_among_several_asks_with_its_own_offers(staff: Client, empty: Resource) -> None:
-    content = build_archive({"a.csv": "n\n1\n", "b.json": '{"x": [{"n": 1}], "y": [{"n": 2}]}'})
-    load = upload(staff, empty, file=SimpleUploadedFile("ab.zip", content))
-
-    staff.post(f"{LOADS}{load.pk}/preview/", {"join_members": "True"})
-
-    page = get_page(staff, load)
-    assert "“b.json” in the archive: " in page
-    assert 'name="records_path" value="y"' in page
-
-
-def test_files_of_an_archive_are_chosen_with_one_click(staff: Client, empty: Resource) -> None:
+def test_a_file_of_an_archive_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:
     content = build_archive({"a.csv": "n\n1\n", "b.csv": "n\n2\n"})
     load = upload(staff, empty, file=SimpleUploadedFile("ab.zip", content))
 
     page = get_page(staff, load)
     assert 'name="member" value="b.csv"' in page
-    assert 'name="join_members" value="True"' in page
 
-    staff.post(f"{LOADS}{load.pk}/preview/", {"join_members": "True"})
+    staff.post(f"{LOADS}{load.pk}/preview/", {"member": "b.csv"})
     submit(staff, load)
-    assert [field.name for field in empty.fields.all()] == ["n", "file"]
+    assert [field.name for field in empty.fields.all()] == ["n"]
     empty.refresh_from_db()
-    assert empty.options == {"join_members": True}
+    assert empty.options == {"member": "b.csv"}
 
 
 def test_another_sheet_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:

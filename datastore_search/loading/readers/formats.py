@@ -77,10 +77,6 @@ def read_file(
 
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    if options.join_members and is_zip_archive(path):
-        from .joined_files import read_joined_files
-
-        return read_joined_files(path, options, staging_area, _read_unpacked)
     if is_zip_archive(path) and (
         shapes := unpack_shapefile(
             path, staging_area.folder, staging_area.limits, member=options.member

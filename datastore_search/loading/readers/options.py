@@ -29,7 +29,6 @@ class ReadOptions:
     in an archive; ``records_path`` are the names of the members of JSON that lead to the records,
     with points between them.  ``footer`` is ``skip`` to leave out notes and totals below the table.
     ``cell_range`` are the cells of a sheet that hold the table, such as ``A1:D20``.
-    ``join_members`` reads all files of an archive, or those that match ``member``, as one table.
     ``languages`` are those that texts of an unknown encoding may be in.
     ``header_rows`` is the number of rows of the header, whose names are joined.
     """
@@ -44,5 +43,4 @@ class ReadOptions:
     footer: str = ""
     header_rows: int | None = None
     cell_range: str = ""
-    join_members: bool = False
     languages: tuple[str, ...] = ()

@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
@@ -39,11 +38,6 @@ _SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
 #: What SQLite writes beside a database while it is open; changes are in those that have bytes.
 _SIDE_SUFFIXES = ("-wal", "-journal", "-shm")
 _CHANGE_SUFFIXES = ("-wal", "-journal")
-
-#: Files of one archive that become one table.
-_MAX_JOINED_MEMBERS = 500
-#: Each of them takes the processor time of so many bytes more.
-_BYTES_FOR_EACH = 2 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,72 +66,6 @@ def unpack(
     if _is_gzip(file.path):
         file = _unpack_gzip(file, folder / "unpacked", limits)
     return file
-
-
-def unpack_each(
-    path: Path, folder: Path, limits: ReadingLimits, *, pattern: str = ""
-) -> Iterator[UnpackedFile]:
-    """
-    Unpack the files of a zip one after the other, each in place of the one before.
-
-    ``pattern`` selects them by their whole names or the last parts of those, such as ``*.csv``.
-
-    Raises: ``LoadFailed``, with why a file cannot be unpacked.
-    """
-    with _open_zip(path) as archive:
-        members = _list_members(archive)
-        if pattern:
-            shown = _list_names(members)
-            members = [member for member in members if _is_selected(member, pattern)]
-            if not members:
-                raise LoadFailed("archive.unknown_member", member=pattern, members=shown)
-        if len(members) > _MAX_JOINED_MEMBERS:
-            raise LoadFailed("archive.too_many_members")
-        limits.extend_cpu_time(len(members) * _BYTES_FOR_EACH)
-        size = 0
-        for member in members:
-            with name_failed_member(member.filename), _translate_damages():
-                file, size = _unpack_member(archive, member, folder, limits, size)
-            yield file
-
-
-def _unpack_member(
-    archive: zipfile.ZipFile,
-    member: zipfile.ZipInfo,
-    folder: Path,
-    limits: ReadingLimits,
-    unpacked_bytes: int,
-) -> tuple[UnpackedFile, int]:
-    """
-    Unpack a member of a zip, and return it with the bytes of all that have been unpacked.
-
-    Raises: ``LoadFailed``, with why it cannot be unpacked.
-    """
-    target = _extract(archive, member, folder / "member", limits, unpacked_bytes=unpacked_bytes)
-    unpacked_bytes += target.stat().st_size
-    file = UnpackedFile(target, member.filename)
-    if _is_archive(file.path):
-        raise LoadFailed("archive.nested")
-    if _is_gzip(file.path):
-        file = _unpack_gzip(file, folder / "unpacked", limits)
-        unpacked_bytes += file.path.stat().st_size
-        limits.check_unpacked_bytes(unpacked_bytes)
-    return UnpackedFile(file.path, member.filename), unpacked_bytes
-
-
-@contextmanager
-def name_failed_member(name: str) -> Iterator[None]:
-    """
-    Name the member of an archive that is read in the block, if it fails.
-
-    Raises: ``LoadFailed`` with ``archive.failed_member``.
-    """
-    try:
-        yield
-    except LoadFailed as failure:
-        if "member" in failure.parameters:
-            raise
-        raise LoadFailed("archive.failed_member", member=name, reason=failure) from failure
 
 
 def unpack_shapefile(
@@ -303,10 +231,6 @@ def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _list_names(members: Sequence[zipfile.ZipInfo]) -> str:
     return ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
-
-
-def _is_selected(member: zipfile.ZipInfo, pattern: str) -> bool:
-    return any(fnmatchcase(name, pattern) for name in (member.filename, _get_last_part(member)))
 
 
 def _is_file(member: zipfile.ZipInfo) -> bool:

@@ -119,7 +119,7 @@ _NOT_SAVED = (
 #: Options of which the saved one is used where the call has none.
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
-    *("header_rows", "cell_range", "join_members"),
+    *("header_rows", "cell_range"),
     *("date_order", "date_language", "units", "schema"),
 )
 

@@ -19,7 +19,6 @@ from datastore_search.loading.publishing.shortages import find_shortage
 from datastore_search.loading.readers import (
     delimited,
     geopackage,
-    joined_files,
     parquet,
     shapefile_reader,
     workbooks,
@@ -37,7 +36,6 @@ from datastore_search.models import Load, Resource
 PRELOADED = (
     delimited,
     geopackage,
-    joined_files,
     json_reader,
     parquet,
     shapefile_reader,

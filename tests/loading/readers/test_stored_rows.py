@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 
@@ -133,31 +132,6 @@ def test_a_wide_sheet_is_read(tmp_path: Path) -> None:
     assert found == [
         (2, *map(str, range(WIDTH))),
         (4, "x", *[None] * (WIDTH - 1)),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [(299, 299), (300, 300), (WIDTH, WIDTH), (250, WIDTH), (WIDTH, 250)],
-)
-def test_files_of_any_form_are_joined(tmp_path: Path, first: int, then: int) -> None:
-    path = tmp_path / "files.zip"
-    width = min(first, then)
-    with ZipFile(path, "w") as archive:
-        for name, columns in (("a.csv", first), ("b.csv", then)):
-            # Columns without names and values are dropped, after they are read.
-            header = make_names(width)[:: 1 if name == "a.csv" else -1]
-            lines = [header, [f"{name} {each}" for each in header]]
-            empty = "," * (columns - width)
-            archive.writestr(name, "".join(f"{','.join(line)}{empty}\n" for line in lines))
-
-    with read_in_process(path, ReadOptions(join_members=True)) as table:
-        found = fetch_rows(table)
-
-    names = make_names(width)
-    assert found == [
-        (2, *(f"a.csv {each}" for each in names), "a.csv"),
-        (4, *(f"b.csv {each}" for each in names), "b.csv"),
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datastore_search.loading.jobs import LoadOptions
 
 from .cases import Case
-from .delimited import build_cell_count_message
 
 CASES = [
     Case(
@@ -102,71 +101,6 @@ CASES = [
         failure=(
             "The file would be more than 200 times as large when unpacked: it is taken for an"
             " attack."
-        ),
-    ),
-    Case(
-        "years.zip",
-        "files with other fields, as one table",
-        options=LoadOptions(join_members=True),
-        failure=(
-            "The files of the archive are no single table: “README.txt” has other fields than"
-            " “2024.csv”."
-        ),
-    ),
-    Case(
-        "years.zip",
-        "files of one header, as one table, in which lines are counted on",
-        options=LoadOptions(join_members=True, member="202*", bad_rows="skip"),
-        fields={"town": "text", "n": "int4", "file": "text"},
-        records=[
-            ["Huế", 1, "2024.csv"],
-            ["Vinh", 2, "2024.csv"],
-            ["Hà Nội", 3, "more/2025.csv"],
-            ["Đà Lạt", 5, "more/2025.csv"],
-            ["Cần Thơ", 6, "2026.xlsx"],
-        ],
-        notices=[
-            (
-                "Files of the archive that were read as one table: 3. Lines are counted on from"
-                " file to file; the first lines are: “2024.csv” 1, “more/2025.csv” 4,"
-                " “2026.xlsx” 8."
-            ),
-            "Rows that could not be loaded and were left out: 1.",
-        ],
-        row_errors=[(6, "", "", build_cell_count_message(1, 2))],
-    ),
-    Case(
-        "years.zip",
-        "a pattern that no file has",
-        options=LoadOptions(join_members=True, member="*.ods"),
-        failure=(
-            "The archive holds no file “*.ods”. There are: “2024.csv”, “more/2025.csv”,"
-            " “2026.xlsx”, “README.txt”."
-        ),
-    ),
-    Case(
-        "two_lists.zip",
-        "files of one header, of which one has two lists",
-        options=LoadOptions(join_members=True),
-        failure=(
-            "“b.json” in the archive: The JSON holds several lists: “x”, “y”. Choose the one that"
-            " has the records."
-        ),
-    ),
-    Case(
-        "one_damaged.zip",
-        "files of one header, of which one is damaged",
-        options=LoadOptions(join_members=True),
-        failure="“b.csv.gz” in the archive: The compressed file ends too early: a part of it is"
-        " missing.",
-    ),
-    Case(
-        "one_damaged.zip",
-        "an archive with another one within",
-        options=LoadOptions(join_members=True, member="c*"),
-        failure=(
-            "“c.zip” in the archive: There is an archive within the archive: unpack it, and load"
-            " what is in it."
         ),
     ),
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import io
 import struct
@@ -82,20 +81,6 @@ def _build_tables_beside() -> bytes:
     )
 
 
-@register_builder("years.zip")
-def _build_years() -> bytes:
-    """Two files of one header in other orders and dialects, a workbook, and a note."""
-    workbook = build_sheet(["town", "n"], ["Cần Thơ", 6])[0]
-    return build_archive(
-        {
-            "2024.csv": "town,n\nHuế,1\nVinh,2\n",
-            "more/2025.csv": "n;town\n3;Hà Nội\n4\n5;Đà Lạt\n",
-            "2026.xlsx": save_workbook(workbook),
-            "README.txt": "Towns, and how many\n",
-        }
-    )
-
-
 def build_shapefile(projection: str = "EPSG:4326", encoding: str = "utf-8") -> dict[str, bytes]:
     """Build the parts of a shapefile of two places, of which one has no shape."""
     shapefile, pyproj = map(importlib.import_module, ("shapefile", "pyproj"))
@@ -168,24 +153,6 @@ def _build_more_records() -> bytes:
     table = bytearray(parts["map/places.dbf"])
     struct.pack_into("<I", table, 4, 3)
     return build_archive(parts | {"map/places.dbf": bytes(table)})
-
-
-@register_builder("two_lists.zip")
-def _build_two_lists() -> bytes:
-    """A file that loads, and one that asks."""
-    return build_archive({"a.csv": "n\n1\n", "b.json": '{"x": [{"n": 1}], "y": [{"n": 2}]}'})
-
-
-@register_builder("one_damaged.zip")
-def _build_one_damaged() -> bytes:
-    """A file that loads, a gzip that is cut, and a zip."""
-    return build_archive(
-        {
-            "a.csv": "n\n1\n",
-            "b.csv.gz": gzip.compress(b"n\n1\n", mtime=0)[:-8],
-            "c.zip": build_archive({"d.csv": "n\n1\n"}),
-        }
-    )
 
 
 @register_builder("two_shp.zip")
