@@ -50,7 +50,7 @@ _DELIMITERS: _Choices = [
 #: The suggested encodings; the field accepts every encoding of Python.
 _ENCODINGS = (
     "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
-    "windows-1258", "tcvn3", "vni", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5",
+    "windows-1258", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5",
     "euc-kr",
 )  # fmt: skip
 

@@ -393,10 +393,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Field “%(field)s” stays text: it cannot be told whether the day or the month comes first, "
         "as in “%(value)s”. Choose %(one)s or %(other)s."
     ),
-    "notice.no_tcvn3_capitals": _(
-        "Capital letters with a tone are small letters: in TCVN3 only the font shows them as "
-        "capitals."
-    ),
     "notice.ambiguous_points": _(
         "Field “%(field)s” stays text: the point may set apart thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."

@@ -21,7 +21,6 @@ from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from .encoding_guess import guess_encoding, name_encoding
 from .options import UTF8_WITH_WINDOWS_1252, ReadOptions
-from .tcvn3 import TCVN3
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -85,8 +84,7 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
     if options.encoding:
         chosen = _find_codec(options.encoding)
         failure = LoadFailed("file.wrong_encoding", encoding=options.encoding)
-        copy = _decode_file(path, chosen, folder, failure)
-        return Text(copy, (Notice("notice.no_tcvn3_capitals"),) if chosen == TCVN3 else ())
+        return Text(_decode_file(path, chosen, folder, failure))
     if encoding_name := _detect_unicode(start):
         return Text(_decode_file(path, encoding_name, folder, LoadFailed("file.unknown_encoding")))
     line = _find_line_not_utf8(path)

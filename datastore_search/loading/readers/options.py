@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .tcvn3 import register_tcvn3
-from .vni import register_vni
-
 #: The encoding of a file that is UTF-8, but for some bytes, which are Windows-1252.
 UTF8_WITH_WINDOWS_1252 = "utf-8+windows-1252"
 
 #: The choice to leave out the footer of a table.
 SKIP_FOOTER = "skip"
-
-
-# Whoever has the options can look up each encoding that they may name.
-register_tcvn3()
-register_vni()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ Read damaged files of every format, and report each that ends with neither a tab
 A file is one of the torture folder that was cut, or has bytes that were changed, removed, doubled
 or exchanged; of an archive, that happens within a member as often as to the whole.  It is read with
 the options of one of its cases.  Each file is read, planned and rendered in a process of its own,
-forked from this one: a library may end it.  The status is 1 if a file ended with an exception that is not a ``LoadFailed``.
+forked from this one: a library may end it.  The status is 1
+if a file ended with an exception that is not a ``LoadFailed``.
 """
 
 from __future__ import annotations

@@ -10,9 +10,6 @@ _DAY = {"id": "int4", "day": "date"}
 _DAY_AS_TEXT = {"id": "int4", "day": "text"}
 _AT = {"id": "int4", "at": "timestamp"}
 
-_NO_CAPITALS = (
-    "Capital letters with a tone are small letters: in TCVN3 only the font shows them as capitals."
-)
 _LEFT_OUT = "Rows that could not be loaded and were left out: 1."
 _NOT_MDYY = "The value is not of type date, years 69 to 99 are 1969 to 1999 (date:mdyy)."
 _NOT_EUROS = "The value is not of type numeric, with a unit in the file (numeric:€)."
@@ -284,38 +281,6 @@ CASES = [
             " The value is not of type int4."
         ),
         row_errors=[(25002, "n", "n/a", "The value is not of type int4.")],
-    ),
-    Case(
-        "tcvn3.csv",
-        "Vietnamese in TCVN3, by choice",
-        LoadOptions(encoding="tcvn3"),
-        fields={"tên": "text", "dân số": "int4"},
-        records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["ĐăK LắK", 1918436]],
-        notices=[_NO_CAPITALS],
-    ),
-    Case(
-        "vni.csv",
-        "Vietnamese in VNI, by choice",
-        LoadOptions(encoding="vni"),
-        fields={"tên": "text", "dân số": "int4"},
-        records=[
-            ["Hà Nội", 8053663],
-            ["Đà Nẵng", 1134310],
-            ["ĐẮK LẮK", 1918436],
-            ["Mỹ Tho – ở đó", 5],
-        ],
-    ),
-    Case(
-        "vni_other_bytes.csv",
-        "a letter that VNI does not have",
-        LoadOptions(encoding="vni"),
-        failure="The file is not in “vni”, the character encoding that was chosen.",
-    ),
-    Case(
-        "tcvn3_other_bytes.csv",
-        "capitals with a tone, which TCVN3 does not have",
-        LoadOptions(encoding="tcvn3"),
-        failure="The file is not in “tcvn3”, the character encoding that was chosen.",
     ),
     Case(
         "dates_with_months.csv",
