@@ -315,11 +315,10 @@ class LoadForm(forms.Form):
         label=_("Notes and totals below the table"), choices=_FOOTERS, required=False
     )
     records_path = forms.CharField(
-        label=_("Records in JSON or XML"),
+        label=_("Records in JSON"),
         required=False,
         help_text=_(
-            "The names that lead to the records, such as data.items, or a point for the whole "
-            "file. Empty: they are found."
+            "The names that lead to the records, such as data.items. Empty: they are found."
         ),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )

@@ -52,7 +52,7 @@ def _add_reading_arguments(parser: CommandParser) -> None:
         "--records-path",
         default="",
         metavar="NAMES",
-        help="where the records of JSON or XML are, such as data.items; . for the whole file",
+        help="where the list of records of JSON is, such as data.items",
     )
 
 

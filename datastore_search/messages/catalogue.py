@@ -19,6 +19,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "file.unsupported_format": _(
         "The file is of the format %(format)s, which cannot be read as a table."
     ),
+    "file.save_as_csv": _(
+        "Files of the format %(format)s are not read. Save the table as CSV, and load that file."
+    ),
     "file.extra_missing": _(
         "Files of the format %(format)s are read only where datastore-search[%(extra)s] is"
         " installed."
@@ -208,16 +211,15 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.truncated": _("The file ends in the middle of its JSON."),
     "json.long_value": _("A value of the JSON, from line %(line)s on, is longer than %(most)s MB."),
     "json.too_deep": _("The JSON nests lists and objects more than %(most)s deep."),
-    "json.no_list": _("The JSON holds no list of objects, or of rows, to make records of."),
+    "json.no_list": _(
+        "The JSON holds no list of objects, or of rows, to make records of. Save the table as CSV,"
+        " or as a list of objects."
+    ),
     "json.several_lists": _(
         "The JSON holds several lists: %(paths)s. Choose the one that has the records."
     ),
-    "json.unknown_path": _("The JSON has no list and no object at “%(path)s”."),
+    "json.unknown_path": _("The JSON has no list at “%(path)s”."),
     "json.repeated_member": _("The member “%(member)s” is there twice in one object."),
-    "json.invalid_cube": _("The JSON-stat in the file is damaged, or has too many values."),
-    "json.several_cubes": _(
-        "The file is a collection of JSON-stat. Load each of its datasets from a file of its own."
-    ),
     "json.no_records": _(
         "The JSON's list holds no object with members, and no row, to make records of."
     ),
@@ -375,14 +377,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.measures_left_out": _(
         "Measures (M), which GeoJSON does not have, were left out of shapes: %(count)s."
     ),
-    "notice.json_keyed": _(
-        "Each member of “%(path)s” is a record; its name is in the field “key”."
-    ),
-    "notice.json_columns": _(
-        "Each member of “%(path)s” is a field, with the values of all records."
-    ),
-    "notice.json_cube": _("The records are the values of a JSON-stat cube, one for each."),
-    "notice.json_record": _("The object “%(path)s” is the only record."),
     "notice.json_constants": _(
         "The file has NaN or Infinity, which are not part of JSON; they are kept."
     ),

@@ -1,5 +1,5 @@
 """
-Read JSON: lists of objects or of rows, objects that hold records, NDJSON and GeoJSON.
+Read JSON: lists of objects or of rows, by themselves or within objects, NDJSON and GeoJSON.
 
 The members of all objects are the fields, in the order in which they appear.  A text stays a text,
 numbers keep their digits, and what is nested stays JSON.
@@ -7,43 +7,32 @@ numbers keep their digits, and what is nested stays JSON.
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
-from .delimited import read_delimited
-from .json_layouts import (
-    Layout,
-    Source,
-    detect_layout,
-    find_chosen,
-    find_cube,
-    find_list,
-    read_records,
-    read_text_records,
-)
+from .json_layouts import Source, find_chosen, find_list, find_row_names, read_records
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
-from .json_row_names import RowNames, find_row_names
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
 _START_BYTES = 2**16
-#: A cube of JSON-stat has these members; they decide before its lists are looked for.
-_CUBE_MARKS = ('"dimension"', '"size"')
+#: JSON-stat 2.0 says that it is one; older versions have these members.
+_JSON_STAT = re.compile(r'(?s)(?=.*"version"\s*:\s*"2\.).*"class"\s*:\s*"(dataset|collection)"')
+_CUBE_MEMBERS = ('"dimension"', '"size"', '"value"')
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
-    Stage a JSON file: a list of objects or of rows, or an object that holds records.
+    Stage a JSON file: a list of objects or of rows, or an object that has one.
 
-    ``records_path`` chooses the value that holds them.
+    ``records_path`` chooses the list.
 
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
@@ -55,22 +44,13 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     if not options.records_path and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
     source = _find_source(path, encoding, parser, options.records_path)
-    row_names = RowNames()
-    if source.layout in {Layout.LIST, Layout.TEXT}:
-        with Document(path, encoding, parser) as document:
-            row_names = find_row_names(document, source.path)
-        parser.pop_repeated_member()
     with Document(path, encoding, parser) as document:
-        if source.layout is Layout.TEXT:
-            text, delimiter = read_text_records(document, source.path)
-            options = replace(options, delimiter=delimiter, encoding="utf-8", skip=0, header_rows=1)
-            table = _stage_text(text, row_names.names, options, staging_area)
-            return replace(table, notices=(*source.describe(), *table.notices))
-        with RowWriter(staging_area) as writer:
-            names = row_names.list_names()
-            builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
-            elements = row_names.add_index(read_records(document, source))
-            return _build_table(builder, parser, enumerate(elements, start=1), source.describe())
+        names = find_row_names(document, source.path)
+    parser.pop_repeated_member()
+    with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
+        builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
+        elements = enumerate(read_records(document, source.path), start=1)
+        return _build_table(builder, parser, elements, source.describe())
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -134,10 +114,10 @@ def _read_line(file: TextIO) -> str:
 
 def _find_source(path: Path, encoding: str, parser: Parser, wanted: str) -> Source:
     """
-    Find the records in a file: at a path, the file's own list, a list in it, or the object itself.
+    Find the records in a file: at a path, the file's own list, or a list in it.
 
-    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``json.unknown_path``, and
-    what ``Document`` raises.
+    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``json.unknown_path``,
+    ``file.save_as_csv``, and what ``Document`` raises.
     """
     with Document(path, encoding, parser) as document:
         if wanted:
@@ -148,48 +128,19 @@ def _find_source(path: Path, encoding: str, parser: Parser, wanted: str) -> Sour
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
-    if _may_be_cube(path, encoding):
-        with Document(path, encoding, parser) as document:
-            if cube := find_cube(document):
-                return cube
+    with path.open(encoding=encoding, errors="replace") as file:
+        start = file.read(_START_BYTES)
+    if _JSON_STAT.match(start):
+        raise LoadFailed("file.save_as_csv", format="JSON-stat")
     try:
         with Document(path, encoding, parser) as document:
             return find_list(document)
     except LoadFailed as failure:
-        if failure.code != "json.no_list":
-            raise
-        with Document(path, encoding, parser) as document:
-            layout = detect_layout(document)
-        if layout is None:
-            raise
-        return Source((), layout)
+        if failure.code == "json.no_list" and all(name in start for name in _CUBE_MEMBERS):
+            raise LoadFailed("file.save_as_csv", format="JSON-stat") from failure
+        raise
     finally:
         parser.pop_repeated_member()
-
-
-def _may_be_cube(path: Path, encoding: str) -> bool:
-    with path.open(encoding=encoding, errors="replace") as file:
-        start = file.read(_START_BYTES)
-    return all(mark in start for mark in _CUBE_MARKS)
-
-
-# Text -------------------------------------------------------------------------------------------
-
-
-def _stage_text(
-    text: str, names: Sequence[str], options: ReadOptions, staging_area: StagingArea
-) -> StagedTable:
-    """
-    Stage delimited cells that a JSON file has as a text, below the names of their fields.
-
-    Raises: ``LoadFailed``, with what is wrong with them.
-    """
-    path = staging_area.folder / "records.csv"
-    # A half of a surrogate pair becomes bytes that are not UTF-8, which are refused.
-    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        csv.writer(file, delimiter=options.delimiter, lineterminator="\n").writerow(names)
-        file.write(text)
-    return read_delimited(path, options, staging_area)
 
 
 # Elements -----------------------------------------------------------------------------------------

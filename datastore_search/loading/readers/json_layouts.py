@@ -1,25 +1,15 @@
-"""
-Find the records in JSON: a list, or an object that holds them in another way.
-
-Besides lists, an object may have its records as members by key, as columns, as a cube of JSON-stat,
-or be the only record.
-"""
+"""Find the list of records in JSON: the file itself, or a list within objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any
 
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
-from .json_cubes import is_collection, is_cube, read_cube_at
-from .json_parser import Document
-from .json_records import KeyedRecord
-
-#: The path of the whole file.
-WHOLE_FILE = "."
+from ...table_limits import MAX_FIELDS
+from .json_parser import Document, Number
 
 #: Names that programs give to the list of records in an object.
 _LIST_NAMES = frozenset(
@@ -27,50 +17,29 @@ _LIST_NAMES = frozenset(
 )
 #: The list is looked for in objects within each other, up to this number.
 _MAX_PATH_LENGTH = 4
-#: An object with fewer members may be a message about an error.
-_MIN_MEMBERS = 2
 
-#: Lists that describe the records; CKAN's answer without records has no others.
-_DESCRIPTIONS = frozenset(("fields", "columns"))
-#: CKAN's name for the records, which may be a text of delimited cells.
-_TEXT_NAME, _TEXT_FORMAT = "records", "records_format"
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-
-class Layout(Enum):
-    """How a value holds its records."""
-
-    LIST = auto()
-    KEYED = auto()
-    COLUMNS = auto()
-    CUBE = auto()
-    RECORD = auto()
-    TEXT = auto()
-
-
-_NOTICES = {
-    Layout.KEYED: "notice.json_keyed",
-    Layout.COLUMNS: "notice.json_columns",
-    Layout.CUBE: "notice.json_cube",
-    Layout.RECORD: "notice.json_record",
-}
+#: The list beside CKAN's records that describes their fields.
+_FIELDS = "fields"
+#: The records of CKAN's answers, which may be a text of delimited cells.
+_RECORDS = "records"
+_TEXT_RECORDS = "CKAN JSON (records_format csv, tsv)"
+#: Members beside rows that other programs write the names of their cells into.
+_OTHER_NAMES = {"columns": "pandas JSON (split)", "meta": "Socrata JSON"}
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A value of a file that holds records: the names of the members on its way, and its layout."""
+    """A list of records: the names of the members on its way."""
 
     path: tuple[str, ...]
-    layout: Layout = Layout.LIST
     is_empty: bool = False
+    is_text: bool = False
 
     def describe(self) -> list[Notice]:
         """Describe where the records are, unless the file itself is their list."""
-        path = ".".join(self.path)
-        if self.layout in {Layout.LIST, Layout.TEXT}:
-            is_usual = self.path in {(), ("features",)}
-            return [] if is_usual else [Notice("notice.nested_list", path=path)]
-        return [Notice(_NOTICES[self.layout], path=path or WHOLE_FILE)]
+        if self.path in {(), ("features",)}:
+            return []
+        return [Notice("notice.nested_list", path=".".join(self.path))]
 
 
 # Where the records are ----------------------------------------------------------------------------
@@ -80,13 +49,13 @@ def find_list(document: Document) -> Source:
     """
     Find the list of records in an object: one of a usual name, or the only one.
 
-    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, and what ``Document``
-    raises.
+    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``file.save_as_csv``, and
+    what ``Document`` raises.
     """
     paths: list[tuple[str, ...]] = []
     others: list[Source] = []
     for found in _find_lists(document, ()):
-        if found.is_empty or found.layout is Layout.TEXT:
+        if found.is_empty or found.is_text:
             others.append(found)
         elif found.path[-1] in _LIST_NAMES:
             return found
@@ -94,9 +63,11 @@ def find_list(document: Document) -> Source:
             paths.append(found.path)
     document.check_end()
     for other in others:
-        beside = [(*other.path[:-1], name) for name in _DESCRIPTIONS]
-        if (paths or other.is_empty) and not set(paths) - set(beside):
-            return other
+        if not set(paths) - {(*other.path[:-1], _FIELDS)}:
+            if other.is_empty:
+                return other
+            if paths:
+                raise LoadFailed("file.save_as_csv", format=_TEXT_RECORDS)
     if len(paths) > 1:
         listed = ", ".join(f"“{'.'.join(each)}”" for each in paths)
         raise LoadFailed("json.several_lists", paths=listed)
@@ -124,44 +95,20 @@ def _find_lists(document: Document, above: tuple[str, ...]) -> Iterator[Source]:
                 yield Source(path, is_empty=True)
         else:
             document.skip_value()
-            if start == '"' and name == _TEXT_NAME:
-                yield Source(path, Layout.TEXT)
-
-
-def find_cube(document: Document) -> Source | None:
-    """
-    Read an object, and find the cube of JSON-stat that it is, or has as a member.
-
-    Raises: ``LoadFailed`` with ``json.several_lists``, ``json.several_cubes``.
-    """
-    shapes: dict[str, frozenset[Any]] = {}
-    cubes: list[str] = []
-    for name in document.read_members():
-        value = document.read_value()
-        shapes[name] = _get_shape(value)[1]
-        if isinstance(value, dict) and is_cube(value):
-            cubes.append(name)
-        if is_collection({name: value}):
-            raise LoadFailed("json.several_cubes")
-    if is_cube(shapes):
-        return Source((), Layout.CUBE)
-    if len(cubes) > 1:
-        listed = ", ".join(f"“{name}”" for name in cubes)
-        raise LoadFailed("json.several_lists", paths=listed)
-    return Source((cubes[0],), Layout.CUBE) if cubes else None
+            if start == '"' and name == _RECORDS:
+                yield Source(path, is_text=True)
 
 
 def find_chosen(document: Document, wanted: str) -> Source:
     """
-    Find the value at a path, whose names are separated by points and may have points themselves.
+    Find the list at a path, whose names are separated by points and may have points themselves.
 
     Raises: ``LoadFailed`` with ``json.unknown_path``, and what ``Document`` raises.
     """
-    path = () if wanted == WHOLE_FILE else _walk_to(document, wanted)
-    start = document.peek_character()
-    if path is None or start not in {"[", "{"}:
+    path = _walk_to(document, wanted)
+    if path is None or document.peek_character() != "[":
         raise LoadFailed("json.unknown_path", path=wanted)
-    return Source(path, Layout.LIST if start == "[" else detect_layout(document) or Layout.RECORD)
+    return Source(path)
 
 
 def _walk_to(document: Document, wanted: str) -> tuple[str, ...] | None:
@@ -180,116 +127,84 @@ def _walk_to(document: Document, wanted: str) -> tuple[str, ...] | None:
     return None
 
 
-def detect_layout(document: Document) -> Layout | None:
-    """Read an object, and detect how it holds records; None where it may be a record itself."""
-    shapes = {name: _get_shape(document.read_value()) for name in document.read_members()}
-    if is_cube({name: members for name, (_kind, members) in shapes.items()}):
-        return Layout.CUBE
-    kinds = {kind for kind, _members in shapes.values()}
-    members = {members for _kind, members in shapes.values()}
-    if len(shapes) < _MIN_MEMBERS or len(kinds) > 1:
-        return None
-    if kinds == {dict}:
-        if len(members) == 1 and _are_positions(next(iter(members))):
-            return Layout.COLUMNS
-        return Layout.KEYED if frozenset.intersection(*members) else None
-    return Layout.COLUMNS if kinds == {list} and len(members) == 1 else None
+# Names beside rows --------------------------------------------------------------------------------
 
 
-def _get_shape(value: Any) -> tuple[type, frozenset[Any]]:
-    """Return the kind of a value, with the members of an object, or the length of a plain list."""
+def find_row_names(document: Document, path: Sequence[str]) -> tuple[str, ...]:
+    """
+    Find the names of the cells of the rows at a path; none where they are not beside the rows.
+
+    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``.
+
+    Raises: ``LoadFailed`` with ``file.save_as_csv`` where they are beside the rows in another way.
+    """
+    names: tuple[str, ...] = ()
+    other = ""
+    if not path or document.peek_character() != "{":
+        return names
+    for name in document.read_members():
+        start = document.peek_character()
+        if len(path) > 1 and name == path[0]:
+            return find_row_names(document, path[1:])
+        if name == path[0] and start == "[":
+            is_rows = all(isinstance(element, list) for element in document.read_elements())
+            if names or not is_rows:
+                return names
+        elif len(path) == 1 and name == _FIELDS and start == "[":
+            names = _read_names(document)
+        elif len(path) == 1 and name in _OTHER_NAMES and start in "[{":
+            other = _detect_names(name, document.read_value()) or other
+        else:
+            document.skip_value()
+    if other and not names:
+        raise LoadFailed("file.save_as_csv", format=other)
+    return names
+
+
+def _detect_names(name: str, value: Any) -> str:
+    """Return the layout of names in another member than ``fields``; empty if they are none."""
     if isinstance(value, dict):
-        return dict, frozenset(value)
-    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
-        return list, frozenset({len(value)})
-    return object, frozenset()
+        is_names = isinstance(value.get("view"), dict) and "columns" in value["view"]
+    else:
+        is_names = not any(isinstance(each, list) for each in value)
+    return _OTHER_NAMES[name] if is_names else ""
 
 
-def _are_positions(names: frozenset[str]) -> bool:
-    """Return whether names are 0, 1, 2 and so on, as pandas writes the rows of a column."""
-    return bool(names) and names == {str(position) for position in range(len(names))}
+def _read_names(document: Document) -> tuple[str, ...]:
+    """Read a list of names, or of objects that have them; none where one is something else."""
+    names = [_get_name(element) for element in document.read_elements()]
+    known = tuple(name for name in names if name is not None)
+    return known if len(known) == len(names) <= MAX_FIELDS else ()
+
+
+def _get_name(element: Any) -> str | None:
+    if not isinstance(element, dict):
+        return element if isinstance(element, str) else None
+    named = (element.get("id"), element.get("name"))
+    names = (name for name in named if isinstance(name, str) and not isinstance(name, Number))
+    return next(names, None)
 
 
 # Reading ------------------------------------------------------------------------------------------
 
 
-def read_records(document: Document, source: Source) -> Iterator[Any]:
-    """Read the elements of a source, and the file to its end."""
-    yield from _read_below(document, source.path, source.layout)
+def read_records(document: Document, path: Sequence[str]) -> Iterator[Any]:
+    """Read the elements of the list at a path, and the file to its end."""
+    yield from _read_below(document, path)
     document.check_end()
 
 
-def _read_below(document: Document, path: Sequence[str], layout: Layout) -> Iterator[Any]:
+def _read_below(document: Document, path: Sequence[str]) -> Iterator[Any]:
     if not path:
-        yield from _READERS[layout](document)
+        yield from document.read_elements()
         return
-    start = "[" if len(path) == 1 and layout is Layout.LIST else "{"
+    start = "[" if len(path) == 1 else "{"
     was_read = False
     for name in document.read_members():
         if name == path[0] and document.peek_character() == start:
             if was_read:
                 raise LoadFailed("json.repeated_member", member=name)
             was_read = True
-            yield from _read_below(document, path[1:], layout)
+            yield from _read_below(document, path[1:])
         else:
             document.skip_value()
-
-
-def read_text_records(document: Document, path: Sequence[str]) -> tuple[str, str]:
-    """
-    Read the text at a path, whose cells are records, and the delimiter that stands beside it.
-
-    Source: CKAN ``datastore_search``, ``records_format`` ``csv`` and ``tsv``.
-    """
-    text, delimiter = "", ""
-    for name in document.read_members():
-        if len(path) > 1 and name == path[0]:
-            return read_text_records(document, path[1:])
-        if len(path) == 1 and name in {_TEXT_NAME, _TEXT_FORMAT}:
-            value = document.read_value()
-            text = value if name == _TEXT_NAME else text
-            delimiter = _DELIMITERS.get(str(value), "") if name == _TEXT_FORMAT else delimiter
-        else:
-            document.skip_value()
-    return text, delimiter or _DELIMITERS["csv"]
-
-
-def _read_keyed(document: Document) -> Iterator[Any]:
-    for name in document.read_members():
-        yield KeyedRecord(name, document.read_value())
-
-
-def _read_record(document: Document) -> Iterator[Any]:
-    yield document.read_value()
-
-
-def _read_columns(document: Document) -> Iterator[Any]:
-    columns = {name: _list_values(value) for name, value in _read_object(document).items()}
-    for values in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, values, strict=True))
-
-
-def _read_object(document: Document) -> dict[str, Any]:
-    """Read an object whose members may be as large as the values of a list."""
-    found: dict[str, Any] = {}
-    for name in document.read_members():
-        if name in found:
-            raise LoadFailed("json.repeated_member", member=name)
-        found[name] = document.read_value()
-    return found
-
-
-def _list_values(column: Any) -> Sequence[Any]:
-    """List the values of a column, which may be an object with their positions as names."""
-    if isinstance(column, Mapping):
-        return [column[str(position)] for position in range(len(column))]
-    return list(column)
-
-
-_READERS = {
-    Layout.LIST: Document.read_elements,
-    Layout.KEYED: _read_keyed,
-    Layout.COLUMNS: _read_columns,
-    Layout.CUBE: read_cube_at,
-    Layout.RECORD: _read_record,
-}

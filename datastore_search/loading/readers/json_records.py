@@ -21,8 +21,6 @@ from .staging import StagedTable, StagingArea
 
 #: The keys of what a feature has besides its properties; a property may have the same name.
 _ID, _GEOMETRY = ("id",), ("geometry",)
-#: The key of the name that an object gives to a record.
-_KEY = ("key",)
 _FEATURE_MEMBERS = frozenset(("type", "bbox", "id", "properties", "geometry"))
 _NULL = type(None)
 
@@ -33,14 +31,6 @@ class BadElement:
 
     error: BadRow
     text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyedRecord:
-    """A record that is a member of an object, with the member's name as its key."""
-
-    key: str
-    members: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +115,6 @@ class RecordTableBuilder:
         if isinstance(element, list):
             self._add_element = self._add_cells
             self._add_header(line, element)
-        elif isinstance(element, KeyedRecord):
-            self._add_element = self._add_keyed
-            self._add_keyed(line, element)
         elif isinstance(element, MemberList):
             self._add_element = self._add_member_list
             self._add_member_list(line, element)
@@ -176,9 +163,6 @@ class RecordTableBuilder:
         else:
             error = BadRow("row.not_an_object")
             self.add_bad_element(line, BadElement(error, format_json(element)))
-
-    def _add_keyed(self, line: int, element: KeyedRecord) -> None:
-        self._add_members(line, [(_KEY, element.key), *element.members.items()])
 
     def _add_member_list(self, line: int, element: MemberList) -> None:
         self._add_members(line, element.members)
