@@ -251,9 +251,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "gpkg.unknown_layer": _("The GeoPackage has no layer “%(layer)s”. It has: %(layers)s."),
     "gpkg.long_record": _("A record of the layer is longer than %(most)s MB."),
     # Parquet --------------------------------------------------------------------------------------
-    "parquet.moment_range": _(
-        "The field “%(field)s” has moments before the year 1 or after 9999 as INT96, which may"
-        " stand for others. Correct them, or write them as TIMESTAMP."
+    "parquet.int96": _(
+        "The field “%(field)s” has moments as INT96 that are finer than a microsecond, before the"
+        " year 1 or after 9999. Write them as TIMESTAMP, or save the table as CSV."
     ),
     "parquet.damaged": _("The Parquet file is damaged or incomplete."),
     "parquet.encrypted": _("The Parquet file is encrypted."),

@@ -61,8 +61,8 @@ _JSON_LITERALS = frozenset(
     kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
 )
 _ENCRYPTED = b"PARE"
-#: A moment that is none, by itself or within JSON.
-_INFINITY = '(^|")-?infinity($|")'
+#: Parts of a second that are finer than a microsecond.
+_NANOSECONDS = "[.][0-9]{7}"
 
 #: Columns of a wide table that are read at once.
 _COLUMNS_PER_PART = 1_000
@@ -109,8 +109,6 @@ class _Column:
     name: str
     type: _DuckDBType
     source: Composed
-    fine_source: Composed | None = None
-    """The values with nanoseconds, of a column that has INT96."""
 
     @property
     def may_be_long(self) -> bool:
@@ -118,18 +116,19 @@ class _Column:
 
 
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
-    columns = _read_columns(source, staging_area)
+    columns, int96 = _read_columns(source, staging_area)
     _check_size(source, len(columns), staging_area)
-    _check_moments(source, columns, staging_area)
+    relation = _build_relation(source, columns)
+    for column in int96:
+        _check_moments(source, columns, column, staging_area)
     labels = tuple(column.name for column in columns)
     names = make_unique_names(labels)
     notices: list[Notice] = []
-    texts = [_build_column_text(column) for column in columns]
+    texts = [_build_text(column.type, column.source) for column in columns]
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
-        if column.type.id == "blob" and _is_binary(source, column, columns, staging_area):
+        if column.type.id == "blob" and _is_binary(relation, column, staging_area):
             texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
             notices.append(Notice("notice.binary_values", field=name))
-    relation = _build_relation(source, columns)
     if is_wide(len(texts)):
         _stage_cells(relation, texts, staging_area)
     else:
@@ -181,9 +180,11 @@ def _stage_cells(relation: Composed, texts: Sequence[Composed], staging_area: St
     staging_area.execute(SQL("DROP TABLE {}").format(parts))
 
 
-def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
+def _read_columns(
+    source: Composed, staging_area: StagingArea
+) -> tuple[list[_Column], list[_Column]]:
     """
-    Read which columns there are.
+    Read which columns there are, and which of them have INT96.
 
     Raises: ``LoadFailed`` with ``file.too_many_fields``, ``file.empty``.
     """
@@ -194,15 +195,11 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
         raise LoadFailed("file.too_many_fields", count=len(names), most=MAX_FIELDS)
     if not names:
         raise LoadFailed("file.empty")
-    return [
-        _Column(
-            name,
-            kind,
-            quote_identifier(f"c{position}"),
-            quote_identifier(f"f{position}") if position in int96 else None,
-        )
+    columns = [
+        _Column(name, kind, quote_identifier(f"c{position}"))
         for position, (name, kind) in enumerate(zip(names, types, strict=True))
     ]
+    return columns, [columns[position] for position in sorted(int96)]
 
 
 def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str], set[int]]:
@@ -227,28 +224,30 @@ def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str],
     return names, int96
 
 
-def _check_moments(source: Composed, columns: Sequence[_Column], staging_area: StagingArea) -> None:
+def _check_moments(
+    source: Composed, columns: Sequence[_Column], column: _Column, staging_area: StagingArea
+) -> None:
     """
-    Check the moments of columns of INT96: DuckDB makes other moments of days that it cannot count.
+    Check the moments of a column that has INT96, which DuckDB reads to the microsecond.
 
-    Raises: ``LoadFailed`` with ``parquet.moment_range``.
+    It makes other moments of days that it cannot count.
+
+    Raises: ``LoadFailed`` with ``parquet.int96``.
     """
-    columns_of_int96 = [
-        column for column in columns if column.fine_source and column.type.id == "timestamp"
-    ]
-    if not columns_of_int96:
-        return
-    tests = (
-        SQL("bool_or({column} < '0001-01-01' OR {column} >= '10000-01-01')").format(
-            column=column.source
-        )
-        for column in columns_of_int96
+    is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
+        column.source, quote_literal(_NANOSECONDS)
     )
-    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(tests), _build_relation(source, columns))
-    found = staging_area.execute(query).fetchone() or ()
-    for column, has_other in zip(columns_of_int96, found, strict=True):
-        if has_other:
-            raise LoadFailed("parquet.moment_range", field=column.name)
+    is_far = SQL("bool_or({column} < '0001-01-01' OR {column} >= '10000-01-01')").format(
+        column=column.source
+    )
+    checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
+    if column.type.id == "timestamp":
+        checks.append((is_far, _build_relation(source, columns)))
+    for check, relation in checks:
+        if staging_area.execute(SQL("SELECT {} FROM {}").format(check, relation)).fetchone() == (
+            True,
+        ):
+            raise LoadFailed("parquet.int96", field=column.name)
 
 
 def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:
@@ -303,28 +302,19 @@ def _measure_rows(positions: Sequence[int], staging_area: StagingArea) -> Compos
     return SQL("(SELECT line, {} AS size FROM {})").format(SQL(" + ").join(sizes), STAGED_ROWS)
 
 
-def _build_relation(source: Composed, columns: Sequence[_Column]) -> Composed:
-    """Name the columns c0, c1, …, whatever their names in the file; f0, f1, … with nanoseconds."""
+def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str = "") -> Composed:
+    """Name the columns c0, c1, …, whatever their names in the file."""
     names = SQL(", ").join(column.source for column in columns)
-    relation = SQL("read_parquet({}) AS file({})").format(source, names)
-    if not any(column.fine_source for column in columns):
-        return relation
-    fine_names = SQL(", ").join(
-        quote_identifier(f"f{position}") for position in range(len(columns))
-    )
-    return SQL("{} POSITIONAL JOIN read_parquet({}, int96_as = 'timestamp_ns') AS fine({})").format(
-        relation, source, fine_names
-    )
+    option = SQL(", int96_as = {}").format(quote_literal(int96_as)) if int96_as else SQL("")
+    return SQL("read_parquet({}{}) AS file({})").format(source, option, names)
 
 
-def _is_binary(
-    source: Composed, column: _Column, columns: Sequence[_Column], staging_area: StagingArea
-) -> bool:
+def _is_binary(relation: Composed, column: _Column, staging_area: StagingArea) -> bool:
     """Return whether bytes are not texts: older programs write texts as bytes."""
     query = SQL(
         "SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL"
         " AND (TRY(decode({column})) IS NULL OR contains(hex({column}), '00'))"
-    ).format(relation=_build_relation(source, columns), column=column.source)
+    ).format(relation=relation, column=column.source)
     row = staging_area.execute(query).fetchone()
     return bool(row and row[0])
 
@@ -346,22 +336,6 @@ def _is_json(kind: _DuckDBType) -> bool:
 
 def _get_parts(kind: _DuckDBType) -> Mapping[str, _DuckDBType]:
     return dict(kind.children)
-
-
-def _build_column_text(column: _Column) -> Composed:
-    """
-    Build the expression that writes a column as text.
-
-    The nanoseconds of INT96 are read in a second way, which makes infinities of moments before
-    1677 and after 2262; those are read to the microsecond.
-    """
-    text = _build_text(column.type, column.source)
-    if not column.fine_source:
-        return text
-    fine = _build_text(column.type, column.fine_source)
-    return SQL("CASE WHEN regexp_matches({fine}, {infinity}) THEN {text} ELSE {fine} END").format(
-        fine=fine, text=text, infinity=quote_literal(_INFINITY)
-    )
 
 
 def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
