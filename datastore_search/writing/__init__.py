@@ -195,13 +195,9 @@ class Writer:
         """
         set_aliases(self._connection, self.resource, names)
 
-    def write(
-        self, given: Sequence[Mapping[str, Any]], method: Method, *, is_permanent: bool = True
-    ) -> list[int]:
+    def write(self, given: Sequence[Mapping[str, Any]], method: Method) -> list[int]:
         """
         Store records and return the ``_id`` of each.
-
-        ``is_permanent`` is false where the changes will be rolled back.
 
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``;
         ``DuplicateKeys``.
@@ -213,9 +209,7 @@ class Writer:
         )
         try:
             changes = rows.plan_changes(self._connection, self.resource, table_id, read, method)
-            rows.apply_changes(
-                self._connection, self.resource, table_id, changes, is_permanent=is_permanent
-            )
+            rows.apply_changes(self._connection, self.resource, table_id, changes)
         except IntegrityError as error:
             raise DuplicateKeys from error
         record_changes.record_change(self._connection, self.resource, added=len(changes.added))

@@ -11,7 +11,6 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import count
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -84,39 +83,20 @@ def plan_changes(
 
 
 def apply_changes(
-    connection: BaseDatabaseWrapper,
-    resource: Resource,
-    table_id: int,
-    changes: Changes,
-    *,
-    is_permanent: bool,
+    connection: BaseDatabaseWrapper, resource: Resource, table_id: int, changes: Changes
 ) -> None:
-    """
-    Apply the changes, and set their ``ids``.
-
-    The sequence, which no rollback restores, is not used unless they are ``is_permanent``.
-    """
+    """Apply the changes, and set their ``ids``; no rollback restores the sequence of these."""
     names = [each.name for each in resource.schema]
     _update_records(connection, table_id, changes.changed)
-    if not is_permanent:
-        _assign_ids(changes.added, _read_last_id(connection, table_id))
     numbered = [new for new in changes.added if new.id is not None]
     unnumbered = [new for new in changes.added if new.id is None]
     _insert_numbered(connection, table_id, numbered, names)
-    if numbered and is_permanent:
+    if numbered:
         _advance_sequence(connection, table_id, max(new.id for new in numbered if new.id))
     ids = _insert_documents(
         connection, table_id, [_render_document(new.members, names) for new in unnumbered]
     )
     changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
-
-
-def _assign_ids(added: Sequence[_NewRecord], last_id: int) -> None:
-    """Assign to each new record the ``_id`` that it would get, without using the sequence."""
-    following = count(max([last_id, *(new.id for new in added if new.id is not None)]) + 1)
-    for new in added:
-        if new.id is None:
-            new.id = next(following)
 
 
 def delete_records(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int:
@@ -241,28 +221,6 @@ def _insert_numbered(
     documents = [_render_document(new.members, names) for new in records]
     with connection.cursor() as cursor:
         cursor.execute(statement, [[record.id for record in records], documents])
-
-
-def _read_last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
-    """
-    Read the ``_id`` that the next record follows.
-
-    A load sets the next one to follow the file's last row, and PostgreSQL's functions return
-    nothing for a sequence that was set in this way and not used yet.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT parse_ident(pg_get_serial_sequence(%s, '_id'))",
-            [quote_record_table(table_id).as_string()],
-        )
-        (sequence,) = cursor.fetchone()
-        cursor.execute(
-            sql.SQL("SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {}").format(
-                sql.Identifier(*sequence)
-            )
-        )
-        (last_id,) = cursor.fetchone()
-    return int(last_id)
 
 
 def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: int) -> None:

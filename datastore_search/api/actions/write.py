@@ -161,12 +161,11 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     _check_may_read_records(request, resource, parameters)
     with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
-        dry_run = parameters.get("dry_run", False)
-        ids = writer.write(parameters.get("records") or [], method, is_permanent=not dry_run)
+        ids = writer.write(parameters.get("records") or [], method)
         result = _build_result(parameters, writer, method=method.value)
         if parameters.get("include_records"):
             result["records"] = _read_written_records(writer, ids)
-        if dry_run:
+        if parameters.get("dry_run"):
             writer.roll_back()
     return Answer(result)
 
