@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ..builders import act, check_error, make_resource, make_user_token
+from ..builders import act, check_error, make_user_token
 from .tables import STOCK_FIELDS, Table
 
 DUPLICATE = "there is already a record with the same primary key."
