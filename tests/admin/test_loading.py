@@ -36,7 +36,19 @@ pytestmark = pytest.mark.usefixtures("read_here")
 
 LOADS = "/en/admin/datastore_search/load/"
 
-TORTURE_FILES = Path(__file__).parent.parent / "loading" / "torture" / "files"
+
+#: Files of each format, loadable or not, with each kind of notice, reason and offer.
+PREVIEWED = (
+    "amounts_mixed.csv", "dates_ambiguous.csv", "empty.csv", "footer.csv", "header_only.csv",
+    "header_two_lines.csv", "late_misfit.csv.gz", "names.csv", "nul.csv", "open_quote.csv",
+    "picture.csv", "ragged.csv", "titles.csv", "utf8_damaged.csv", "windows_1252.csv",
+    "bomb.zip", "two_files.zip",
+    "encrypted.xlsx", "errors.xlsx", "merged.xlsx", "old.xls", "second_sheet.xlsx",
+    "tables_beside.xlsx", "texts.ods",
+    "broken_line.ndjson", "names.json", "nested.json", "places.geojson", "two_lists.json",
+    "layers.gpkg", "places.kml", "places_shp.zip",
+    "bytes.parquet", "truncated.parquet", "types.parquet",
+)  # fmt: skip
 
 FORM = {"mode": "replace", "bad_rows": "refuse"}
 CSV_WITH_BAD_ROW = "name,depth\nRed,3\nBlue\nLô,5\n"
@@ -346,9 +358,10 @@ def test_a_draft_whose_file_is_gone_says_so(staff: Client, empty: Resource, uplo
     assert "The file is not there any more" in get_page(staff, load)
 
 
-@pytest.mark.parametrize("path", sorted(TORTURE_FILES.iterdir()), ids=lambda path: path.name)
-def test_every_trap_is_previewed(staff: Client, empty: Resource, path: Path) -> None:
-    load = drafts.create_draft(empty, LoadOptions(), file=make_file(path.read_bytes(), path.name))
+@pytest.mark.parametrize("name", PREVIEWED)
+def test_a_trap_is_previewed(staff: Client, empty: Resource, name: str) -> None:
+    content = (FILES / name).read_bytes()
+    load = drafts.create_draft(empty, LoadOptions(), file=make_file(content, name))
 
     page = get_page(staff, load)
 

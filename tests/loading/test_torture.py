@@ -10,7 +10,6 @@ from django.test import Client
 
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import load_file
-from datastore_search.loading.readers import stored_rows
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_result
@@ -26,13 +25,8 @@ CASES: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize("are_cells", [False, True], ids=["columns", "cells"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file}: {case.trap}")
-def test_a_file_has_exactly_this_outcome(
-    db: None, client: Client, monkeypatch: pytest.MonkeyPatch, case: Case, *, are_cells: bool
-) -> None:
-    if are_cells:
-        monkeypatch.setattr(stored_rows, "_MAX_NARROW_FIELDS", 0)
+def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -> None:
     resource = Resource.objects.create(name="torture")
 
     if case.failure:

@@ -102,11 +102,19 @@ def test_a_value_in_another_notation_is_a_row_error(name: str, value: str) -> No
         ).fetchall() == [(2, "x", value)]
 
 
-@pytest.mark.parametrize("language", list_month_languages())
+def test_each_language_has_names_of_all_months() -> None:
+    languages = {language: find_month_names(language) for language in list_month_languages()}
+
+    assert len(languages) > 90
+    for language, names in languages.items():
+        assert names is not None
+        assert set(names.months.values()) == {*range(1, 13)}, language
+
+
+@pytest.mark.parametrize("language", ["ar", "el", "fr", "mn", "tr", "vi", "zh-hans"])
 def test_dates_of_each_language_are_read_in_each_order(language: str) -> None:
     names = find_month_names(language)
     assert names is not None
-    assert set(names.months.values()) == {*range(1, 13)}
     templates = {"dmy": "3 {} 2024", "mdy": "{} 3, 2024", "ymd": "2024 {} 3"}
     stored = [f"2024-{month:02}-03" for month in names.months.values()]
     chosen = [f"date:{order},{language}" for order in templates]
