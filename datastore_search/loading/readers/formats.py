@@ -58,6 +58,20 @@ _OTHER_SIGNATURES = (
 )
 _HTML = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
+#: The root of a document, below declarations and comments.
+_XML_ROOT = re.compile(
+    r"(?>\s|<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*>)*+<(?:[\w.-]+:)?([\w.-]+)",
+    re.DOTALL | re.IGNORECASE,
+)
+#: The roots of XML that is read, and of documents that have a name of their own.
+_PLACES = frozenset(("kml", "gpx"))
+_OTHER_ROOTS = {
+    "html": "HTML",
+    "svg": "SVG",
+    "Workbook": "XML Spreadsheet 2003",
+    "document": "Flat OpenDocument",
+    "document-content": "Flat OpenDocument",
+}
 _JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
 #: A call of JavaScript around JSON, and a comment above it, are reported as what is no JSON.
 _MAYBE_JSON = re.compile(r"[\[{]|[\w.$]+\(|/[/*]")
@@ -153,8 +167,8 @@ def detect_format(path: Path, name: str) -> Format:
     """
     Detect the format of a file with a name; a file of no other format is delimited.
 
-    Raises: ``LoadFailed`` with ``file.unsupported_format``; for a zip that cannot be read, with
-    what is wrong with it.
+    Raises: ``LoadFailed`` with ``file.unsupported_format``, ``file.save_as_csv``; for a zip that
+    cannot be read, with what is wrong with it.
     """
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
@@ -178,12 +192,19 @@ def _detect_text_format(text: str, name: str) -> Format:
     """
     Detect the format of a text.
 
-    Raises: ``LoadFailed`` with ``file.unsupported_format`` for HTML.
+    Raises: ``LoadFailed`` with ``file.unsupported_format`` for HTML and other documents, and
+    ``file.save_as_csv`` for other XML than places.
     """
     if _HTML.match(text):
         raise LoadFailed("file.unsupported_format", format="HTML")
     if _XML.match(text) or (text.startswith("<") and name.endswith(_XML_SUFFIXES)):
-        return Format.XML
+        match = _XML_ROOT.match(text)
+        root = match[1] if match else ""
+        if root in _PLACES:
+            return Format.XML
+        if root in _OTHER_ROOTS:
+            raise LoadFailed("file.unsupported_format", format=_OTHER_ROOTS[root])
+        raise LoadFailed("file.save_as_csv", format="XML")
     if not (_JSON.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_SUFFIXES))):
         return Format.DELIMITED
     return Format.NDJSON if name.endswith(_NDJSON_SUFFIXES) else Format.JSON

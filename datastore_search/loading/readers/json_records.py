@@ -33,13 +33,6 @@ class BadElement:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberList:
-    """A record whose members have keys of their own."""
-
-    members: Sequence[tuple[Hashable, Any]]
-
-
 class RecordTableBuilder:
     """Writes elements as rows, and collects what the table is to know of them."""
 
@@ -115,9 +108,6 @@ class RecordTableBuilder:
         if isinstance(element, list):
             self._add_element = self._add_cells
             self._add_header(line, element)
-        elif isinstance(element, MemberList):
-            self._add_element = self._add_member_list
-            self._add_member_list(line, element)
         else:
             is_feature = _is_feature(element)
             self._add_element = self._add_feature if is_feature else self._add_object
@@ -163,9 +153,6 @@ class RecordTableBuilder:
         else:
             error = BadRow("row.not_an_object")
             self.add_bad_element(line, BadElement(error, format_json(element)))
-
-    def _add_member_list(self, line: int, element: MemberList) -> None:
-        self._add_members(line, element.members)
 
     def _find_declared_type(self, kinds: set[type]) -> str | None:
         if kinds == {str} and not self._has_types:

@@ -221,16 +221,10 @@ def _build_objects(count: int) -> str:
 
 #: The function that builds the content, by the name of the file.
 BOMBS: Mapping[str, Callable[[], bytes | str]] = {
-    "laughs.xml": lambda: _XML + _build_entities("r") + "<r><a>&e9;</a><a>&e9;</a></r>",
-    "deep.xml": lambda: _XML + "<a>" * _MB,
-    "many_names.xml": lambda: _XML + "<r>" + "".join(f"<a{n}/>" for n in range(100_000)) + "</r>",
-    "many_attributes.xml": lambda: (
-        _XML + "<r><a " + "".join(f"a{n}='' " for n in range(100_000)) + "/><a/></r>"
-    ),
-    "long_record.xml": lambda: _XML + "<r><a/><a>" + "<b>x</b>" * 3_000_000 + "</a></r>",
-    "long_text_outside.xml": lambda: _XML + "<r><t>" + "x" * 40 * _MB + "</t><a/><a/></r>",
-    "long_attribute.xml": lambda: _XML + "<r><a b='" + "x" * 60 * _MB + "'/><a/></r>",
-    "open_tag.xml": lambda: _XML + "<r " + "a" * 8 * _MB,
+    "declared.xml": lambda: _XML + "<?a?>" * _MB,
+    "deep.kml": lambda: _XML + "<kml>" + "<a>" * _MB,
+    "long_attribute.kml": lambda: _XML + "<kml><a b='" + "x" * 60 * _MB + "'/><a/></kml>",
+    "open_tag.kml": lambda: _XML + "<kml " + "a" * 8 * _MB,
     "nested_folders.kml": lambda: _XML + "<kml>" + "<Folder><Placemark/>" * 90,
     # Patterns that search for an end that is missing take very long.
     "open_cells.xlsx": lambda: build_xlsx(_build_cells("<c ", _MB)),
