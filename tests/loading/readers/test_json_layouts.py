@@ -202,10 +202,16 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: Any, code: str) ->
 
 # JSON-stat ----------------------------------------------------------------------------------------
 
-SIZES = {"id": ["year"], "size": [2]}
-DIMENSION = {"year": {"category": {"index": ["2023", "2024"]}}}
-VALUES = {"value": [1.5, 2]}
-CUBE = {"version": "2.0", "class": "dataset", **SIZES, "dimension": DIMENSION, **VALUES}
+SIZES: dict[str, Any] = {"id": ["year"], "size": [2]}
+DIMENSION: dict[str, Any] = {"year": {"category": {"index": ["2023", "2024"]}}}
+VALUES: dict[str, Any] = {"value": [1.5, 2]}
+CUBE: dict[str, Any] = {
+    "version": "2.0",
+    "class": "dataset",
+    **SIZES,
+    "dimension": DIMENSION,
+    **VALUES,
+}
 
 
 @pytest.mark.parametrize(
