@@ -217,8 +217,9 @@ def test_the_reference_has_the_parameters_of_the_dump() -> None:
 
 
 def test_every_parameter_says_what_it_is() -> None:
-    every: list[type[ActionParameters]] = [each.parameters for each in actions.values()]
-    for parameters in [*every, DumpParameters]:
+    every: list[type[ActionParameters]] = [DumpParameters]
+    every += [each.parameters for each in actions.values()]
+    for parameters in every:
         for name, field in parameters().get_fields().items():
             assert str(field.help_text).endswith("."), name
             assert "|" not in str(field.help_text), name
