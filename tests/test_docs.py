@@ -649,7 +649,7 @@ def demo(module_transaction: ModuleTransaction) -> None:
         (README, 1),
         (TUTORIALS / "demo.md", 2),
         (ANALYSIS, 4),
-        (HOW_TO / "use-clients.md", 5),
+        (HOW_TO / "use-clients.md", 4),
         (HOW_TO / "write-records.md", 5),
     ],
     ids=lambda value: value.stem if isinstance(value, Path) else "",
