@@ -327,7 +327,7 @@ class Settings:
     )
     MAP_TILES_ATTRIBUTION = Setting(
         "",
-        "Whose tiles they are, as HTML, which the map shows as it is.",
+        "Attribution of the map tiles (HTML, shown unescaped).",
     )
     PNG_FONT = Setting(
         "DejaVu Sans",

@@ -20,8 +20,8 @@ OPERATING, UNINSTALLING = (
     ROOT / "docs" / "how-to" / f"{name}.md" for name in ("operate", "uninstall")
 )
 
-#: Packages that examples import and that the tests do not install: the portal's own, and Wagtail.
-NOT_INSTALLED = ("example_portal_client", "home", "portal_client", "wagtail")
+#: A package that an example imports and that the tests do not install: a generated client.
+NOT_INSTALLED = ("portal_client",)
 
 #: Commands that tests of their own run: with files, a server, a terminal, or another database.
 TESTED_ELSEWHERE = (

@@ -198,7 +198,7 @@ def _is_too_deep(text: str) -> bool:
 
 
 def _keep_outside_texts(text: str, kept: bytes) -> bytes:
-    """Keep some characters where they stand outside of quotes, and quotes without a pair."""
+    """Keep some characters outside of quotes, and unpaired quotes."""
     others = bytes(set(range(256)) - set(kept) - {ord('"')})
     body = text.encode(errors="replace").replace(rb"\\", b"").replace(rb"\"", b"")
     return _STRING.sub(b"", body.translate(None, others).replace(b'""', b""))

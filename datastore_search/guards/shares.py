@@ -201,7 +201,7 @@ def hold_slot(client: Client | None, timeout: timedelta) -> AbstractContextManag
 
 
 class _Thread(local):
-    """For whom the present thread works."""
+    """The client for which the current thread works."""
 
     client: Client | None = None
 

@@ -1,5 +1,5 @@
 """
-The watchdog: statements are looked at while they run, and cancelled when they must not go on.
+The watchdog checks running statements, and cancels those whose client is gone or time is over.
 
 That is when their client is gone, or when a time limit of their own is over.
 
@@ -82,7 +82,7 @@ class Watched:
             raise self._reason from error
 
     def check(self, now: float) -> None:
-        """Cancel what must not go on; the watchdog calls this again and again."""
+        """Cancel the statement if it must end; the watchdog calls this repeatedly."""
         seconds = now - self._began_at
         if seconds < _INTERVAL_SECONDS:  # nearly all statements end before
             return
@@ -164,7 +164,7 @@ class _Watchdog:
             self._check_statements()
 
     def _check_statements(self) -> None:
-        """Check each statement; afterwards the thread refers to none, nor to its request."""
+        """Check each statement; keep no reference to it or to its request afterwards."""
         now = time.monotonic()
         for watched in tuple(self._watched):
             try:

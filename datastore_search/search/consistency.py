@@ -54,7 +54,7 @@ class StaleVersion(Exception):
 
 
 class MissingTable(StaleVersion):
-    """The record table is not there: the resource has changed, or its table is lost."""
+    """The record table does not exist: the resource has changed, or its table is lost."""
 
 
 # A read -------------------------------------------------------------------------------------------

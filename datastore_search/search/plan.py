@@ -223,7 +223,7 @@ class IndexScan(_Plan):
 
 @dataclass(frozen=True, slots=True)
 class Sort(_Plan):
-    """Sort all matches; this is slow where they are many."""
+    """Sort all matches; this is slow for many."""
 
     def select(self) -> Clause:
         """Select the matches in order."""

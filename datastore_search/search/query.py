@@ -166,12 +166,12 @@ class Page:
 
     @property
     def text(self) -> bytes:
-        """All records at once, where they are few."""
+        """All records at once, if there are few."""
         return b"".join(self.records)
 
     @property
     def texts(self) -> Iterator[bytes]:
-        """The text of each record, where they are no rows of CSV."""
+        """The text of each record, unless they are rows of CSV."""
         if isinstance(self.records, Spool):
             return self.records.read_members()
         return iter(self.records[1:-1:2])  # between brackets and commas

@@ -141,7 +141,7 @@ class RecordCopy:
         return query.count_page(total)
 
     def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
-        """Fetch aggregates over all matches, whatever the page; ``data`` is a record."""
+        """Fetch aggregates over all matches, not only the page; ``data`` is a record."""
         statement = self._query.select(columns)
         if len(self.fields) > _MAX_PACKED_FIELDS:
             # Stored compressed, it would be decompressed once for each of its fields.
@@ -382,7 +382,7 @@ def _watch_steps(
     client: Client,
     timeout: timedelta | None,
 ) -> Generator[tuple[Resource, bytes]]:
-    """Limit the time of the first block; the rest is promised."""
+    """Limit the time of the first block; it counts as a search."""
     with closing(steps):
         is_first = True
         while True:
