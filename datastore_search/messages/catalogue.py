@@ -59,7 +59,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "option.unknown_choice": _(
         "“%(value)s” is not known as “%(name)s”. Choose one of: %(choices)s."
     ),
-    "option.unknown_unit": _("“%(unit)s” is no unit of numbers, such as %%, € or kr."),
+    "option.unknown_unit": _("“%(unit)s” is not a known unit, such as %%, € or kr."),
     "option.too_many_units": _("A load may have at most %(most)s units of numbers."),
     "option.unknown_encoding": _("There is no character encoding “%(encoding)s”."),
     "option.invalid_schema": _("The table schema cannot be used: %(reason)s"),

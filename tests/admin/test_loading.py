@@ -153,7 +153,7 @@ def test_a_file_that_is_too_large_is_refused(
         ({"encoding": "klingon"}, "There is no character encoding “klingon”."),
         ({"encoding": "rot13"}, "There is no character encoding “rot13”."),
         ({"skip": "-1"}, "greater than or equal to 0"),
-        ({"units": "7"}, "“7” is no unit of numbers, such as %, € or kr."),
+        ({"units": "7"}, "“7” is not a known unit, such as %, € or kr."),
         ({"units": "\n".join(map(chr, range(97, 118)))}, "at most 20 units of numbers"),
         ({"date_language": "xx"}, "xx is not one of the available choices"),
         ({"mode": "shuffle"}, "shuffle is not one of the available choices"),

@@ -172,7 +172,7 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         (
             {"units": ("%", "1")},
             "option.unknown_unit",
-            "“1” is no unit of numbers, such as %, € or kr.",
+            "“1” is not a known unit, such as %, € or kr.",
         ),
         (
             {"units": tuple("abcdefghijklmnopqrstu")},
