@@ -33,7 +33,6 @@ _ROUTES = (
 _DESCRIPTIONS: Final = (
     ("schema", "application/json", "Table Schema"),
     ("data-package", "application/json", "Data Package"),
-    ("csv-metadata", "application/csvm+json", "CSV on the Web"),
 )
 
 #: A stand-in for the id of a resource, as one address is built for all of them.
@@ -95,6 +94,11 @@ def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: obj
         )
     except NoReverseMatch:  # the portal includes it elsewhere, as the API without a locale
         path = reverse(f"datastore_search:{name}", args=arguments)
+    return keep_locale(request, path)
+
+
+def keep_locale(request: HttpRequest | Request, path: str) -> str:
+    """Spell the locale of a path as the request does."""
     script = get_script_prefix()
     resolved = f"{script}{_get_first_part(request.path_info)}"
     requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"
@@ -125,7 +129,7 @@ class ResourceAddresses:
         """
         Build the header ``Link``, which leads to the descriptions of a resource.
 
-        Source: RFC 8288; W3C, Model for Tabular Data, section 5.2.
+        Source: RFC 8288.
         """
         return ", ".join(
             f'<{address}>; rel="describedby"; type="{media_type}"; title="{title}"'

@@ -16,14 +16,13 @@ from .html.api_page import ApiView
 from .html.catalogue import CatalogueView
 from .html.chart import ChartView
 from .html.dcat import JsonLdView, TurtleView
-from .html.descriptions import CsvMetadataView, DataPackageView, SchemaView
+from .html.descriptions import DataPackageView, SchemaView
 from .html.download_failures import answer_browsers
 from .html.feed import FeedView
 from .html.map import MapView
 from .html.record import RecordView
 from .html.sitemap import SitemapView
 from .html.views import ResourceView
-from .reference.views import OperationReferenceView, ReferenceView
 
 app_name = "datastore_search"
 
@@ -44,12 +43,6 @@ page_urlpatterns = [
     path("datastore/catalog.jsonld", JsonLdView.as_view(), name="catalog-jsonld"),
     path("datastore/sitemap.xml", SitemapView.as_view(), name="sitemap"),
     path("datastore/changes.atom", FeedView.as_view(), name="feed"),
-    path("datastore/api/", ReferenceView.as_view(), name="api-reference"),
-    path(
-        "datastore/api/<str:name>/",
-        OperationReferenceView.as_view(),
-        name="api-reference-operation",
-    ),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
     path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
@@ -60,11 +53,6 @@ page_urlpatterns = [
         "datastore/<uuid:resource_id>/datapackage.json",
         DataPackageView.as_view(),
         name="data-package",
-    ),
-    path(
-        "datastore/<uuid:resource_id>/csv-metadata.json",
-        CsvMetadataView.as_view(),
-        name="csv-metadata",
     ),
 ]
 urlpatterns = [*api_urlpatterns, *dump_urlpatterns, *page_urlpatterns]

@@ -28,7 +28,7 @@ urlpatterns = [
         path(
             "api/docs/",
             SpectacularSwaggerSplitView.as_view(template_name="example_project/swagger.html"),
-            name="docs",
+            name="swagger-ui",
         ),
         path("", include("datastore_search.urls")),
         path("", include("datastore_search.mcp.urls")),

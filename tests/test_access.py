@@ -327,7 +327,6 @@ PAGES: dict[str, list[dict[str, str]]] = {
     "record": [{}],
     "schema": [{}],
     "data-package": [{}],
-    "csv-metadata": [{}],
 }
 
 #: The answers that are neither 200 nor a refusal.
@@ -347,9 +346,6 @@ LISTS = {"catalogue": [{}, {"q": "rivers"}]}
 #: The lists of public resources for machines, the same for everyone.
 PUBLIC_LISTS = {"catalog-turtle", "catalog-jsonld", "sitemap", "feed"}
 
-#: The pages that show no resource.
-PUBLIC_PAGES = {"api-reference", "api-reference-operation"}
-
 #: The addresses for operators, which a portal includes by choice: they show no resource.
 OPERATORS = {
     str(pattern.name): module.__name__
@@ -358,7 +354,7 @@ OPERATORS = {
 }
 
 #: The addresses of the example portal itself, which show no resource.
-PORTAL_PAGES = {"home", "schema", "docs", "set_language"}
+PORTAL_PAGES = {"home", "schema", "swagger-ui", "set_language"}
 
 #: What the example portal includes, by namespace: the admin, and what the rows have.
 INCLUDED = {
@@ -596,7 +592,7 @@ def test_every_door_has_a_row() -> None:
     by_id = READING.keys() | WRITING.keys() | set(DESCRIBING)
     assert {*actions} == by_id | LISTING.keys() | PUBLIC_LISTING.keys() | OTHER_ACTIONS | ADDING
     assert {name for name, action in actions.items() if action.is_writing} == {*WRITING} | ADDING
-    assert named == PAGES.keys() | LISTS.keys() | PUBLIC_LISTS | PUBLIC_PAGES | OTHER_URLS
+    assert named == PAGES.keys() | LISTS.keys() | PUBLIC_LISTS | OTHER_URLS
     assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
     assert tools.keys() == TOOLS.keys() | LISTING_TOOLS.keys()
     assert tags.register.tags.keys() == TAGS.keys() | OTHER_TAGS

@@ -151,7 +151,6 @@ ANSWERS = {
     "data page": "datastore/{id}/",
     "programs": "datastore/{id}/api/",
     "data package": "datastore/{id}/datapackage.json",
-    "CSV on the Web": "datastore/{id}/csv-metadata.json",
     "DCAT in Turtle": "datastore/catalog.ttl",
     "DCAT in JSON-LD": "datastore/catalog.jsonld",
     "sitemap": "datastore/sitemap.xml",

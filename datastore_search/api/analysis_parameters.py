@@ -74,7 +74,6 @@ class NumberField(ParameterField):
     """A number within limits, also as text."""
 
     default_error_messages = {"invalid": _("Must be a number from {low} to {high}.")}
-    type_label = _("number")
 
     def __init__(self, low: str, high: str, **options: Any) -> None:
         self.low, self.high = Decimal(low), Decimal(high)
@@ -110,7 +109,6 @@ class WholeNumberField(NumberField):
     """A whole number within limits, also as text."""
 
     default_error_messages = {"invalid": _("Must be a whole number from {low} to {high}.")}
-    type_label = _("whole number")
 
     def parse_number(self, data: object) -> Decimal | None:
         number = super().parse_number(data)
@@ -132,8 +130,6 @@ class OptionsListField(ParameterField):
     #: The option that a name stands for.
     main: ClassVar[str] = "field"
     max_items: ClassVar[int]
-
-    type_label = _("list of names or objects, or text with commas between the names")
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} items."), self.max_items)

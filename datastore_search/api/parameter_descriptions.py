@@ -1,8 +1,7 @@
 """
 The descriptions of parameters, in the language of the request.
 
-They are for people: the pages of the API, the OpenAPI document and the tables of the reference show
-them.
+They are for people: the OpenAPI document and the tables of the reference show them.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from ..messages.numbers import format_count
-from .analysis_parameters import OptionsListField
-from .parameter_types import FiltersField
 from .parameters import ActionParameters
 
 
@@ -24,23 +21,19 @@ class ParameterDescription:
     """
     A parameter in words; code in the texts is between backticks.
 
-    ``default`` is empty where ``meaning`` says what is done without the parameter.  ``options`` are
-    those of the objects that it may hold.
+    ``default`` is empty where ``meaning`` says what is done without the parameter.
     """
 
     name: str
-    type_label: str
     is_required: bool
     meaning: str
     choices: str
     default: str
     limit: str
-    has_conditions: bool
-    options: type[ActionParameters] | None
 
     @property
     def text(self) -> str:
-        """All of it but the name and the type, as one paragraph."""
+        """All of it but the name, as one paragraph."""
         parts = (
             self.meaning,
             _("One of {choices}.").format(choices=self.choices) if self.choices else "",
@@ -63,12 +56,9 @@ def _describe_parameter(
     default = field.shown_default
     return ParameterDescription(
         name,
-        str(field.type_label),
         field.required or parameters.needed == (name,),
         str(field.help_text),
         ", ".join(f"`{choice}`" for choice in getattr(field, "choices", ())),
         format_count(default()) if callable(default) else str(default or ""),
         field.describe_limit(),
-        isinstance(field, FiltersField),
-        field.options if isinstance(field, OptionsListField) else None,
     )

@@ -48,9 +48,6 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     default_error_messages = {"required": _("Missing value")}
 
-    #: The type in words, for the descriptions of parameters.
-    type_label: str | Promise
-
     def __init__(
         self, *, shown_default: str | Callable[[], int] | None = None, **options: Any
     ) -> None:
@@ -79,7 +76,6 @@ class NonNegativeIntegerField(ParameterField):
         "invalid": _("Invalid integer"),
         "negative": _("Must be a natural number"),
     }
-    type_label = _("whole number from 0")
 
     def __init__(self, *, reduced_to: Callable[[], int] | None = None, **options: Any) -> None:
         """``reduced_to`` gives the number that takes the place of a larger one."""
@@ -112,8 +108,6 @@ class NonNegativeIntegerField(ParameterField):
 class BooleanField(ParameterField):
     """A boolean, a number, or a text: true, yes, t, y and 1 are true, any other is false."""
 
-    type_label = _("true or false")
-
     def to_internal_value(self, data: object) -> bool | None:
         if data == "":
             return None
@@ -124,8 +118,6 @@ class BooleanField(ParameterField):
 
 class IgnoredField(ParameterField):
     """A parameter of CKAN that has no effect here; any value is accepted."""
-
-    type_label = _("anything")
 
     def to_internal_value(self, data: object) -> None:
         return None
@@ -138,7 +130,6 @@ class TextField(ParameterField):
         "invalid": _("Must be text."),
         "long": _("The text is longer than {most} characters."),
     }
-    type_label = _("text")
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} characters."), MAX_TEXT_LENGTH)
@@ -156,7 +147,6 @@ class FieldNameField(ParameterField):
     """The name of a field."""
 
     default_error_messages = {"invalid": _("Must be text.")}
-    type_label = _("name of a field")
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
@@ -166,8 +156,6 @@ class FieldNameField(ParameterField):
 
 class ResourceIdField(ParameterField):
     """The id or an alias of a resource, as text."""
-
-    type_label = _("id or alias")
 
     def to_internal_value(self, data: object) -> str | None:
         if data in ("", [], {}):
@@ -184,7 +172,6 @@ class ChoiceField(ParameterField):
     """One of several words."""
 
     default_error_messages = {"choice": _("Value must be one of {choices}")}
-    type_label = _("word")
 
     def __init__(self, choices: Sequence[str], **options: Any) -> None:
         self.choices = tuple(choices)
@@ -205,7 +192,6 @@ class FullTextField(ParameterField):
         "invalid": _("The full-text query must be text."),
         "long": _("The full-text query is longer than {most} characters."),
     }
-    type_label = _("text")
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} characters."), MAX_FULL_TEXT_LENGTH)
@@ -229,7 +215,6 @@ class FullTextQueryField(FullTextField):
     default_error_messages = {
         "invalid": _("The full-text query must be text, or an object: field → text."),
     }
-    type_label = _("text, or object: field → text")
 
     def to_internal_value(self, data: object) -> str | Mapping[str, str]:
         if isinstance(data, str) and data.lstrip()[:1] == "{":
@@ -258,7 +243,6 @@ class NamesField(ParameterField):
         "invalid": _("Must be a list of names, or names separated by commas."),
         "many": _("There are more than {most} names."),
     }
-    type_label = _("names: a list, or text with commas between them")
 
     def __init__(self, max_items: int = MAX_NAMES, **options: Any) -> None:
         self.max_items = max_items
@@ -299,7 +283,6 @@ class SortField(NamesField):
     """Sort keys: a list, or a text separated by commas."""
 
     default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
-    type_label = _("sort keys: a list, or text with commas between them")
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} fields."), MAX_SORT_FIELDS)
@@ -349,7 +332,6 @@ class FiltersField(JsonField):
     default_error_messages = {
         "invalid": _("Filters must be an object, or a list of objects."),
     }
-    type_label = _("conditions: an object, or a list of objects")
 
     def check(self, data: object) -> Mapping[str, object] | list[object] | None:
         if not data and not isinstance(data, bool | int | str):
@@ -385,7 +367,6 @@ class ObjectsField(JsonField):
         "invalid": _("Must be a list of objects."),
         "many": _("There are more than {most} fields."),
     }
-    type_label = _("list of objects")
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} objects."), self.max_items)
@@ -417,7 +398,6 @@ class RecordsField(ObjectsField):
     default_error_messages = {
         "many": _("There are more than {most} records. Send them in several calls."),
     }
-    type_label = _("records: a list of objects, field → value")
 
     @property
     def max_items(self) -> int:
@@ -428,7 +408,6 @@ class ObjectField(JsonField):
     """An object, or the JSON text of one."""
 
     default_error_messages = {"invalid": _("Must be an object.")}
-    type_label = _("object")
 
     def check(self, data: object) -> Mapping[str, object] | None:
         if data is None:

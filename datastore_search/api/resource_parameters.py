@@ -40,7 +40,6 @@ class WordsField(ParameterField):
     """A text of any length; numbers become text."""
 
     default_error_messages = {"invalid": _("Must be text.")}
-    type_label = _("text")
 
     def to_internal_value(self, data: object) -> str:
         """Make a text of the value."""
@@ -75,8 +74,6 @@ class LanguageField(WordsField):
 class MetadataField(ParameterField):
     """A text that the model's field of this name checks."""
 
-    type_label = _("text")
-
     def __init__(self, name: str, **options: Any) -> None:
         """``name`` is the name of the model field."""
         self.name = name
@@ -97,8 +94,6 @@ class MetadataField(ParameterField):
 
 class TagsField(MetadataField):
     """A list of texts, or the JSON text of one."""
-
-    type_label = _("list of texts")
 
     def describe_limit(self) -> str:
         """Describe the limits of the list and of its texts."""

@@ -46,7 +46,7 @@ def build_dataset(
     """
     resource, version = published.resource, published.resource.table_version
     described = [_describe_field(field, resource) for field in fields]
-    described = described[: count_fitting(described, MAX_FIELDS_BYTES)]
+    described = described[: _count_fitting(described)]
     publisher = _describe_publisher(resource) or parent.get("creator")
     published_at = version.published_at if version else None
     return drop_empty(
@@ -99,10 +99,10 @@ def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
     )
 
 
-def count_fitting(descriptions: Iterable[object], max_bytes: int) -> int:
-    """Count the first descriptions that together have no more bytes as JSON."""
+def _count_fitting(descriptions: Iterable[object]) -> int:
+    """Count the first descriptions of fields that together are small enough."""
     sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in descriptions)
-    return sum(total <= max_bytes for total in accumulate(sizes))
+    return sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))
 
 
 def build_data_catalog(name: str, description: str, address: str) -> dict[str, Any]:

@@ -1,14 +1,13 @@
-"""Descriptions of a resource for programs, as JSON: its schema, its Data Package, its CSV."""
+"""Descriptions of a resource for programs, as JSON: its schema, its Data Package."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from ..addresses import ResourceAddresses
-from ..catalogue import csvw
 from ..catalogue.data_package import build_data_package
 from ..catalogue.published import PublishedResource
 from ..guards.clients import Client
@@ -24,8 +23,6 @@ _VARY = ("Cookie",)
 
 class DescriptionView(PageView):
     """A description of a resource for those who may read it."""
-
-    media_type: ClassVar[str] = "application/json"
 
     def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """
@@ -47,7 +44,6 @@ class DescriptionView(PageView):
         published = add_addresses(resource, ResourceAddresses(self.request))
         response = JsonResponse(
             self.describe(published),
-            content_type=self.media_type,
             json_dumps_params={"ensure_ascii": False, "indent": 2},
         )
         validators.set_headers(response, self.request)
@@ -68,13 +64,3 @@ class DataPackageView(DescriptionView):
     def describe(self, published: PublishedResource) -> dict[str, Any]:
         """Build the descriptor."""
         return build_data_package(published, build_table_schema(published.resource))
-
-
-class CsvMetadataView(DescriptionView):
-    """The metadata of the dump in CSV, as CSV on the Web has them."""
-
-    media_type = csvw.MEDIA_TYPE
-
-    def describe(self, published: PublishedResource) -> dict[str, Any]:
-        """Build the metadata."""
-        return csvw.build_csv_metadata(published, published.resource.schema)

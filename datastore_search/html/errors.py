@@ -24,7 +24,6 @@ from ..exceptions.requests import (
     QueryStringTooLong,
     RequestTooLarge,
     TooManyParameters,
-    UnknownHelp,
     UnknownPage,
     UnknownRecord,
 )
@@ -46,7 +45,6 @@ REPORTED_ERRORS = (
     TemporarilyUnavailable,
     Throttled,
     TooManyParameters,
-    UnknownHelp,
     UnknownPage,
     UnknownRecord,
     UnknownResource,
@@ -81,7 +79,7 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
 def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMessage | None:
     """Describe an error of the request; None for any other error."""
     match error:
-        case RecordsMissing() | UnknownHelp() | UnknownPage() | UnknownRecord():
+        case RecordsMissing() | UnknownPage() | UnknownRecord():
             status, title, message = HTTPStatus.NOT_FOUND, _("Not found"), str(error)
         case UnknownResource():
             status, title = HTTPStatus.NOT_FOUND, _("Not found")

@@ -6,13 +6,16 @@ from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch
+from django.urls import NoReverseMatch, reverse
 
-from ..addresses import reverse_in_locale
+from ..addresses import keep_locale, reverse_in_locale
 
 __all__ = ["Parameters", "add_query_string", "find_path", "find_search_path", "reverse_in_locale"]
 
 Parameters = Iterable[tuple[str, str]]
+
+#: The names of viewers in the documentation of drf-spectacular.
+_VIEWER_NAMES = ("swagger-ui", "redoc")
 
 
 def add_query_string(path: str, parameters: Parameters) -> str:
@@ -26,9 +29,14 @@ def find_search_path(request: HttpRequest) -> str:
     return find_path(request, "action", "datastore_search")
 
 
-def find_reference_path(request: HttpRequest) -> str:
-    """Find the path of the API's reference; empty if the portal has no API."""
-    return find_path(request, "api-reference") if find_search_path(request) else ""
+def find_viewer_path(request: HttpRequest) -> str:
+    """Find the path of the viewer of the OpenAPI document; empty if the portal has none."""
+    for name in _VIEWER_NAMES:
+        try:
+            return keep_locale(request, reverse(name))
+        except NoReverseMatch:
+            continue
+    return ""
 
 
 def find_path(request: HttpRequest, name: str, *arguments: object) -> str:

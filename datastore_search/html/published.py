@@ -14,15 +14,8 @@ from django.utils.translation import gettext as _
 
 from ..addresses import ResourceAddresses, reverse_in_locale
 from ..catalogue import Dataset, ListedDataset
-from ..catalogue.csvw import build_csv_metadata
 from ..catalogue.published import File, PublishedDataset, PublishedResource
-from ..catalogue.schema_org import (
-    MAX_FIELDS_BYTES,
-    build_data_catalog,
-    build_dataset,
-    build_parent,
-    count_fitting,
-)
+from ..catalogue.schema_org import build_data_catalog, build_dataset, build_parent
 from ..conf import conf
 from ..dumping.formats import formats
 from ..messages.bidi import BIDI_CONTROLS
@@ -108,29 +101,24 @@ def build_catalogue_links(request: HttpRequest) -> str:
     )
 
 
-def describe_catalogue(request: HttpRequest) -> list[SafeString]:
+def describe_catalogue(request: HttpRequest) -> SafeString:
     """Describe the catalogue for search engines."""
-    return [_dump_for_script(_build_catalogue(request))]
+    return _dump_for_script(_build_catalogue(request))
 
 
 def describe_resource(
     request: HttpRequest, resource: Resource, dataset: Dataset | None
-) -> list[SafeString]:
+) -> SafeString:
     """
-    Describe a resource, whose fields have been read, and its CSV if it is not too wide.
+    Describe a resource, whose fields have been read.
 
     ``dataset`` is the portal's own that has it.
     """
     published = add_addresses(resource, ResourceAddresses(request))
     parent = build_parent(dataset, build_dataset_identifier(request, dataset)) if dataset else {}
-    described = [build_dataset(published, resource.schema, _build_catalogue(request), parent)]
-    if published.csv_address:
-        metadata = build_csv_metadata(published, resource.schema)
-        columns = metadata["tableSchema"]["columns"]
-        # Without some of its columns, it would say that the file does not have them.
-        if count_fitting(columns, MAX_FIELDS_BYTES) == len(columns):
-            described.append(metadata)
-    return [_dump_for_script(each) for each in described]
+    return _dump_for_script(
+        build_dataset(published, resource.schema, _build_catalogue(request), parent)
+    )
 
 
 def _build_catalogue(request: HttpRequest) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from django.urls import (
 )
 from django.utils.translation import get_language_info, to_language
 
-from .links import Parameters, add_query_string, find_reference_path
+from .links import Parameters, add_query_string, find_viewer_path
 from .query_string import MAX_REPEATED_LENGTH, Pair
 
 #: A portal that enables more languages has hardly texts in all: those of this app are listed.
@@ -62,7 +62,7 @@ class Shell:
 
     language: str
     languages: tuple[Language, ...]
-    reference_address: str
+    viewer_address: str
     sign_in_address: str
     sign_out_address: str
     return_address: str
@@ -83,7 +83,7 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
     return Shell(
         language=_get_own_name(language),
         languages=_list_languages(request, language, () if is_long else question),
-        reference_address=find_reference_path(request),
+        viewer_address=find_viewer_path(request),
         sign_in_address="" if is_authenticated else find_sign_in_address(address),
         sign_out_address=_find_sign_out_address(request) if is_authenticated else "",
         return_address=address,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext as _
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 from rest_framework.status import HTTP_200_OK
@@ -12,7 +13,6 @@ from ..api.actions import Action
 from ..api.dumping.parameters import DumpParameters
 from ..reference.errors import list_statuses
 from ..reference.examples import Example, select_examples, show_examples
-from ..reference.operations import DUMP
 from . import errors, filters, parameters, results
 from .components import NON_NEGATIVE_INTEGER, Schema, build_name, object_of, register, schema_ref
 
@@ -153,7 +153,7 @@ class DumpSchema(AutoSchema):
         )
         return {
             "operationId": "datastore_dump",
-            "summary": str(DUMP.summary),
+            "summary": _("Download the records of a resource as a file."),
             "tags": [_READING],
             "parameters": [
                 _build_name_parameter(example),

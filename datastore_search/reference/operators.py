@@ -1,23 +1,13 @@
-"""How ``filters`` are written, and what each operator means."""
+"""What each operator of ``filters`` means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from ..filters.grammar import OPERATORS
-
-#: Code is between backticks.
-RULES: Sequence[str | Promise] = (
-    _(
-        "A condition is a field with a value, with a list of values of which one is equal, or with"
-        " operators."
-    ),
-    _("All conditions of an object must hold. Of a list of objects, one must hold."),
-    _("`$and` and `$or` contain lists of objects, of which all or one must hold."),
-)
 
 _MEANINGS: Mapping[str, str | Promise] = {
     "eq": _("Equal; a list is the value of a field of lists."),

@@ -134,8 +134,6 @@ def test_every_page_is_accessible(
         [
             "datastore/",
             "datastore/?q=nothing",
-            "datastore/api/",
-            "datastore/api/datastore_facets/",
             page,
             f"{page}?q=watershed&from.budget=1000&sort=budget+desc&limit=50",
             f"{page}?{LONG_QUESTION}",

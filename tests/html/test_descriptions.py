@@ -202,52 +202,9 @@ def test_frictionless_loads_and_validates_a_data_package(
     assert set(second.to_dict().values()) == {2, None}
 
 
-# CSV on the Web ----------------------------------------------------------------------------------
-
-
-def test_the_metadata_of_csv_have_its_columns_in_order(client: Client, db: None) -> None:
-    resource = make_resource(
-        "code,Tên-1,yes,doc\nA,x,t,{}\n", types={"doc": "json", "yes": "bool"}, **DESCRIBED
-    )
-    Field.objects.filter(name="code").update(label="Code", notes="Of the water")
-
-    response = client.get(f"/en/datastore/{resource.pk}/csv-metadata.json")
-
-    assert response["Content-Type"] == "application/csvm+json"
-    assert json.loads(response.content) == {
-        "@context": "http://www.w3.org/ns/csvw",
-        "@type": "Table",
-        "url": f"http://testserver/en/datastore/dump/{resource.pk}?format=csv",
-        "dc:title": "Waters",
-        "dc:description": "All waters",
-        "dc:license": {"@id": "https://creativecommons.org/licenses/by/4.0/"},
-        "dialect": {"header": True, "encoding": "utf-8"},
-        "tableSchema": {
-            "columns": [
-                {"titles": ["_id"], "name": "%5Fid", "datatype": "integer"},
-                {
-                    "titles": ["code", "Code"],
-                    "name": "code",
-                    "dc:description": "Of the water",
-                    "datatype": "string",
-                },
-                {"titles": ["Tên-1"], "name": "T%C3%AAn%2D1", "datatype": "string"},
-                {
-                    "titles": ["yes"],
-                    "name": "yes",
-                    "datatype": {"base": "boolean", "format": "t|f"},
-                },
-                {"titles": ["doc"], "name": "doc", "datatype": "json"},
-            ],
-            "primaryKey": ["%5Fid"],
-        },
-    }
-
-
-@pytest.mark.parametrize("name", ["datapackage", "csv-metadata"])
-def test_an_unchanged_description_is_304(client: Client, db: None, name: str) -> None:
+def test_an_unchanged_description_is_304(client: Client, db: None) -> None:
     resource = make_resource("a\n1\n")
-    path = f"/en/datastore/{resource.pk}/{name}.json"
+    path = f"/en/datastore/{resource.pk}/datapackage.json"
     tag = client.get(path)["ETag"]
 
     assert client.get(path, headers={"if-none-match": tag}).status_code == 304
@@ -271,7 +228,6 @@ def test_a_page_and_its_dump_lead_to_the_descriptions(client: Client, db: None) 
             for name, media_type, title in (
                 ("schema.json", "application/json", "Table Schema"),
                 ("datapackage.json", "application/json", "Data Package"),
-                ("csv-metadata.json", "application/csvm+json", "CSV on the Web"),
             )
         ]
 

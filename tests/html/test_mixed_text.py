@@ -108,21 +108,6 @@ def test_a_condition_without_a_link_has_room_at_its_ends(
         assert room[0] == room[1] == "12px"
 
 
-def test_names_of_the_api_are_not_turned_around(
-    browser: Chrome, live_server: Any, mixed: Resource
-) -> None:
-    browser.get(f"{live_server.url}/ar/datastore/api/datastore_search/")
-
-    order = browser.execute_script(
-        "const code = [...document.querySelectorAll('dd code')].find(each => each.textContent"
-        " === '_id').firstChild;"
-        "return [0, 1].map(place => { const range = document.createRange();"
-        "range.setStart(code, place); range.setEnd(code, place + 1);"
-        "return range.getBoundingClientRect().left })"
-    )
-    assert order[0] < order[1]
-
-
 def test_texts_in_the_admin_run_in_their_own_direction(
     browser: Chrome, live_server: Any, mixed: Resource
 ) -> None:

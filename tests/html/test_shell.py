@@ -134,6 +134,21 @@ def test_the_admin_signs_only_staff_out(client: Client, resource: Resource) -> N
     assert "Sign out" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
 
+def test_pages_link_to_the_viewer_of_the_api(client: Client, resource: Resource) -> None:
+    page = f"/en_GB/datastore/{resource.pk}/"
+
+    assert '<li><a href="/en_GB/api/docs/">API</a></li>' in client.get(page).content.decode()
+    assert (
+        '<a href="/en_GB/api/docs/">All parameters</a>'
+        in client.get(f"{page}api/").content.decode()
+    )
+
+
+@pytest.mark.urls("tests.html.test_downloads")
+def test_a_portal_without_a_viewer_has_no_link_to_it(client: Client, resource: Resource) -> None:
+    assert ">API</a>" not in client.get(f"/datastore/{resource.pk}/").content.decode()
+
+
 def test_a_long_address_is_not_repeated(client: Client, resource: Resource) -> None:
     page = client.get(f"/en/datastore/{resource.pk}/", {"contains.title": "x" * MAX_RETURN_LENGTH})
 

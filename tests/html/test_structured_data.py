@@ -54,14 +54,10 @@ def build_path(resource: Resource, locale: str = "en") -> str:
     return f"/{locale}/datastore/{resource.pk}/"
 
 
-def list_data(client: Client, path: str, **headers: Any) -> list[Any]:
-    page = client.get(path, **headers).content.decode()
-    found = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
-    return [json.loads(each) for each in found]
-
-
 def read_data(client: Client, path: str, **headers: Any) -> Any:
-    return list_data(client, path, **headers)[0]
+    page = client.get(path, **headers).content.decode()
+    (found,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
+    return json.loads(found)
 
 
 def list_nodes(value: Any) -> list[dict[str, Any]]:
@@ -177,7 +173,7 @@ def test_a_wide_table_is_described_by_its_first_fields(client: Client, db: None)
     names = [f"f{number}" for number in range(150)]
     resource = make_resource(f"{','.join(names)}\n{',' * 149}1\n", description="Wide. " * 20)
 
-    [data] = list_data(client, build_path(resource))
+    data = read_data(client, build_path(resource))
 
     described = data["variableMeasured"]
     assert [each["name"] for each in described] == names[: len(described)]
@@ -190,15 +186,9 @@ def test_the_bytes_of_described_fields_are_counted(client: Client, db: None) -> 
     resource = make_resource(f"{'ă' * 30},b,c\n1,2,3\n", description="Of all the rivers. " * 5)
     Field.objects.filter(resource=resource, name="b").update(notes="ă" * MAX_FIELDS_BYTES)
 
-    [data] = list_data(client, build_path(resource))
+    data = read_data(client, build_path(resource))
 
     assert [each["name"] for each in data["variableMeasured"]] == ["ă" * 30]
-
-
-def test_a_page_has_the_metadata_of_its_csv(client: Client, db: None) -> None:
-    path = build_path(make_resource("a,b\n1,2\n"))
-
-    assert list_data(client, path)[1] == client.get(f"{path}csv-metadata.json").json()
 
 
 def test_only_the_plain_address_of_a_page_has_data(client: Client, db: None) -> None:
