@@ -276,7 +276,6 @@ DESCRIBING = ("package_show", "resource_show", "resource_view_list")
 WORDLESS = {
     "resource_view_list",
     "page chart show=count by=code format=png",
-    "page chart show=points of=latitude by=longitude format=csv",
     "page map format=png",
 }
 
@@ -319,9 +318,6 @@ PAGES: dict[str, list[dict[str, str]]] = {
         {"show": "count", "by": "code", "format": "csv"},
         {"show": "count", "by": "code", "format": "svg"},
         {"show": "count", "by": "code", "format": "png"},
-        {"show": "count", "by": "code", "format": "vl.json"},
-        {"show": "points", "of": "latitude", "by": "longitude"},
-        {"show": "points", "of": "latitude", "by": "longitude", "format": "csv"},
     ],
     "map": [{}, {"embed": "1"}, {"format": "places.json"}, {"format": "svg"}, {"format": "png"}],
     "record": [{}],

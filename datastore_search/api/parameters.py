@@ -2,8 +2,8 @@
 The parameters of the actions: one serializer each, which is the table of its parameters.
 
 ``help_text`` describes each parameter in a few plain sentences, with code between backticks.
-``parameter_descriptions`` adds its default and limit, for the OpenAPI document and the tables of the
-reference, which ``make reference`` writes.
+``parameter_descriptions`` adds its default and limit, for the OpenAPI document and the tables of
+the reference, which ``make reference`` writes.
 
 Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and refusals.
 """

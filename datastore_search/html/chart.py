@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
 from .chart_content import describe_chart, read_question_chart
 from .chart_data import ChartData
-from .chart_query import FIGURES, POINTS, POINTS_LABEL, STEPS, ChartParser, ChartQuery
+from .chart_query import FIGURES, STEPS, ChartParser, ChartQuery
 from .chips import build_chips
 from .columns import Column, build_columns
 from .links import reverse_in_locale
@@ -31,11 +30,7 @@ from .page_query import (
 )
 from .png import can_draw_png, draw_png
 from .query_string import QueryString
-from .vega_lite import build_specification
 from .views import PageView
-
-#: The parameter ``format`` and the end of the name of a specification.
-VEGA_LITE = "vl.json"
 
 
 class Option(NamedTuple):
@@ -83,13 +78,11 @@ class ChartView(PageView):
         files = list_drawing_files(content.get("drawing", ""))
         if chart and data:
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
-            files[VEGA_LITE] = lambda: ("application/json", _write_specification(chart, data))
         if (name := self.request.GET.get("format", "")) in files:
             response = build_file_response("chart", name, *files[name]())
             set_cache_headers(response, private=resource.private, vary=("Cookie",))
             return response
         address = QueryString((*question.pairs, *pairs))
-        links = {name: address.replace("format", name).link for name in files}
         shown = replace(query, query_string=address, sort=(), fields=(), hidden=())
         context: dict[str, Any] = {
             "resource": resource,
@@ -109,11 +102,7 @@ class ChartView(PageView):
                 "hidden": question.pairs,
                 "choices": _list_choices(found.parser, chart),
                 "proposals": found.parser.propose(question, chart),
-                "files": [
-                    ("Vega-Lite" if name == VEGA_LITE else name.upper(), link)
-                    for name, link in links.items()
-                ],
-                "specification": links.get(VEGA_LITE, ""),
+                "files": [(name.upper(), address.replace("format", name).link) for name in files],
             }
             if chart and data:
                 context |= self.describe_embedding(address.pairs, chart.title.text)
@@ -133,9 +122,7 @@ def _list_choices(parser: ChartParser, chart: ChartQuery | None) -> list[Choice]
     chosen = dict(chart.pairs) if chart else {}
     measurable = list_options(parser.measurable)
     groupable = list_options(parser.groupable)
-    figures = tuple(
-        Option(name, str(label)) for name, label in {**FIGURES, POINTS: POINTS_LABEL}.items()
-    )
+    figures = tuple(Option(name, str(label)) for name, label in FIGURES.items())
     steps = tuple(Option(name, str(label)) for name, label in STEPS.items())
     none = Option("", _("nothing"))
     choices = [
@@ -180,24 +167,16 @@ def build_file_response(
     return response
 
 
-def _write_specification(chart: ChartQuery, data: ChartData) -> str:
-    return json.dumps(build_specification(chart, data), ensure_ascii=False)
-
-
 def _write_csv(chart: ChartQuery, data: ChartData) -> str:
     """Write a row for each point; values as the API has them, an empty cell for none."""
     lines = io.StringIO()
     writer = csv.writer(lines)
     figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
     split = [chart.split.name] if chart.split else []
-    if chart.has_points and chart.of:
-        figure = chart.of.name
-    counts = ["count"] if any(group.bounds for group in data.groups) else []
-    writer.writerow([chart.by.name, *split, figure, *counts])
+    writer.writerow([chart.by.name, *split, figure])
     for group in data.groups:
         key = "" if group.key is None else group.key
         for point, series in zip(group.points, data.series, strict=True):
             names = [series.label] if chart.split else []
-            records = [group.record_count] if counts else []
-            writer.writerow([key, *names, "" if point is None else point.digits, *records])
+            writer.writerow([key, *names, "" if point is None else point.digits])
     return lines.getvalue()

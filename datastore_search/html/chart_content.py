@@ -24,8 +24,6 @@ from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .page_query import PageQuery
 from .parameter_errors import describe_parameter_errors
 from .query_string import QueryString
-from .scatter_data import read_scatter
-from .scatter_drawing import draw_scatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ def read_question_chart(
         query = parser.parse(parameters)
         if query and not errors:
             search = Query(limit=None, q=question.q, filters=question.all_conditions)
-            data = (read_scatter if query.has_points else read_chart)(read, search, query)
+            data = read_chart(read, search, query)
     except (InvalidParameter, InvalidParameters) as error:
         errors += describe_parameter_errors(error)
     return Chart(parser, query, data, errors)
@@ -80,18 +78,14 @@ def describe_chart(
         "drawing": draw_svg(chart, data),
         "summary": join_phrases(" ", list(_summarise(chart, data))).html,
         "series": _list_headings(chart, data),
-        "shows_records": chart.figure != "count"
-        and not any(each.record_key for each in data.groups),
+        "shows_records": chart.figure != "count",
         "rows": [_build_row(chart, group, question, page_path) for group in data.groups],
     }
 
 
 def draw_svg(chart: ChartQuery, data: ChartData) -> SafeString:
     """Draw a chart as SVG; empty if there is nothing to draw."""
-    if chart.has_points:
-        drawing = draw_scatter(data, chart)
-    else:
-        drawing = draw_chart(data, chart.title.text, has_categories=chart.has_categories)
+    drawing = draw_chart(data, chart.title.text, has_categories=chart.has_categories)
     if drawing is None:
         return SafeString()
     context = {"drawing": drawing, "language": get_language()}
@@ -109,34 +103,17 @@ def _build_row(
     chart: ChartQuery, group: Group, question: QueryString, page_path: str | None
 ) -> TableRow:
     address = None
-    path = page_path
-    if group.record_key:
-        path, address = f"{page_path}r/{group.record_key}/", question
-    elif group.bounds:
-        others = question.remove(*(name for name, _value in group.bounds))
-        address = QueryString((*others.pairs, *group.bounds))
-    elif group.key is None:
+    if group.key is None:
         address = question.add(f"empty.{chart.by.name}", "yes")
     elif chart.step == EACH and group.key != "":
         key = str(group.key).lower() if isinstance(group.key, bool) else group.key
         address = question.add(f"field.{chart.by.name}", key)
-    link = "" if address is None or page_path is None else f"{path}{address.query}"
+    link = "" if address is None or page_path is None else f"{page_path}{address.query}"
     return TableRow(group, link, format_count(group.record_count))
 
 
 def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
     """Say in words what the chart shows."""
-    if chart.has_points:
-        yield compose_phrase(
-            _("%(shown)s of %(total)s records have both values."),
-            shown=format_count(data.record_count),
-            total=format_count(data.match_total),
-        )
-        if any(group.bounds for group in data.groups):
-            yield mark_text(
-                _("A circle stands for the records near it: the more there are, the larger it is.")
-            )
-            return
     points = [
         (point, group, series)
         for group in data.groups

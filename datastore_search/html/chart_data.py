@@ -18,7 +18,6 @@ from ..messages.bidi import show_bidi_controls
 from ..search import ConsistentRead, Query
 from .chart_query import RANGES, ChartQuery
 from .columns import Column
-from .query_string import Pair
 from .records import Digits, format_number, format_value, parse_record, shorten_number
 
 #: Groups along the axis: values of a text, and periods, ranges or other values.
@@ -38,7 +37,7 @@ _MAX_LABEL_LENGTH = 60
 _MAX_FIGURES = 6
 
 #: What can be drawn: the span of larger doubles may be infinite.
-MAX_SIZE = 1e300
+_MAX_SIZE = 1e300
 
 #: A value of a field, as ``parse_record`` gives it; it can be compared and hashed.
 Key = str | bool | None
@@ -59,8 +58,7 @@ class Group:
     A group along the axis, with a point of each series, None where there is none.
 
     ``language`` is that of the label, empty if it is unknown or the page's.  A group without a
-    value is not ``is_on_axis`` where the axis has an order.  Where a chart has points, a group is
-    one record with its ``record_key``, or all records within ``bounds``, which are conditions.
+    value is not ``is_on_axis`` where the axis has an order.
     """
 
     key: Key
@@ -68,8 +66,6 @@ class Group:
     points: tuple[Point | None, ...]
     record_count: int
     is_on_axis: bool
-    record_key: str = ""
-    bounds: tuple[Pair, ...] = ()
     language: str = ""
 
 
@@ -88,19 +84,12 @@ class ChartData:
 
     ``series`` are the values that split the groups, or a single one without a label.  There
     are ``group_total`` groups and ``series_total`` series, of which the largest are shown.
-    ``match_total`` is the number of matches, where a chart has points.
     """
 
     groups: tuple[Group, ...]
     series: tuple[Series, ...]
     group_total: int
     series_total: int
-    match_total: int = 0
-
-    @property
-    def record_count(self) -> int:
-        """The number of the records that are shown."""
-        return sum(group.record_count for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +198,13 @@ def _build_point(chart: ChartQuery, row: _Row) -> Point | None:
         return None
     digits = str(row.value)
     size = float(digits)
-    if abs(size) > MAX_SIZE:
+    if abs(size) > _MAX_SIZE:
         return None
-    shown = round_digits(digits) if chart.figure in {"avg", "median"} else digits
+    shown = _round_digits(digits) if chart.figure in {"avg", "median"} else digits
     return Point(digits, format_number(shorten_number(shown)), size)
 
 
-def round_digits(digits: str) -> str:
+def _round_digits(digits: str) -> str:
     """Round a computed number to a few figures, or to a whole number if that has more."""
     number = Decimal(digits)
     decimals = max(0, _MAX_FIGURES - 1 - number.adjusted())

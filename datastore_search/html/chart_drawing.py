@@ -19,10 +19,10 @@ from .chart_data import ChartData, Group, Series
 from .languages import group_by_language
 from .records import format_number
 
-WIDTH, HEIGHT = 720, 360
-LETTER = 7.2
-LINE = 18
-MARGIN = 12
+_WIDTH, _HEIGHT = 720, 360
+_LETTER = 7.2
+_LINE = 18
+_MARGIN = 12
 
 #: The room of the labels beside bars at most, and letters of a label there and in the legend.
 _MAX_LABELS_WIDTH = 220
@@ -36,9 +36,6 @@ _SERIES_BAR = 9
 _MAX_STEP_LABELS = 9
 _SCALE_LINES = 5
 _MIN_STEP = 1e-300
-
-#: The span of a scale whose values are all the same, as a share of them.
-_MIN_SHARE = 1e-6
 
 #: Colours that differ for those who see fewer, on white; the style sheet has those for the dark.
 _COLOURS = (
@@ -85,29 +82,17 @@ class Curve:
     dashes: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A point of two values, and what it says when it is pointed at."""
-
-    x: str
-    y: str
-    radius: str
-    text: str
-    colour: str = _COLOURS[0]
-
-
 @dataclass(slots=True)
 class Drawing:
     """Everything that the template writes, in a box of ``width`` and ``height``."""
 
     title: str
-    width: int = WIDTH
-    height: int = HEIGHT
+    width: int = _WIDTH
+    height: int = _HEIGHT
     lines: list[str] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
-    dots: list[Dot] = field(default_factory=list)
 
     @property
     def labels_by_language(self) -> list[tuple[SafeString, list[Label]]]:
@@ -127,7 +112,7 @@ def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing 
         return None
     drawing = Drawing(title)
     top = _draw_legend(drawing, data.series)
-    scale = Scale.of(groups)
+    scale = _Scale.of(groups)
     if has_categories:
         _draw_bars(drawing, groups, data.series, scale, top)
     else:
@@ -138,11 +123,11 @@ def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing 
 def _draw_legend(drawing: Drawing, series: Sequence[Series]) -> int:
     """Draw the names of the series, and return where the chart begins."""
     if len(series) <= 1:  # one has no name
-        return MARGIN
-    width = (WIDTH - 2 * MARGIN) // _LEGEND_COLUMNS
+        return _MARGIN
+    width = (_WIDTH - 2 * _MARGIN) // _LEGEND_COLUMNS
     for position, each in enumerate(series):
         row, column = divmod(position, _LEGEND_COLUMNS)
-        x, y = MARGIN + column * width, MARGIN + row * LINE
+        x, y = _MARGIN + column * width, _MARGIN + row * _LINE
         square = Bar(
             position + 1,
             _COLOURS[position],
@@ -162,14 +147,14 @@ def _draw_legend(drawing: Drawing, series: Sequence[Series]) -> int:
                 language=each.language,
             )
         )
-    return MARGIN + (len(series) - 1) // _LEGEND_COLUMNS * LINE + 2 * LINE
+    return _MARGIN + (len(series) - 1) // _LEGEND_COLUMNS * _LINE + 2 * _LINE
 
 
 # The scale ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class _Scale:
     """The values from ``low`` to ``high``, with lines ``step`` apart."""
 
     low: float
@@ -177,15 +162,11 @@ class Scale:
     step: float
 
     @classmethod
-    def of(cls, groups: Sequence[Group]) -> Scale:
-        """Choose a scale of figures, which begins or ends at 0 or includes it."""
+    def of(cls, groups: Sequence[Group]) -> _Scale:
+        """Choose a scale that includes 0, whose lines are multiples of 1, 2 or 5."""
         sizes = [point.size for group in groups for point in group.points if point]
-        return cls.over(min(0.0, *sizes), max(0.0, *sizes))
-
-    @classmethod
-    def over(cls, low: float, high: float) -> Scale:
-        """Choose a scale whose lines are multiples of 1, 2 or 5."""
-        high = high if low < high else low + max(1.0, abs(low) * _MIN_SHARE)
+        low, high = min(0.0, *sizes), max(0.0, *sizes)
+        high = high if low < high else 1.0
         rough = max((high - low) / _SCALE_LINES, _MIN_STEP)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next((each * power for each in (1, 2, 5) if each * power >= rough), 10 * power)
@@ -208,16 +189,16 @@ class Scale:
 
 
 def _draw_bars(
-    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: Scale, top: int
+    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: _Scale, top: int
 ) -> None:
     thickness = _BAR if len(series) == 1 else _SERIES_BAR
     row = thickness * len(series) + _BAR_GAP
     letters = max(len(group.label) for group in groups)
-    left = min(_MAX_LABELS_WIDTH, letters * LETTER) + MARGIN
+    left = min(_MAX_LABELS_WIDTH, letters * _LETTER) + _MARGIN
     # Room for the figures behind the bars.
-    right = WIDTH - 80
+    right = _WIDTH - 80
     bottom = top + row * len(groups)
-    drawing.height = bottom + 2 * LINE
+    drawing.height = bottom + 2 * _LINE
 
     def place(size: float) -> float:
         return left + 8 + scale.place(size) * (right - left - 8)
@@ -226,12 +207,12 @@ def _draw_bars(
         x = place(value)
         drawing.lines.append(f"M{write_coordinate(x)} {top}V{bottom}")
         drawing.labels.append(
-            Label(write_coordinate(x), write_coordinate(bottom + LINE), text, "middle")
+            Label(write_coordinate(x), write_coordinate(bottom + _LINE), text, "middle")
         )
     for number, group in enumerate(groups):
         y = top + number * row + _BAR_GAP / 2
         middle = y + thickness * len(series) / 2 + 4
-        label = shorten(group.label, round((left - MARGIN) / LETTER))
+        label = shorten(group.label, round((left - _MARGIN) / _LETTER))
         drawing.labels.append(
             Label(write_coordinate(left), write_coordinate(middle), label, "end", group.language)
         )
@@ -261,34 +242,34 @@ def _draw_bars(
 
 
 def _draw_steps(
-    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: Scale, top: int
+    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: _Scale, top: int
 ) -> None:
     lines = list(scale.lines)
-    left = max(len(text) for _value, text in lines) * LETTER + MARGIN + 6
-    drawing.height = top + HEIGHT
-    bottom = drawing.height - 2 * LINE
-    step = (WIDTH - MARGIN - left) / len(groups)
+    left = max(len(text) for _value, text in lines) * _LETTER + _MARGIN + 6
+    drawing.height = top + _HEIGHT
+    bottom = drawing.height - 2 * _LINE
+    step = (_WIDTH - _MARGIN - left) / len(groups)
 
     def place(size: float) -> float:
         return bottom - scale.place(size) * (bottom - top)
 
     for value, text in lines:
         y = place(value)
-        drawing.lines.append(f"M{write_coordinate(left)} {write_coordinate(y)}H{WIDTH - MARGIN}")
+        drawing.lines.append(f"M{write_coordinate(left)} {write_coordinate(y)}H{_WIDTH - _MARGIN}")
         drawing.labels.append(
             Label(write_coordinate(left - 6), write_coordinate(y + 4), text, "end")
         )
-    widest = max(len(group.label) for group in groups) * LETTER + 8
-    most = min(_MAX_STEP_LABELS, max(1, int((WIDTH - left) / widest)))
+    widest = max(len(group.label) for group in groups) * _LETTER + 8
+    most = min(_MAX_STEP_LABELS, max(1, int((_WIDTH - left) / widest)))
     every = -(-len(groups) // most)
     for number in range(0, len(groups), every):
         text = groups[number].label
         # The last label may be wider than its column.
-        middle = min(left + (number + 0.5) * step, WIDTH - len(text) * LETTER / 2)
+        middle = min(left + (number + 0.5) * step, _WIDTH - len(text) * _LETTER / 2)
         drawing.labels.append(
             Label(
                 write_coordinate(middle),
-                write_coordinate(bottom + LINE),
+                write_coordinate(bottom + _LINE),
                 text,
                 "middle",
                 groups[number].language,

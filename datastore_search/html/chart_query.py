@@ -34,10 +34,6 @@ FIGURES = {
     "median": gettext_lazy("median"),
 }
 
-#: Shown in place of a figure: a point for each record, of two of its values.
-POINTS = "points"
-POINTS_LABEL = gettext_lazy("each record as a point")
-
 #: Steps of the axis, by the names of addresses.
 EACH, RANGES = "each", "ranges"
 STEPS = {
@@ -70,7 +66,7 @@ class ChartQuery:
     """
     One chart.
 
-    ``figure`` is one of ``FIGURES`` or ``POINTS``, ``of`` the field that it is of (None for
+    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for
     ``count``).  ``step`` is one of ``STEPS``, which ``width`` completes for ranges of numbers, if
     it is known.
     """
@@ -103,11 +99,6 @@ class ChartQuery:
         return self.by.type == "text"
 
     @property
-    def has_points(self) -> bool:
-        """Return whether records are points by the values of two fields."""
-        return self.figure == POINTS
-
-    @property
     def is_additive(self) -> bool:
         """Return whether the figure of nothing is 0, and those of groups can be added."""
         return self.figure in {"count", "sum"}
@@ -117,8 +108,6 @@ class ChartQuery:
         """What is measured, in words."""
         if self.of is None:
             return mark_text(str(FIGURES["count"]))
-        if self.has_points:
-            return self.of.marked_label
         figure = str(FIGURES[self.figure])
         return compose_phrase(
             _("%(figure)s of %(field)s"), figure=figure, field=self.of.marked_label
@@ -128,8 +117,6 @@ class ChartQuery:
     def title(self) -> Phrase:
         """The chart in words."""
         words = {"figure": self.figure_label, "field": self.by.marked_label}
-        if self.has_points:
-            return compose_phrase(_("%(figure)s and %(field)s of each record"), **words)
         if self.step in INTERVALS:
             step = str(STEPS[self.step])
             title = compose_phrase(_("%(figure)s by %(field)s, %(step)s"), **words, step=step)
@@ -147,7 +134,7 @@ class ChartQuery:
             "show": self.figure,
             "of": self.of.name if self.of else "",
             "by": self.by.name,
-            "per": "" if self.has_points else self.step,
+            "per": self.step,
             "split": self.split.name if self.split else "",
         }
         return tuple((name, value) for name, value in values.items() if value)
@@ -187,8 +174,6 @@ class ChartParser:
             by = proposed.by if proposed else None
         if not by:
             return None
-        if figure == POINTS and (points := self._parse_points(of, by, sent.get("by", ""))):
-            return points
         if figure not in FIGURES or not self.measurable:
             figure = "count"
         if figure == "count":
@@ -196,17 +181,6 @@ class ChartParser:
         elif not of:
             of = next((each for each in self.measurable if each != by), self.measurable[0])
         return self._build(figure, of, by, sent.get("per", ""), split if split != by else None)
-
-    def _parse_points(self, of: Column | None, by: Column, sent: str) -> ChartQuery | None:
-        """Choose two fields of numbers, or a date and a number; None without such."""
-        measured = [column for column in self.measurable if column != by]
-        of = of or next(iter(measured), None)
-        if not sent or by.type not in NUMBERS | DATES:
-            across = [each for each in self.groupable if each.type in NUMBERS | DATES]
-            by = next((each for each in across if each != of), by)
-        if of is None or by.type not in NUMBERS | DATES:
-            return None
-        return ChartQuery(POINTS, of, by, EACH)
 
     def propose(self, question: QueryString, shown: ChartQuery | None) -> list[Proposal]:
         """Propose other charts than the one shown, as links that keep the question."""
@@ -234,9 +208,6 @@ class ChartParser:
         for by in [*dates[:1], *values[:1]]:
             for of in numbers[:1]:
                 yield self._build("sum", of, by)
-        if across := [*numbers[:-1], *dates][:1]:
-            for of in numbers[-1:]:
-                yield ChartQuery(POINTS, of, across[0], EACH)
         for by in self.groupable[:1]:
             yield self._build("count", None, by)
 

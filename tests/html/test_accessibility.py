@@ -144,7 +144,6 @@ def test_every_page_is_accessible(
             f"{page}r/3/?q=watershed&n=2",
             f"{page}api/?q=watershed",
             f"{page}chart/?show=sum&of=budget&by=subject&split=open",
-            f"{page}chart/?show=points&of=budget&by=day",
             f"{page}?q=watershed&embed=1",
             f"{page}chart/?by=subject&embed=1",
             f"{page}chart/?by=nope",

@@ -313,37 +313,6 @@ def test_a_chart_is_chosen_by_keyboard(
     assert list_errors(browser) == []
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "by=subject",
-        "by=day&split=subject",
-        "show=points&of=budget&by=day",
-        "by=budget&show=sum&of=no",
-    ],
-)
-def test_vega_lite_draws_a_chart_under_a_strict_policy(
-    browser: Chrome, base: str, survey: Resource, query: str
-) -> None:
-    set_size(browser, 1440, 900)
-    browser.get(f"{base}/en/datastore/{survey.pk}/chart/?{query}")
-    assert not browser.execute_script("return window.vega")
-
-    tab_to(browser, "[data-draw]")
-    press(browser, Keys.ENTER)
-
-    wait_until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".datastore-chart canvas"))
-    colours = browser.execute_script(
-        "const canvas = document.querySelector('.datastore-chart canvas');"
-        "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
-        "return new Set(new Uint32Array(data.buffer)).size"
-    )
-    assert colours > 10
-    status = browser.find_element(By.CSS_SELECTOR, "main [data-drawn]")
-    assert status.text == "The chart is drawn: point at it for its figures."
-    assert list_errors(browser) == []
-
-
 @pytest.mark.parametrize("locale", LOCALES)
 def test_a_map_leads_to_its_records(
     browser: Chrome, base: str, transactional_db: None, locale: str

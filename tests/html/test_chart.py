@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from datastore_search.html import chart_data, chart_drawing, png, scatter_data
+from datastore_search.html import chart_data, chart_drawing, png
 from datastore_search.html.chart_data import ChartData, Group, Point, Series
 from datastore_search.html.chart_drawing import draw_chart
 from datastore_search.html.png import can_draw_png, draw_png
@@ -23,7 +23,7 @@ from datastore_search.models import Resource
 
 from ..builders import make_resource, make_writer_token
 from ..writing.tables import Table
-from .parsing import extract_text, parse_table
+from .parsing import extract_text
 
 #: Sixty records of five years: two kinds, three stages, some without a stage.
 ROWS = "".join(
@@ -253,7 +253,6 @@ def test_a_chart_is_proposed(client: Client, survey: Resource) -> None:
         "Number of records by n",
         "Sum of n by day, per month",
         "Sum of n by kind",
-        "budget and n of each record",
     ]
     for link, _title in proposals:
         path = f"/en/datastore/{survey.pk}/chart/{html.unescape(link)}"
@@ -282,93 +281,6 @@ def test_the_data_page_leads_to_the_chart_of_its_question(client: Client, survey
     assert '<a href="chart/?field.kind=lake">Chart of these records</a>' in page.content.decode()
 
 
-# Points -------------------------------------------------------------------------------------------
-
-
-def list_dots(response: Any) -> list[tuple[float, float, str]]:
-    """Return the places of the points of a drawing, and what they say."""
-    svg = "{http://www.w3.org/2000/svg}"
-    return [
-        (float(each.get("cx", "")), float(each.get("cy", "")), each.findtext(f"{svg}title", ""))
-        for each in parse_drawing(response).iter(f"{svg}circle")
-    ]
-
-
-def test_records_are_points_of_two_numbers(client: Client, db: None) -> None:
-    resource = make_resource("depth,width,k\n0,10.5,a\n5,20,b\n10,,c\n10,30,d\n")
-
-    response = open_chart(client, resource, {"show": "points", "of": "width", "by": "depth"})
-
-    assert parse_figures(response) == [
-        ["depth", "width"],
-        ["0", "10.5"],
-        ["5", "20"],
-        ["10", "30"],
-    ]
-    page = response.content.decode()
-    assert "<h1><bdi>width and depth of each record</bdi></h1>" in page
-    assert '<a href="../r/4/"><bdi>10</bdi></a>' in page
-    assert "3 of 4 records have both values." in extract_text(response)
-    dots = list_dots(response)
-    assert [text for _x, _y, text in dots] == ["0 · 10.5", "5 · 20", "10 · 30"]
-    # The scale is from 0 to 10 across, and from 10 to 30 upwards: 0.5 is a fortieth of it.
-    assert dots[1][0] - dots[0][0] == pytest.approx(dots[2][0] - dots[1][0], abs=0.2)
-    assert (dots[0][1] - dots[2][1]) / 19.5 == pytest.approx(
-        (dots[1][1] - dots[2][1]) / 10, abs=0.1
-    )
-
-
-@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
-def test_points_may_have_dates(client: Client, db: None, kind: str) -> None:
-    rest = {"date": "", "timestamp": "T10:00:00", "timestamptz": "T10:00:00Z"}[kind]
-    days = {"2020-01-01": 1, "2020-01-03": 3, "2020-01-11": 2}
-    rows = "".join(f"{day}{rest},{n}\n" for day, n in days.items())
-    resource = make_resource(f"day,n\n{rows}", types={"day": kind})
-
-    dots = list_dots(open_chart(client, resource, {"show": "points", "of": "n", "by": "day"}))
-
-    (first, second, third) = (x for x, _y, _text in dots)
-    assert (third - first) / (second - first) == pytest.approx(5, abs=0.01)
-
-
-def test_dense_points_are_counted_in_cells_that_lead_to_their_records(
-    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scatter_data, "MAX_POINTS", 20)
-    rows = "".join(f"{n % 3}.25,{n % 2 * 1000.5}\n" for n in range(60))
-    resource = make_resource(f"x,y\n{rows},7\n")
-
-    for locale in ("en", "vi"):
-        query = {"show": "points", "of": "y", "by": "x"}
-        response = open_chart(client, resource, query, locale=locale)
-
-        assert [row[2] for row in parse_figures(response)[1:]] == ["10"] * 6
-        links = re.findall(r'<th scope="row"><a href="\.\./([^"]*)">', response.content.decode())
-        for link in links:
-            page = client.get(f"/{locale}/datastore/{resource.pk}/{html.unescape(link)}")
-            assert len(parse_table(page)) == 1 + 10
-    response = open_chart(client, resource, {**query, "format": "csv"})
-    assert response.content.decode().splitlines()[:2] == ["x,y,count", "0.25,0,10"]
-    text = extract_text(open_chart(client, resource, query))
-    assert "60 of 61 records have both values. A circle stands for the records near it" in text
-
-
-def test_points_without_suitable_fields_become_another_chart(client: Client, db: None) -> None:
-    for csv_text in ("k\na\n", "k,n\na,1\n"):
-        response = open_chart(client, make_resource(csv_text), {"show": "points", "by": "k"})
-        assert parse_figures(response)[1] == ["a", "1"]
-
-
-def test_values_that_are_no_places_are_no_points(client: Client, db: None) -> None:
-    resource = make_resource(
-        "x,y\n1,NaN\nInfinity,2\n1e308,1\n3,4\n", types={"x": "float8", "y": "float8"}
-    )
-
-    query = {"show": "points", "of": "y", "by": "x"}
-
-    assert parse_figures(open_chart(client, resource, query))[1:] == [["3", "4"]]
-
-
 # Files --------------------------------------------------------------------------------------------
 
 
@@ -382,41 +294,6 @@ def test_the_figures_are_sent_as_csv(client: Client, survey: Resource) -> None:
     rows = list(csv.reader(io.StringIO(response.content.decode())))
     assert rows[0] == ["kind", "open", "sum_budget"]
     assert rows[1] == ["river", "không", "9015.0"]
-
-
-def test_the_chart_is_sent_as_a_specification_of_vega_lite(
-    client: Client, survey: Resource
-) -> None:
-    query = {"show": "sum", "of": "budget", "by": "kind", "split": "open", "format": "vl.json"}
-
-    response = open_chart(client, survey, query, locale="vi")
-
-    assert response["Content-Type"] == "application/json"
-    assert response["Content-Disposition"] == 'attachment; filename="chart.vl.json"'
-    specification = response.json()
-    assert specification["$schema"] == "https://vega.github.io/schema/vega-lite/v6.json"
-    assert specification["mark"] == {"type": "bar", "point": False}
-    assert specification["data"]["values"] == [
-        {"group": "river", "series": "không", "value": 9015.0},
-        {"group": "river", "series": "có", "value": 3005.0},
-        {"group": "lake", "series": "không", "value": 4507.5},
-        {"group": "lake", "series": "có", "value": 1202.5},
-    ]
-    assert specification["config"]["locale"]["number"]["decimal"] == ","
-    assert specification["encoding"]["y"]["title"] == "kind"
-
-
-def test_a_specification_of_points_has_moments_in_milliseconds(client: Client, db: None) -> None:
-    resource = make_resource("day,n\n1970-01-02,7\n1970-01-03,8\n")
-
-    query = {"show": "points", "of": "n", "by": "day", "format": "vl.json"}
-    specification = open_chart(client, resource, query).json()
-
-    assert specification["data"]["values"] == [
-        {"x": 86_400_000.0, "y": 7.0},
-        {"x": 172_800_000.0, "y": 8.0},
-    ]
-    assert specification["encoding"]["x"]["scale"] == {"type": "utc"}
 
 
 def test_the_drawing_is_sent_as_svg(client: Client, survey: Resource) -> None:

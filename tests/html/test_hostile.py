@@ -121,8 +121,6 @@ def list_addresses(resource: Resource, places: Resource) -> list[str]:
         f"portal/{places.pk}/",
         f"en/{of_places}/map/?title=select",
         f"ar/{of_places}/map/?title=select&embed=1",
-        f"en/{of_places}/chart/?show=points&of=column_1&by=column_2",
-        f"en/{of_places}/chart/?show=points&of=column_1&by=column_2&embed=1",
         f"ar/datastore/{resource.pk}/",
     ]
 
@@ -188,7 +186,6 @@ DRAWINGS = [
     "chart/?by=select",
     "chart/?by=select&split=__proto__",
     "chart/?show=sum&of=column_1&by=column_2",
-    "chart/?show=points&of=column_1&by=column_2",
     "map/?title=select",
     "map/?title=%3Cb+onclick%3Dalert%281%29%3E&q=example",
 ]

@@ -135,7 +135,6 @@ PAGES = {
     "chart": "chart/?show=sum&of=sau&by=ten&split=loai",
     "columns": "chart/?show=count&by=loai",
     "lines": "chart/?show=avg&of=sau&by=vd&per=each&split=loai",
-    "points": "chart/?show=points&of=sau&by=vd",
     "map": f"map/?{MAP}",
     "API": f"api/?{urlencode(QUESTION)}",
     "embedded table": f"?embed=1&{urlencode(QUESTION)}",

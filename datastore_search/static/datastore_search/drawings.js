@@ -1,6 +1,6 @@
 /*
- * Draw a chart with Vega-Lite, or a map with Leaflet, when the reader asks for it: their files are
- * large, and tiles may come from another site.
+ * Draw a map with Leaflet when the reader asks for it: its files are large, and tiles may come from
+ * another site.
  */
 "use strict";
 
@@ -24,19 +24,6 @@
             }
             document.head.append(element);
         });
-    }
-
-    async function drawChart(container, specification) {
-        const { spec } = window.vegaLite.compile(specification);
-        // An interpreter in place of eval, and a canvas in place of SVG with styles: the policy of
-        // a portal may allow neither.
-        const view = new window.vega.View(window.vega.parse(spec, null, { ast: true }), {
-            container,
-            expr: window.vegaInterpreter.expressionInterpreter,
-            hover: true,
-            renderer: "canvas",
-        });
-        await view.runAsync();
     }
 
     function drawPlace(place, largest, language) {
@@ -94,8 +81,6 @@
         }
     }
 
-    const DRAWERS = { chart: drawChart, map: drawMap };
-
     async function draw(figure, button) {
         for (const address of button.dataset.files.split(" ")) {
             await loadFile(address);
@@ -109,7 +94,7 @@
         const before = [...figure.childNodes];
         figure.replaceChildren(container);
         try {
-            await DRAWERS[button.dataset.draw](container, source, button);
+            await drawMap(container, source, button);
         } catch (error) {
             figure.replaceChildren(...before);
             throw error;
