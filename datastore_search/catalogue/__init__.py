@@ -12,10 +12,7 @@ from .datasets import (
     CatalogueState,
     CountedGroup,
     CountedOrganization,
-    Datasets,
     Facet,
-    FoundDatasets,
-    ResourceDatasets,
     find_page,
     find_resource,
     read_resources,
@@ -32,6 +29,7 @@ from .descriptions import (
 )
 from .licenses import describe_license, list_licenses
 from .portal import (
+    Datasets,
     find_dataset_of,
     find_place,
     has_portal_dataset,
@@ -51,12 +49,10 @@ __all__ = [
     "Dataset",
     "Datasets",
     "Facet",
-    "FoundDatasets",
     "Group",
     "ListedDataset",
     "Organization",
     "Place",
-    "ResourceDatasets",
     "SortTerm",
     "describe_dataset",
     "describe_group",

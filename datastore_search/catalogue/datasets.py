@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,75 +88,6 @@ class CatalogueState:
     digest: str = ""
 
 
-class Datasets(ABC):
-    """The datasets that a user may see, or those of them that meet a condition."""
-
-    @abstractmethod
-    def matching(self, text: str, parameter: str) -> Self:
-        """
-        Keep the datasets that meet a query.
-
-        Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
-        """
-
-    @abstractmethod
-    def holding(self, words: Sequence[str]) -> Self:
-        """Keep the datasets that hold every word, in a text of theirs or of a resource."""
-
-    @abstractmethod
-    def owned_by(self, counted: CountedOrganization) -> Self:
-        """Keep the datasets of an organization."""
-
-    @abstractmethod
-    def count(self) -> int:
-        """Count them."""
-
-    @abstractmethod
-    def read_state(self) -> CatalogueState:
-        """Read figures that change with any of them."""
-
-    @abstractmethod
-    def list_names(self, bounds: slice) -> list[str]:
-        """List the names in order."""
-
-    @abstractmethod
-    def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
-        """Read a page of them."""
-
-    @abstractmethod
-    def read_page(self, order: Sequence[SortTerm], start: int, rows: int) -> FoundDatasets:
-        """Read a page of them, and count them all."""
-
-    @abstractmethod
-    def count_facet(self, name: str, limit: int) -> list[Facet]:
-        """
-        Count the values of ``tags``, ``organization``, ``groups``, ``license_id``, ``res_format``.
-
-        The most frequent come first, ``limit`` of them at most; other names have no values.
-        """
-
-    @abstractmethod
-    def list_organizations(self) -> list[CountedOrganization]:
-        """List the organizations by name."""
-
-    @abstractmethod
-    def list_groups(self) -> list[CountedGroup]:
-        """List the groups by name."""
-
-    @abstractmethod
-    def list_tags(self) -> list[Facet]:
-        """List the tags in order."""
-
-    @abstractmethod
-    def locate(self, resource_id: uuid.UUID) -> Place | None:
-        """Find the place of a resource that the user may read; None if no dataset has it."""
-
-    @property
-    @abstractmethod
-    def resources(self) -> ResourceQuerySet:
-        """The loaded resources of the datasets that the user may read."""
-
-
 # Resources as datasets ----------------------------------------------------------------------------
 
 
@@ -170,9 +100,9 @@ class _Unnest(Func):
 
 
 @dataclass(frozen=True)
-class ResourceDatasets(Datasets):
+class ResourceDatasets:
     """
-    Each resource is a dataset of its own.
+    The datasets that a user may see, or those that meet a condition: each is a resource.
 
     ``_listed`` are all that the user may read, ``_condition`` keeps those that were asked for.
     """
@@ -191,7 +121,11 @@ class ResourceDatasets(Datasets):
         return list(named.values_list("publisher", flat=True).distinct())
 
     def matching(self, text: str, parameter: str) -> Self:
-        """Keep the resources that meet a query."""
+        """
+        Keep the resources that meet a query.
+
+        Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
+        """
         conditions = ResourceConditions(lambda: self._publishers)
         return self._keep(parse_catalogue_query(text, parameter, conditions))
 
@@ -232,7 +166,11 @@ class ResourceDatasets(Datasets):
         return FoundDatasets(found.count, [make_dataset(resource) for resource in found.page])
 
     def count_facet(self, name: str, limit: int) -> list[Facet]:
-        """Count the values that resources have in common."""
+        """
+        Count the values of ``tags``, ``organization``, ``license_id``, ``res_format``.
+
+        The most frequent come first, ``limit`` of them at most; other names have no values.
+        """
         facets: Sequence[Facet] = []
         if name == "tags":
             facets = self.list_tags()

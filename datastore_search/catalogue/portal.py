@@ -34,7 +34,6 @@ from .datasets import (
     CatalogueState,
     CountedGroup,
     CountedOrganization,
-    Datasets,
     Facet,
     FoundDatasets,
     ResourceDatasets,
@@ -123,8 +122,8 @@ def import_datasets_function() -> DatasetsFunction:
 
 
 @dataclass(frozen=True)
-class PortalDatasets(Datasets):
-    """Datasets of the portal's own, as a user sees them."""
+class PortalDatasets:
+    """Datasets of the portal's own, as a user sees them; they answer as ``ResourceDatasets``."""
 
     _readable: ResourceQuerySet
     _entries: Sequence[Entry]
@@ -261,3 +260,6 @@ class PortalDatasets(Datasets):
     def _search(self, condition: Q) -> frozenset[uuid.UUID]:
         """Search the resources that the user may read."""
         return frozenset(self._readable.filter(condition).values_list("pk", flat=True))
+
+
+Datasets = ResourceDatasets | PortalDatasets

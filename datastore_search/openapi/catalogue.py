@@ -1,8 +1,18 @@
-"""The members of datasets, resources, organizations, tags and licences in JSON Schema."""
+"""
+The members of datasets, resources, organizations, tags and licences in JSON Schema.
+
+They are those of the description of a resource without details: what is null there may be a text.
+"""
 
 from __future__ import annotations
 
-from ..models import METADATA
+from collections.abc import Mapping
+
+from django.utils import timezone
+
+from .. import catalogue
+from ..catalogue import Addresses, Organization
+from ..models import Resource
 from .components import (
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
@@ -21,16 +31,52 @@ _TEXT_OR_NULL = one_of(TEXT, NULL)
 
 def build_catalogue_schemas() -> dict[str, Schema]:
     """Build the named schemas of the catalogue."""
+    resource = Resource(created_at=timezone.now(), modified_at=timezone.now())
+    addresses = Addresses(dump=lambda _id: "", page=lambda _id: "")
+    dataset = catalogue.describe_dataset(catalogue.make_dataset(resource), addresses)
+    organization = catalogue.describe_organization(Organization("office"))
     return {
-        "CatalogueDataset": _build_dataset(),
-        "CatalogueResource": _build_resource(),
-        "CatalogueOrganization": _build_organization(),
-        "CatalogueGroup": _build_group(),
+        "CatalogueDataset": object_of(
+            {
+                **_describe(dataset),
+                # A dataset of the portal's own may have no resource whose times they would be.
+                "metadata_created": _TEXT_OR_NULL,
+                "metadata_modified": _TEXT_OR_NULL,
+                "organization": one_of(schema_ref("CatalogueOrganization"), NULL),
+                "resources": list_of(schema_ref("CatalogueResource")),
+                "tags": list_of(schema_ref("CatalogueTag")),
+                "extras": list_of(object_of({"key": TEXT, "value": TEXT})),
+                "groups": list_of(schema_ref("CatalogueGroup")),
+            },
+            optional={"license_url": TEXT},
+        ),
+        "CatalogueResource": object_of(
+            {
+                **_describe(catalogue.describe_resource(resource, addresses, None)),
+                "size": one_of(NON_NEGATIVE_INTEGER, NULL),
+                "tags": list_of(TEXT),
+            }
+        ),
+        "CatalogueOrganization": object_of(
+            _describe(organization),
+            optional={
+                "display_name": TEXT,
+                "image_display_url": TEXT,
+                "num_followers": NON_NEGATIVE_INTEGER,
+                "package_count": NON_NEGATIVE_INTEGER,
+                "packages": list_of(schema_ref("CatalogueDataset")),
+                **dict.fromkeys(("users", "extras", "groups", "tags"), list_of(OBJECT)),
+            },
+        ),
+        "CatalogueGroup": object_of(
+            _describe(catalogue.describe_group(Organization("office"))),
+            optional={"type": TEXT, "package_count": NON_NEGATIVE_INTEGER},
+        ),
         "CatalogueTag": object_of(
             {"id": TEXT, "name": TEXT, "display_name": TEXT, "vocabulary_id": _TEXT_OR_NULL},
             optional={"state": TEXT},
         ),
-        "CatalogueLicense": _build_license(),
+        "CatalogueLicense": object_of(_describe(catalogue.list_licenses()[0])),
         "CatalogueFacet": object_of(
             {
                 "title": TEXT,
@@ -47,132 +93,26 @@ def build_catalogue_schemas() -> dict[str, Schema]:
                 "count": NON_NEGATIVE_INTEGER,
                 "sort": TEXT,
                 "results": list_of(schema_ref("CatalogueDataset")),
-                "facets": {
-                    "type": "object",
-                    "additionalProperties": {
-                        "type": "object",
-                        "additionalProperties": NON_NEGATIVE_INTEGER,
-                    },
-                },
-                "search_facets": {
-                    "type": "object",
-                    "additionalProperties": schema_ref("CatalogueFacet"),
-                },
+                "facets": _map_of(_map_of(NON_NEGATIVE_INTEGER)),
+                "search_facets": _map_of(schema_ref("CatalogueFacet")),
             }
         ),
     }
 
 
-def _build_dataset() -> Schema:
-    nullable = (
-        "author",
-        "author_email",
-        "creator_user_id",
-        "license_id",
-        "license_title",
-        "maintainer",
-        "maintainer_email",
-        "owner_org",
-        "url",
-        "version",
-        # A dataset of the portal's own may have no resource whose times they would be.
-        "metadata_created",
-        "metadata_modified",
-    )
-    texts = (
-        "id",
-        "name",
-        "title",
-        "notes",
-        "state",
-        "type",
-    )
-    return object_of(
-        {
-            **dict.fromkeys(texts, TEXT),
-            **dict.fromkeys(nullable, _TEXT_OR_NULL),
-            "isopen": BOOLEAN,
-            "private": BOOLEAN,
-            "num_resources": NON_NEGATIVE_INTEGER,
-            "num_tags": NON_NEGATIVE_INTEGER,
-            "organization": one_of(schema_ref("CatalogueOrganization"), NULL),
-            "resources": list_of(schema_ref("CatalogueResource")),
-            "tags": list_of(schema_ref("CatalogueTag")),
-            "extras": list_of(object_of({"key": TEXT, "value": TEXT})),
-            "groups": list_of(schema_ref("CatalogueGroup")),
-            "relationships_as_subject": list_of(OBJECT),
-            "relationships_as_object": list_of(OBJECT),
-        },
-        optional={"license_url": TEXT},
-    )
+def _map_of(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}
 
 
-def _build_resource() -> Schema:
-    texts = (
-        "id",
-        "name",
-        "description",
-        "format",
-        "mimetype",
-        "hash",
-        "created",
-        "last_modified",
-        "metadata_modified",
-        "state",
-        "url",
-        "url_type",
-    )
-    # Always null here, but generators of clients know no type of null alone.
-    empty = ("cache_last_updated", "cache_url", "mimetype_inner", "resource_type")
-    return object_of(
-        {
-            **dict.fromkeys(texts, TEXT),
-            **dict.fromkeys(empty, _TEXT_OR_NULL),
-            "size": one_of(NON_NEGATIVE_INTEGER, NULL),
-            # Null where none of the portal's own datasets has it.
-            "package_id": _TEXT_OR_NULL,
-            "datastore_active": BOOLEAN,
-            "position": NON_NEGATIVE_INTEGER,
-            **{name: list_of(TEXT) if name == "tags" else _TEXT_OR_NULL for name in METADATA},
-        }
-    )
+def _describe(members: Mapping[str, object]) -> Schema:
+    return {name: _describe_member(value) for name, value in members.items()}
 
 
-def _build_organization() -> Schema:
-    texts = ("id", "name", "title", "type", "description", "image_url", "approval_status", "state")
-    return object_of(
-        {**dict.fromkeys(texts, TEXT), "created": _TEXT_OR_NULL, "is_organization": BOOLEAN},
-        optional={
-            "display_name": TEXT,
-            "image_display_url": TEXT,
-            "num_followers": NON_NEGATIVE_INTEGER,
-            "package_count": NON_NEGATIVE_INTEGER,
-            "packages": list_of(schema_ref("CatalogueDataset")),
-            **dict.fromkeys(("users", "extras", "groups", "tags"), list_of(OBJECT)),
-        },
-    )
-
-
-def _build_group() -> Schema:
-    texts = ("id", "name", "title", "display_name", "description", "image_display_url")
-    return object_of(
-        dict.fromkeys(texts, TEXT), optional={"type": TEXT, "package_count": NON_NEGATIVE_INTEGER}
-    )
-
-
-def _build_license() -> Schema:
-    names = (
-        "domain_content",
-        "domain_data",
-        "domain_software",
-        "family",
-        "id",
-        "is_generic",
-        "maintainer",
-        "od_conformance",
-        "osd_conformance",
-        "status",
-        "title",
-        "url",
-    )
-    return object_of(dict.fromkeys(names, TEXT))
+def _describe_member(value: object) -> Schema:
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, int):
+        return NON_NEGATIVE_INTEGER
+    if isinstance(value, list):
+        return list_of(OBJECT)
+    return _TEXT_OR_NULL if value is None else TEXT

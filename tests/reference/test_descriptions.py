@@ -29,11 +29,11 @@ def list_tables(parameters: type[ActionParameters]) -> Iterator[type[ActionParam
 
 
 def list_texts() -> list[str]:
-    kinds = [*(action.parameters for action in actions.values()), DumpParameters]
+    kinds: list[type[ActionParameters]] = [each.parameters for each in actions.values()]
     return [
         *(
             each.meaning
-            for kind in kinds
+            for kind in [*kinds, DumpParameters]
             for table in list_tables(kind)
             for each in describe_parameters(table)
         ),
