@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -11,13 +11,12 @@ from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, 
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpRequest, HttpResponse
 
-from ..catalogue import ListedDataset, SortTerm, find_page, open_portal_datasets
+from ..catalogue import SortTerm, find_page, open_portal_datasets
 from ..conf import conf
 from ..exceptions.requests import UnknownPage
 from ..guards.clients import Client
-from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
-from ..models import Field, LocalText, Resource
+from ..models import Field, Resource
 from ..object_permissions import Permitted
 from ..search import open_snapshot
 from .catalogue_filter import CatalogueFilterSet
@@ -34,22 +33,9 @@ class Table:
     """A resource in the catalogue, with its numbers of records and fields as text."""
 
     resource: Resource
-    title: str
-    description: str
     address: str
     records: str
     fields: str
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetEntry:
-    """A dataset of the portal's own in the catalogue, with its tables."""
-
-    id: str
-    title: LocalText
-    description: LocalText
-    is_private: bool
-    tables: Sequence[Table]
 
 
 class CatalogueView(PageView):
@@ -125,26 +111,16 @@ class CatalogueView(PageView):
         listed = datasets.list_page([SortTerm("title"), SortTerm("id")], bounds)
         ids = {resource.pk for each in listed for resource in each.resources}
         tables = {each.pk: each for each in list_tables(using).filter(pk__in=ids)}
-        entries = [self._build_dataset(each, tables) for each in listed]
+        entries = [
+            (each, [self._build_table(tables[resource.pk]) for resource in each.resources])
+            for each in listed
+        ]
         return {"datasets": entries}, datasets.count()
-
-    def _build_dataset(self, listed: ListedDataset, tables: Mapping[Any, Resource]) -> DatasetEntry:
-        dataset = listed.dataset
-        title, notes = dataset.local_title, dataset.local_notes
-        return DatasetEntry(
-            dataset.id,
-            LocalText(show_bidi_controls(title.text), title.language),
-            LocalText(show_bidi_controls(notes.text), notes.language),
-            listed.is_private,
-            [self._build_table(tables[each.pk]) for each in listed.resources],
-        )
 
     def _build_table(self, resource: Resource) -> Table:
         version = resource.table_version
         return Table(
             resource,
-            str(resource),
-            show_bidi_controls(resource.local_description.text),
             reverse_in_locale(self.request, "resource", resource.pk),
             format_count(version.record_count if version else 0),
             format_count(cast("Any", resource).field_count),

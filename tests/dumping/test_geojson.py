@@ -129,6 +129,7 @@ def test_a_text_that_is_not_geojson_is_no_place(client: Client, db: None, text: 
 
 def test_degrees_beyond_the_globe_are_no_place(client: Client, db: None) -> None:
     resource = make_resource("lat,lon\n95,20\n10,200\n90,-180\n")
+    resource.table_versions.update(profiles={})  # of which the ranges would say so
 
     features = read_features(request_file(client, resource, "geojson"))
 

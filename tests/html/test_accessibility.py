@@ -30,12 +30,16 @@ LONG_QUESTION = "&".join(f"not.subject=a+long+value+{number}" for number in rang
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 #: The language of the page, the width and height of its window, and its colours.
-VIEWS = [
+View = tuple[str, int, int, str]
+VIEWS: list[View] = [
     ("en", 1440, 900, "light"),
     ("vi", 360, 740, "dark"),
     ("ar", 1440, 900, "dark"),
     ("ar", 360, 740, "light"),
 ]
+
+#: Django's pages may be wider than the window.
+ADMIN = "admin/datastore_search"
 
 CHECK = """
 const done = arguments[arguments.length - 1];
@@ -89,37 +93,47 @@ def set_view(browser: Chrome, width: int, height: int, scheme: str) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
+EACH_VIEW = pytest.mark.parametrize(
+    "view", [VIEWS[0], *[pytest.param(each, marks=pytest.mark.slow) for each in VIEWS[1:]]]
+)
+
+
 def check_pages(
-    browser: Chrome, axe: str, base: str, addresses: list[str], *, is_of_admin: bool = False
+    browser: Chrome,
+    axe: str,
+    base: str,
+    view: View,
+    addresses: list[str],
 ) -> None:
     """
-    Check pages in every view, all of each unfolded but menus.
+    Check pages in a view, all of each unfolded but menus.
 
     They break no rule of accessibility and no Content-Security-Policy.  Those that are not of
     Django's admin are not wider than the window either.
     """
     browser.set_script_timeout(60)
     failures = {}
-    for locale, width, height, scheme in VIEWS:
-        set_view(browser, width, height, scheme)
-        for address in addresses:
-            list_errors(browser)  # axe-core's own styles broke the policy of the page before
-            browser.get(f"{base}/{locale}/{address}")
-            overflow = measure_overflow(browser)
-            browser.execute_script(UNFOLD, MENUS, "none")
-            refused = [each for each in list_errors(browser) if "Content Security" in each]
-            browser.execute_script(axe)
-            failures[locale, width, address] = [
-                *refused,
-                *list_violations(browser),
-                *(["wider than the window"] if overflow > 0 and not is_of_admin else []),
-            ]
+    locale, *rest = view
+    set_view(browser, *rest)
+    for address in addresses:
+        list_errors(browser)  # axe-core's own styles broke the policy of the page before
+        browser.get(f"{base}/{locale}/{address}")
+        overflow = measure_overflow(browser)
+        browser.execute_script(UNFOLD, MENUS, "none")
+        refused = [each for each in list_errors(browser) if "Content Security" in each]
+        browser.execute_script(axe)
+        failures[address] = [
+            *refused,
+            *list_violations(browser),
+            *(["wider than the window"] if overflow > 0 and not address.startswith(ADMIN) else []),
+        ]
     set_view(browser, 1280, 1000, "light")
-    assert {view: found for view, found in failures.items() if found} == {}
+    assert {address: found for address, found in failures.items() if found} == {}
 
 
+@EACH_VIEW
 def test_every_page_is_accessible(
-    browser: Chrome, live_server: Any, axe: str, table: Resource
+    browser: Chrome, live_server: Any, axe: str, table: Resource, view: View
 ) -> None:
     page = f"datastore/{table.pk}/"
     hidden = make_resource("salary\n1\n", private=True)
@@ -131,6 +145,7 @@ def test_every_page_is_accessible(
         browser,
         axe,
         live_server.url,
+        view,
         [
             "datastore/",
             "datastore/?q=nothing",
@@ -172,8 +187,10 @@ def test_the_menus_of_a_page_are_accessible(
             assert (menu, list_violations(browser)) == (menu, [])
 
 
+@pytest.mark.usefixtures("read_here")
+@EACH_VIEW
 def test_every_page_of_the_admin_is_accessible(
-    browser: Chrome, live_server: Any, axe: str, table: Resource, read_here: None
+    browser: Chrome, live_server: Any, axe: str, table: Resource, view: View
 ) -> None:
     user = make_user("boss", is_staff=True, is_superuser=True)
     client = Client()
@@ -187,23 +204,22 @@ def test_every_page_of_the_admin_is_accessible(
         drafts.create_draft(table, LoadOptions(), file=make_file(text))
         for text in ("a,b,c\n1,2,3\n\nSource: us\n", '{"a": [{"n": 1}], "b": {"c": [{"n": 2}]}}')
     ]
-    admin = "admin/datastore_search"
 
     check_pages(
         browser,
         axe,
         live_server.url,
+        view,
         [
-            f"{admin}/resource/",
-            f"{admin}/resource/add/",
-            f"{admin}/resource/{table.pk}/change/",
-            f"{admin}/resource/{table.pk}/delete/",
-            f"{admin}/resource/{table.pk}/history/",
-            f"{admin}/resource/{table.pk}/load/",
-            f"{admin}/resource/{table.pk}/texts/ar/",
-            f"{admin}/load/",
-            f"{admin}/load/{loaded.pk}/change/",
-            *(f"{admin}/load/{each.pk}/preview/" for each in (draft, *offers)),
+            f"{ADMIN}/resource/",
+            f"{ADMIN}/resource/add/",
+            f"{ADMIN}/resource/{table.pk}/change/",
+            f"{ADMIN}/resource/{table.pk}/delete/",
+            f"{ADMIN}/resource/{table.pk}/history/",
+            f"{ADMIN}/resource/{table.pk}/load/",
+            f"{ADMIN}/resource/{table.pk}/texts/ar/",
+            f"{ADMIN}/load/",
+            f"{ADMIN}/load/{loaded.pk}/change/",
+            *(f"{ADMIN}/load/{each.pk}/preview/" for each in (draft, *offers)),
         ],
-        is_of_admin=True,
     )

@@ -19,6 +19,9 @@ from ..builders import make_resource
 
 WIDTHS = [(360, 740), (1440, 900)]
 LOCALES = ["en", "vi", "ar"]
+EACH_LOCALE = pytest.mark.parametrize(
+    "locale", ["en", *[pytest.param(each, marks=pytest.mark.slow) for each in LOCALES[1:]]]
+)
 
 #: From the beginning of a page to what is below its table, without the links in its header.
 MAX_TABS_PAST_TABLE = 12
@@ -146,7 +149,7 @@ def list_errors(browser: Chrome) -> list[str]:
     return [line["message"] for line in lines if "favicon" not in line["message"]]
 
 
-@pytest.mark.parametrize("locale", LOCALES)
+@EACH_LOCALE
 def test_a_question_is_asked_and_taken_back_by_keyboard(
     browser: Chrome, base: str, survey: Resource, locale: str
 ) -> None:
@@ -251,7 +254,7 @@ def test_a_long_description_fills_few_lines(
     Resource.objects.all().delete()
 
 
-@pytest.mark.parametrize("locale", LOCALES)
+@EACH_LOCALE
 def test_a_facet_is_used_by_keyboard(
     browser: Chrome, base: str, survey: Resource, locale: str
 ) -> None:
@@ -290,7 +293,7 @@ def test_facets_stand_beside_the_records_in_a_wide_window(
         assert browser.execute_script(script) == sides
 
 
-@pytest.mark.parametrize("locale", LOCALES)
+@EACH_LOCALE
 def test_a_chart_is_chosen_by_keyboard(
     browser: Chrome, base: str, survey: Resource, locale: str
 ) -> None:
@@ -313,7 +316,7 @@ def test_a_chart_is_chosen_by_keyboard(
     assert list_errors(browser) == []
 
 
-@pytest.mark.parametrize("locale", LOCALES)
+@EACH_LOCALE
 def test_a_map_leads_to_its_records(
     browser: Chrome, base: str, transactional_db: None, locale: str
 ) -> None:
