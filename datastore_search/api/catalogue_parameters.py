@@ -39,6 +39,10 @@ _LIMIT = _("Maximum number of results.")
 _OFFSET = _("Number of results to skip.")
 
 
+def _ignore(*names: str) -> dict[str, IgnoredField]:
+    return {name: IgnoredField(help_text=_NO_EFFECT) for name in names}
+
+
 class PageParameters(ActionParameters):
     """The parameters of a list that is read page by page."""
 
@@ -52,8 +56,7 @@ class DatasetListParameters(ActionParameters):
     include_private = BooleanField(
         help_text=_("Include the private datasets that the user may read."), shown_default="false"
     )
-    include_drafts = IgnoredField(help_text=_NO_EFFECT)
-    include_deleted = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(_ignore("include_drafts", "include_deleted"))
 
 
 class PackageListParameters(DatasetListParameters):
@@ -78,9 +81,7 @@ class ShowParameters(ActionParameters):
     Source: the program of ckanapi.
     """
 
-    include_groups = IgnoredField(help_text=_NO_EFFECT)
-    include_password_hash = IgnoredField(help_text=_NO_EFFECT)
-    include_users = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(_ignore("include_groups", "include_password_hash", "include_users"))
 
 
 class PackageShowParameters(ShowParameters):
@@ -94,10 +95,9 @@ class PackageShowParameters(ShowParameters):
         )
     )
     name_or_id = ResourceIdField(help_text=_("Another name for `id`, which wins."))
-    use_default_schema = IgnoredField(help_text=_NO_EFFECT)
-    include_tracking = IgnoredField(help_text=_NO_EFFECT)
-    include_plugin_data = IgnoredField(help_text=_NO_EFFECT)
-    include_datasets = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(
+        _ignore("use_default_schema", "include_tracking", "include_plugin_data", "include_datasets")
+    )
 
 
 class PackageSearchParameters(DatasetListParameters):
@@ -148,8 +148,7 @@ class PackageSearchParameters(DatasetListParameters):
             ),
         }
     )
-    use_default_schema = IgnoredField(help_text=_NO_EFFECT)
-    fl = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(_ignore("use_default_schema", "fl"))
 
 
 class ResourceNameParameters(ActionParameters):
@@ -197,12 +196,9 @@ class GroupListParameters(PageParameters):
     all_fields = BooleanField(
         help_text=_("Describe each one, instead of listing names."), shown_default="false"
     )
-    sort = IgnoredField(help_text=_NO_EFFECT)
-    order_by = IgnoredField(help_text=_NO_EFFECT)
-    type = IgnoredField(help_text=_NO_EFFECT)
-    groups = IgnoredField(help_text=_NO_EFFECT)
-    include_dataset_count = IgnoredField(help_text=_NO_EFFECT)
-    include_extras = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(
+        _ignore("sort", "order_by", "type", "groups", "include_dataset_count", "include_extras")
+    )
 
 
 class OrganizationListParameters(GroupListParameters):
@@ -211,9 +207,7 @@ class OrganizationListParameters(GroupListParameters):
     organizations = JsonNamesField(
         MAX_ROWS, help_text=_("Names of the ones to list; all if not given.")
     )
-    include_tags = IgnoredField(help_text=_NO_EFFECT)
-    include_groups = IgnoredField(help_text=_NO_EFFECT)
-    include_users = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(_ignore("include_tags", "include_groups", "include_users"))
 
 
 class OrganizationShowParameters(ShowParameters):
@@ -225,10 +219,9 @@ class OrganizationShowParameters(ShowParameters):
     include_datasets = BooleanField(
         help_text=_("Give its datasets, 1,000 at most, as `packages`."), shown_default="false"
     )
-    include_dataset_count = IgnoredField(help_text=_NO_EFFECT)
-    include_extras = IgnoredField(help_text=_NO_EFFECT)
-    include_tags = IgnoredField(help_text=_NO_EFFECT)
-    include_followers = IgnoredField(help_text=_NO_EFFECT)
+    vars().update(
+        _ignore("include_dataset_count", "include_extras", "include_tags", "include_followers")
+    )
 
 
 class TagListParameters(ActionParameters):

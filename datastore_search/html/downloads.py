@@ -16,7 +16,9 @@ from ..field_names import quote_name
 from ..models import Resource
 from ..search import Query
 from .api_parameters import build_query_parameters
+from .columns import choose_names
 from .links import add_query_string, reverse_in_locale
+from .page_query import PageQuery
 from .query_string import MAX_REPEATED_LENGTH, Pair
 
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
@@ -47,10 +49,12 @@ class DownloadGroup:
 
 
 def list_downloads(
-    request: HttpRequest, resource: Resource, query: Query, *, has_places: bool
+    request: HttpRequest, resource: Resource, asked: PageQuery, *, has_places: bool
 ) -> list[DownloadGroup]:
     """
-    List the records in each format of the dump, and their schema; nothing without a dump.
+    List the records that a page asks for in each format of the dump, and their schema.
+
+    There is nothing without a dump.
 
     Where fields have labels, the formats with headers are offered with labels too; where there are
     many records, the formats of text are offered packed.
@@ -59,9 +63,11 @@ def list_downloads(
         path = reverse_in_locale(request, "dump", resource.pk)
     except NoReverseMatch:
         return []
+    query = Query(limit=None, q=asked.q, filters=asked.all_conditions, sort=asked.sort)
     parameters = build_query_parameters(query)
-    if query.fields:
-        parameters["fields"] = ",".join(map(quote_name, query.fields))
+    names = choose_names((field.name for field in resource.schema), asked)
+    if asked.has_chosen_columns and names:
+        parameters["fields"] = ",".join(map(quote_name, names))
     kinds = [
         kind
         for kind in formats.values()
@@ -89,22 +95,13 @@ def list_downloads(
     schema = Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))
     everything.downloads.append(schema)
     groups = [everything]
-    if _has_labels(resource, query):
+    if choose_headers(names, resource.infos) != names:
         title = _("With labels in place of the names of the columns:")
         with_header = [kind for kind in kinds if kind.has_header]
         groups.append(build_group("labels", title, with_header, headers="labels"))
-    if _has_many_records(resource):
+    version = resource.table_version
+    if version is not None and version.record_count >= _MIN_PACKED_RECORDS:
         title = _("Packed, as smaller files (gzip):")
         of_text = [kind for kind in kinds if kind.is_text]
         groups.append(build_group("packed", title, of_text, gzip="true"))
     return groups
-
-
-def _has_labels(resource: Resource, query: Query) -> bool:
-    names = list(query.fields or resource.infos)
-    return choose_headers(names, resource.infos) != names
-
-
-def _has_many_records(resource: Resource) -> bool:
-    version = resource.table_version
-    return version is not None and version.record_count >= _MIN_PACKED_RECORDS

@@ -39,6 +39,7 @@ from .about import list_facts
 from .chips import build_chips
 from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
 from .did_you_mean import DidYouMean, suggest_links
+from .downloads import list_downloads
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .facets import build_facet_panel
 from .filter_form import FilterForm
@@ -275,6 +276,11 @@ class ResourceView(PageView):
         if has_map(columns, profiles.fields if profiles else {}):
             context["map_address"] = f"map/{question.query}"
         context["sizes"] = list_sizes(query)
+        if pagination.total:
+            has_places = "map_address" in context
+            context["download_groups"] = list_downloads(
+                self.request, resource, query, has_places=has_places
+            )
         context |= self.describe_embedding(query.query_string.pairs, context["title"])
         if is_described:
             context["structured_data"] = describe_resource(self.request, resource, dataset)

@@ -132,9 +132,9 @@ def test_data_is_never_markup(client: Client, db: None) -> None:
     query = {"q": evil, f"field.{evil}": evil, "value": evil, "page": evil}
     for parameters in ({}, {"q": "script"}, query, {f"field.{evil}": evil}):
         response = client.get(build_path(resource), parameters, follow=True)
-        page = response.content.decode().replace('<script type="application/ld+json">', "", 2)
+        page = response.content.decode().replace('<script type="application/ld+json">', "", 1)
         assert "<script" not in page
-        assert page.count("</script>") in {0, 2}
+        assert page.count("</script>") in {0, 1}
     assert parse_table(client.get(build_path(resource)))[1] == ["1", evil, "{% now %}"]
 
 

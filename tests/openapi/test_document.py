@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -56,33 +57,21 @@ def test_the_command_writes_it_without_a_warning(
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("name", actions)
-def test_every_action_has_its_operations(document: dict[str, Any], name: str) -> None:
-    operations = document["paths"][ACTIONS + name]
-
-    assert set(operations) == ({"post"} if actions[name].is_writing else {"get", "post"})
-    for operation in operations.values():
-        assert operation["summary"] == str(actions[name].help)
-        assert f"`/en/api/action/{name}`" in operation["description"]
-
-
-@pytest.mark.parametrize("name", actions)
-def test_every_parameter_of_an_action_is_described(document: dict[str, Any], name: str) -> None:
-    content = document["paths"][ACTIONS + name]["post"]["requestBody"]["content"]
-    schema = resolve_reference(document, content["application/json"]["schema"])
-
-    assert list(schema["properties"]) == list(actions[name].parameters().fields)
-    assert all(each["description"] for each in schema["properties"].values())
-
-
-@pytest.mark.parametrize("name", [name for name in actions if not actions[name].is_writing])
-def test_every_parameter_of_a_query_string_is_described(
-    document: dict[str, Any], name: str
-) -> None:
-    parameters = document["paths"][ACTIONS + name]["get"].get("parameters", [])
-
-    assert {each["name"] for each in parameters} == set(actions[name].parameters().fields)
-    assert all(each["description"] for each in parameters)
+def test_every_action_has_its_operations_with_every_parameter(document: dict[str, Any]) -> None:
+    for name, action in actions.items():
+        operations, names = document["paths"][ACTIONS + name], list(action.parameters().fields)
+        assert set(operations) == ({"post"} if action.is_writing else {"get", "post"}), name
+        for operation in operations.values():
+            assert operation["summary"] == str(action.help)
+            assert f"`/en/api/action/{name}`" in operation["description"]
+        content = operations["post"]["requestBody"]["content"]
+        schema = resolve_reference(document, content["application/json"]["schema"])
+        assert list(schema["properties"]) == names, name
+        assert all(each["description"] for each in schema["properties"].values()), name
+        if not action.is_writing:
+            parameters = operations["get"].get("parameters", [])
+            assert {each["name"] for each in parameters} == set(names), name
+            assert all(each["description"] for each in parameters), name
 
 
 def test_the_dump_is_described(document: dict[str, Any]) -> None:
@@ -118,9 +107,9 @@ def test_every_operator_of_filters_is_described(document: dict[str, Any]) -> Non
     assert list(operators) == list(OPERATORS)
 
 
-@pytest.mark.parametrize(("status", "kind"), ERROR_TYPES.items())
-def test_every_type_of_error_is_an_answer(document: dict[str, Any], status: int, kind: str) -> None:
-    for operation in list_operations(document):
+def test_every_type_of_error_is_an_answer(document: dict[str, Any]) -> None:
+    operations = list_operations(document)
+    for operation, (status, kind) in product(operations, ERROR_TYPES.items()):
         if operation["operationId"] == "api_version":
             continue
         bodiless = "requestBody" not in operation and status == 415

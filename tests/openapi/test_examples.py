@@ -128,14 +128,12 @@ def test_every_example_of_a_request_is_one_of_these(document: dict[str, Any]) ->
         assert {each: asked["value"] for each, asked in shown[name].items()} == found
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.action}-{each.name}")
-def test_an_example_that_succeeds_has_the_form_of_a_request(
-    document: dict[str, Any], example: Example
-) -> None:
-    content = document["paths"][ACTIONS + example.action]["post"]["requestBody"]["content"]
-    schema = {**content[JSON]["schema"], "components": document["components"]}
-    if example.status == 200:
-        Draft202012Validator(schema).validate(example.sent)
+def test_an_example_that_succeeds_has_the_form_of_a_request(document: dict[str, Any]) -> None:
+    for example in EXAMPLES:
+        content = document["paths"][ACTIONS + example.action]["post"]["requestBody"]["content"]
+        schema = {**content[JSON]["schema"], "components": document["components"]}
+        if example.status == 200:
+            Draft202012Validator(schema).validate(example.sent)
 
 
 def test_every_operation_has_an_example_of_its_request_and_its_result(
