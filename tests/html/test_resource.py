@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from datetime import timedelta
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from django.db.utils import OperationalError
 from django.test import Client
 
+from datastore_search.field_names import quote_name
 from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Field, Resource
 from datastore_search.search import ConsistentRead, read_page
@@ -300,22 +303,24 @@ def test_no_parameter_is_ignored(
     assert message in extract_text(response)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["prefix", "field_order", "default_renderer", "__doc__", "clean", "errors", "q", "page",
-     "field", "value", "field.a", "share in %", "it's 50%, \"or so\"", "a=b&c", "tên đẹp", "%(x)s",
-     "{0}", "n" * 200, "rank", "_Id", "on", "'", "\\"],
-)  # fmt: skip
-def test_a_field_of_any_name_is_filtered(client: Client, db: None, name: str) -> None:
-    quoted = name.replace('"', '""')
-    resource = make_resource(f'x,"{quoted}"\n1,red\n2,blue\n')
-    name = resource.fields.get(position=resource.fields.count() - 1).name
+ANY_NAMES = [
+    "prefix", "field_order", "default_renderer", "__doc__", "clean", "errors", "q", "page", "field",
+    "value", "field.a", "share in %", "it's 50%, \"or so\"", "a=b&c", "tên đẹp", "%(x)s", "{0}",
+    "n" * 200, "rank", "_Id", "on", "'", "\\",
+]  # fmt: skip
 
-    response = client.get(build_path(resource), {f"field.{name}": "blue"})
-    by_choice = client.get(build_path(resource), {"field": name, "value": "blue"})
 
-    assert parse_table(response) == [["No.", "x", name], ["2", "2", "blue"]]
-    assert parse_qsl(urlsplit(by_choice["Location"]).query) == [(f"field.{name}", "blue")]
+def test_a_field_of_any_name_is_filtered(client: Client, db: None) -> None:
+    text = io.StringIO()
+    csv.writer(text).writerows([ANY_NAMES, ["red"] * len(ANY_NAMES), ["blue"] * len(ANY_NAMES)])
+    resource = make_resource(text.getvalue())
+
+    for name in resource.fields.values_list("name", flat=True):
+        shown = {f"field.{name}": "blue", "fields": quote_name(name)}
+        response = client.get(build_path(resource), shown)
+        by_choice = client.get(build_path(resource), {"field": name, "value": "blue"})
+        assert parse_table(response) == [["No.", name], ["2", "blue"]]
+        assert parse_qsl(urlsplit(by_choice["Location"]).query) == [(f"field.{name}", "blue")]
 
 
 def test_an_address_is_written_in_its_shortest_form(client: Client, resource: Resource) -> None:
