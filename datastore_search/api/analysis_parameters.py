@@ -45,7 +45,6 @@ from .parameter_types import (
     ChoiceField,
     FieldNameField,
     FiltersField,
-    FullTextField,
     FullTextQueryField,
     NonNegativeIntegerField,
     ParameterField,
@@ -56,6 +55,7 @@ from .parameter_types import (
 from .parameters import (
     MAX_ROW_NUMBER,
     ActionParameters,
+    ConditionParameters,
     ResourceParameters,
     build_query,
     make_printable,
@@ -285,31 +285,7 @@ class FacetsField(OptionsListField):
         return item
 
 
-class ConditionParameters(ResourceParameters):
-    """The parameters that say which records are counted."""
-
-    filters = FiltersField(help_text=_("Conditions that the records meet, as in a search."))
-    q = FullTextQueryField(help_text=_("A full-text query that the records match, as in a search."))
-    full_text = FullTextField(
-        help_text=_("A full-text query over all fields, beside a `q` that is an object.")
-    )
-    plain = BooleanField(
-        help_text=_("False reads `q` and `full_text` in PostgreSQL's query language."),
-        shown_default="true",
-    )
-    substrings = BooleanField(
-        help_text=_("Find the words of `q` and `full_text` within words, too, as in a search."),
-        shown_default="false",
-    )
-    language = TextField(
-        help_text=_(
-            "A PostgreSQL text search configuration (`english`, `simple`) for the words of `q` and"
-            " `full_text`; the resource's own if not given."
-        )
-    )
-
-
-class FacetsParameters(ConditionParameters):
+class FacetsParameters(ResourceParameters, ConditionParameters):
     """The parameters of ``datastore_facets``."""
 
     facets = FacetsField(
@@ -475,7 +451,7 @@ class MetricsField(OptionsListField):
         return item
 
 
-class AggregateParameters(ConditionParameters):
+class AggregateParameters(ResourceParameters, ConditionParameters):
     """The parameters of ``datastore_aggregate``."""
 
     group_by = GroupsField(
@@ -573,7 +549,7 @@ def _parse_having(having: Mapping[str, object] | Sequence[object]) -> tuple[Cond
 # datastore_suggest --------------------------------------------------------------------------------
 
 
-class SuggestParameters(ConditionParameters):
+class SuggestParameters(ResourceParameters, ConditionParameters):
     """The parameters of ``datastore_suggest``."""
 
     q = FullTextQueryField(

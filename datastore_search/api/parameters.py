@@ -156,27 +156,9 @@ class ResourceParameters(ActionParameters):
         return str(parameters.get("id") or parameters["resource_id"])
 
 
-class QueryParameters(ActionParameters):
-    """The parameters that a search and a dump have in common."""
+class ConditionParameters(ActionParameters):
+    """The parameters that say which records are found, or counted."""
 
-    limit = NonNegativeIntegerField(
-        help_text=_("Maximum number of records; all if not given. 0 gives none.")
-    )
-    offset = NonNegativeIntegerField(
-        help_text=_("Number of matching records to skip before the first."), shown_default="0"
-    )
-    fields = NamesField(  # type: ignore[assignment] # the metaclass takes it out of the class
-        help_text=_(
-            "Fields that the records have, in this order; all if not given. A name with a comma is"
-            " in double quotes."
-        )
-    )
-    sort = SortField(
-        help_text=_(
-            "A key is a field, then `asc` or `desc`, then `nulls first` or `nulls last`. If not"
-            " given, records come in the order of `_id`."
-        )
-    )
     filters = FiltersField(help_text=_("Conditions that the records meet."))
     q = FullTextQueryField(
         help_text=format_lazy(
@@ -214,6 +196,29 @@ class QueryParameters(ActionParameters):
         help_text=_(
             "A PostgreSQL text search configuration (`english`, `simple`) for the words of `q` and"
             " `full_text`; the resource's own if not given."
+        )
+    )
+
+
+class QueryParameters(ConditionParameters):
+    """The parameters that a search and a dump have in common."""
+
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of records; all if not given. 0 gives none.")
+    )
+    offset = NonNegativeIntegerField(
+        help_text=_("Number of matching records to skip before the first."), shown_default="0"
+    )
+    fields = NamesField(  # type: ignore[assignment] # the metaclass takes it out of the class
+        help_text=_(
+            "Fields that the records have, in this order; all if not given. A name with a comma is"
+            " in double quotes."
+        )
+    )
+    sort = SortField(
+        help_text=_(
+            "A key is a field, then `asc` or `desc`, then `nulls first` or `nulls last`. If not"
+            " given, records come in the order of `_id`."
         )
     )
     distinct = BooleanField(

@@ -94,6 +94,18 @@ class Drawing:
     bars: list[Bar] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
 
+    def add_label(
+        self, x: float, y: float, text: str, anchor: str = "start", language: str = ""
+    ) -> None:
+        """Add a text at a point."""
+        label = Label(write_coordinate(x), write_coordinate(y), text, anchor, language)
+        self.labels.append(label)
+
+    def add_bar(self, series: int, box: Sequence[float], text: str, language: str) -> None:
+        """Add a rectangle of a series, from 0; its box is x, y, width and height."""
+        x, y, width, height = map(write_coordinate, box)
+        self.bars.append(Bar(series + 1, _COLOURS[series], x, y, width, height, text, language))
+
     @property
     def labels_by_language(self) -> list[tuple[SafeString, list[Label]]]:
         """The labels of each language, with its attribute."""
@@ -128,25 +140,9 @@ def _draw_legend(drawing: Drawing, series: Sequence[Series]) -> int:
     for position, each in enumerate(series):
         row, column = divmod(position, _LEGEND_COLUMNS)
         x, y = _MARGIN + column * width, _MARGIN + row * _LINE
-        square = Bar(
-            position + 1,
-            _COLOURS[position],
-            write_coordinate(x),
-            write_coordinate(y),
-            "11",
-            "11",
-            each.label,
-            each.language,
-        )
-        drawing.bars.append(square)
-        drawing.labels.append(
-            Label(
-                write_coordinate(x + 17),
-                write_coordinate(y + 10),
-                shorten(each.label, _MAX_LEGEND_LETTERS),
-                language=each.language,
-            )
-        )
+        drawing.add_bar(position, (x, y, 11, 11), each.label, each.language)
+        label = shorten(each.label, _MAX_LEGEND_LETTERS)
+        drawing.add_label(x + 17, y + 10, label, language=each.language)
     return _MARGIN + (len(series) - 1) // _LEGEND_COLUMNS * _LINE + 2 * _LINE
 
 
@@ -206,36 +202,25 @@ def _draw_bars(
     for value, text in scale.lines:
         x = place(value)
         drawing.lines.append(f"M{write_coordinate(x)} {top}V{bottom}")
-        drawing.labels.append(
-            Label(write_coordinate(x), write_coordinate(bottom + _LINE), text, "middle")
-        )
+        drawing.add_label(x, bottom + _LINE, text, "middle")
     for number, group in enumerate(groups):
         y = top + number * row + _BAR_GAP / 2
         middle = y + thickness * len(series) / 2 + 4
         label = shorten(group.label, round((left - _MARGIN) / _LETTER))
-        drawing.labels.append(
-            Label(write_coordinate(left), write_coordinate(middle), label, "end", group.language)
-        )
+        drawing.add_label(left, middle, label, "end", group.language)
         for position, point in enumerate(group.points):
             if point is None:
                 continue
-            ends = sorted([place(0), place(point.size)])
-            drawing.bars.append(
-                Bar(
-                    position + 1,
-                    _COLOURS[position],
-                    write_coordinate(ends[0]),
-                    write_coordinate(y + position * thickness),
-                    write_coordinate(ends[1] - ends[0]),
-                    write_coordinate(thickness - (1 if len(series) > 1 else 0)),
-                    _describe(group, series[position].label, point.text),
-                    group.language or series[position].language,
-                )
+            start, end = sorted([place(0), place(point.size)])
+            height = thickness - (1 if len(series) > 1 else 0)
+            drawing.add_bar(
+                position,
+                (start, y + position * thickness, end - start, height),
+                _describe(group, series[position].label, point.text),
+                group.language or series[position].language,
             )
             if len(series) == 1:
-                drawing.labels.append(
-                    Label(write_coordinate(ends[1] + 5), write_coordinate(middle), point.text)
-                )
+                drawing.add_label(end + 5, middle, point.text)
 
 
 # Columns and lines, from the left to the right ----------------------------------------------------
@@ -256,9 +241,7 @@ def _draw_steps(
     for value, text in lines:
         y = place(value)
         drawing.lines.append(f"M{write_coordinate(left)} {write_coordinate(y)}H{_WIDTH - _MARGIN}")
-        drawing.labels.append(
-            Label(write_coordinate(left - 6), write_coordinate(y + 4), text, "end")
-        )
+        drawing.add_label(left - 6, y + 4, text, "end")
     widest = max(len(group.label) for group in groups) * _LETTER + 8
     most = min(_MAX_STEP_LABELS, max(1, int((_WIDTH - left) / widest)))
     every = -(-len(groups) // most)
@@ -266,46 +249,16 @@ def _draw_steps(
         text = groups[number].label
         # The last label may be wider than its column.
         middle = min(left + (number + 0.5) * step, _WIDTH - len(text) * _LETTER / 2)
-        drawing.labels.append(
-            Label(
-                write_coordinate(middle),
-                write_coordinate(bottom + _LINE),
-                text,
-                "middle",
-                groups[number].language,
-            )
-        )
-    if len(series) == 1:
-        _draw_columns(drawing, groups, left, step, place)
-    else:
+        drawing.add_label(middle, bottom + _LINE, text, "middle", groups[number].language)
+    if len(series) > 1:
         _draw_curves(drawing, groups, left, step, place)
-
-
-def _draw_columns(
-    drawing: Drawing,
-    groups: Sequence[Group],
-    left: float,
-    step: float,
-    place: Callable[[float], float],
-) -> None:
+        return
     gap = min(4.0, step / 5)
     for number, group in enumerate(groups):
-        point = group.points[0]
-        if point is None:
-            continue
-        ends = sorted([place(0), place(point.size)])
-        drawing.bars.append(
-            Bar(
-                1,
-                _COLOURS[0],
-                write_coordinate(left + number * step + gap / 2),
-                write_coordinate(ends[0]),
-                write_coordinate(step - gap),
-                write_coordinate(ends[1] - ends[0]),
-                _describe(group, "", point.text),
-                group.language,
-            )
-        )
+        if point := group.points[0]:
+            top_end, low_end = sorted([place(0), place(point.size)])
+            box = (left + number * step + gap / 2, top_end, step - gap, low_end - top_end)
+            drawing.add_bar(0, box, _describe(group, "", point.text), group.language)
 
 
 def _draw_curves(
@@ -321,10 +274,8 @@ def _draw_curves(
         for number, group in enumerate(groups):
             point = group.points[position]
             if point is not None:
-                x, y = (
-                    write_coordinate(left + (number + 0.5) * step),
-                    write_coordinate(place(point.size)),
-                )
+                x = write_coordinate(left + (number + 0.5) * step)
+                y = write_coordinate(place(point.size))
                 # A line of no length is a dot.
                 path += f"L{x} {y}" if is_drawn else f"M{x} {y}h0"
             is_drawn = point is not None

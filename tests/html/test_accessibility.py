@@ -113,8 +113,8 @@ def check_pages(
     """
     browser.set_script_timeout(60)
     failures = {}
-    locale, *rest = view
-    set_view(browser, *rest)
+    locale, width, height, scheme = view
+    set_view(browser, width, height, scheme)
     for address in addresses:
         list_errors(browser)  # axe-core's own styles broke the policy of the page before
         browser.get(f"{base}/{locale}/{address}")

@@ -30,10 +30,11 @@ def list_tables(parameters: type[ActionParameters]) -> Iterator[type[ActionParam
 
 def list_texts() -> list[str]:
     kinds: list[type[ActionParameters]] = [each.parameters for each in actions.values()]
+    kinds.append(DumpParameters)
     return [
         *(
             each.meaning
-            for kind in [*kinds, DumpParameters]
+            for kind in kinds
             for table in list_tables(kind)
             for each in describe_parameters(table)
         ),
