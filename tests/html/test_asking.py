@@ -114,46 +114,44 @@ def test_up_to_a_day_is_up_to_its_end(client: Client, db: None) -> None:
 # Typed values -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("language", "kind", "typed", "value"),
-    [
-        ("en", "numeric", "10,000.5", "10000.5"),
-        ("en", "numeric", "10000.5", "10000.5"),
-        ("en", "numeric", "10,5", "10,5"),
-        ("en", "numeric", "−7", "-7"),
-        ("en", "int4", "1,234,567", "1234567"),
-        ("en", "int4", "12,34,567", "1234567"),
-        ("en", "int4", "abc", "abc"),
-        ("vi", "numeric", "10.000,5", "10000.5"),
-        ("vi", "numeric", "10.5", "10.5"),
-        ("vi", "numeric", "10.500", "10500"),
-        ("vi", "numeric", "0,5", "0.5"),
-        ("fr", "float8", "10\u202f000,5", "10000.5"),
-        ("fr", "float8", "10\u00a0000", "10000"),
-        ("ar", "int8", "١٢٣", "123"),
-        ("vi", "date", "31/12/2020", "2020-12-31"),
-        ("vi", "date", "3-4-2020", "2020-04-03"),
-        ("en", "date", "3/4/2020", "2020-03-04"),
-        ("en-gb", "date", "3/4/2020", "2020-04-03"),
-        ("de", "date", "3.4.2020", "2020-04-03"),
-        ("ar", "date", "٣\u200f/٤\u200f/٢٠٢٠", "2020-04-03"),
-        ("de", "date", "2020-04-03", "2020-04-03"),
-        ("de", "date", "3.4.20", "3.4.20"),
-        ("vi", "timestamp", "31/12/2020 7:05", "2020-12-31 07:05"),
-        ("vi", "timestamp", "2020-12-31T07:05:09", "2020-12-31 07:05:09"),
-        ("vi", "timestamp", "31/12/2020", "2020-12-31"),
-        ("vi", "timestamptz", "31/12/2020", "2020-12-31 00:00+00:00"),
-        ("vi", "timestamptz", "31/12/2020 7:05", "2020-12-31 07:05+00:00"),
-        ("vi", "timestamptz", "2020-12-31 07:05+07:00", "2020-12-31 07:05+07:00"),
-        ("en", "time", " 07:05 ", "07:05"),
-        ("vi", "text", "10.000,5", "10.000,5"),
-    ],
-)
-def test_values_are_read_in_the_language_of_the_page(
-    language: str, kind: str, typed: str, value: str
-) -> None:
-    with translation.override(language):
-        assert parse_typed_value(kind, typed) == value
+TYPED_VALUES: list[tuple[str, str, str, str]] = [
+    ("en", "numeric", "10,000.5", "10000.5"),
+    ("en", "numeric", "10000.5", "10000.5"),
+    ("en", "numeric", "10,5", "10,5"),
+    ("en", "numeric", "−7", "-7"),
+    ("en", "int4", "1,234,567", "1234567"),
+    ("en", "int4", "12,34,567", "1234567"),
+    ("en", "int4", "abc", "abc"),
+    ("vi", "numeric", "10.000,5", "10000.5"),
+    ("vi", "numeric", "10.5", "10.5"),
+    ("vi", "numeric", "10.500", "10500"),
+    ("vi", "numeric", "0,5", "0.5"),
+    ("fr", "float8", "10\u202f000,5", "10000.5"),
+    ("fr", "float8", "10\u00a0000", "10000"),
+    ("ar", "int8", "١٢٣", "123"),
+    ("vi", "date", "31/12/2020", "2020-12-31"),
+    ("vi", "date", "3-4-2020", "2020-04-03"),
+    ("en", "date", "3/4/2020", "2020-03-04"),
+    ("en-gb", "date", "3/4/2020", "2020-04-03"),
+    ("de", "date", "3.4.2020", "2020-04-03"),
+    ("ar", "date", "٣\u200f/٤\u200f/٢٠٢٠", "2020-04-03"),
+    ("de", "date", "2020-04-03", "2020-04-03"),
+    ("de", "date", "3.4.20", "3.4.20"),
+    ("vi", "timestamp", "31/12/2020 7:05", "2020-12-31 07:05"),
+    ("vi", "timestamp", "2020-12-31T07:05:09", "2020-12-31 07:05:09"),
+    ("vi", "timestamp", "31/12/2020", "2020-12-31"),
+    ("vi", "timestamptz", "31/12/2020", "2020-12-31 00:00+00:00"),
+    ("vi", "timestamptz", "31/12/2020 7:05", "2020-12-31 07:05+00:00"),
+    ("vi", "timestamptz", "2020-12-31 07:05+07:00", "2020-12-31 07:05+07:00"),
+    ("en", "time", " 07:05 ", "07:05"),
+    ("vi", "text", "10.000,5", "10.000,5"),
+]
+
+
+def test_values_are_read_in_the_language_of_the_page() -> None:
+    for language, kind, typed, value in TYPED_VALUES:
+        with translation.override(language):
+            assert parse_typed_value(kind, typed) == value
 
 
 def test_the_last_day_of_all_has_no_next_day() -> None:
