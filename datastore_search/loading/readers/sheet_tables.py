@@ -59,6 +59,11 @@ class CellRange:
         left, right = format_column(self.left), format_column(self.right)
         return f"{left}{self.top}:{right}{self.bottom}"
 
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.right - self.left + 1
+
     def intersect(self, other: CellRange) -> CellRange | None:
         """Return the cells that are in both ranges, None if there are none."""
         found = CellRange(
@@ -170,7 +175,7 @@ def _is_table(part: CellRange, rows: Sequence[Sequence[Any]]) -> bool:
     while filled and len(filled[0]) < _MIN_TABLE_SIZE:
         filled = filled[1:]
     return (
-        part.right - part.left + 1 >= _MIN_TABLE_SIZE
+        part.width >= _MIN_TABLE_SIZE
         and len(filled) >= _MIN_TABLE_SIZE
         and all(isinstance(cell, str) or cell in _YEARS for cell in filled[0])
         and any(isinstance(cell, int | float | date) for row in filled[1:] for cell in row)
@@ -182,6 +187,6 @@ def _extend_table(tables: list[CellRange], part: CellRange) -> None:
     for position in range(len(tables) - 1, -1, -1):
         table = tables[position]
         if table.left <= part.left and part.right <= table.right:
-            if 2 * (part.right - part.left + 1) > table.right - table.left + 1:
+            if 2 * part.width > table.width:
                 tables[position] = replace(table, bottom=part.bottom)
             return

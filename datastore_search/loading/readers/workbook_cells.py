@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-_ODS_DURATION = re.compile(
-    r"(-?)PT(?=[0-9])(?:([0-9]{1,15})H)?(?:([0-9]{1,15})M)?(?:([0-9]{1,15})(?:[.,]([0-9]+))?S)?"
-)
-#: As which calamine reads the number 60, which Excel shows as a day that 1900 did not have.
-_DAY_BEFORE_DAY_60 = (1900, 2, 28)
 #: A double holds each integer below this.
 _MAX_EXACT_INTEGER = 2**53
 #: Numbers outside of these are written with an exponent.
@@ -45,6 +39,7 @@ def _format_duration(duration: timedelta) -> str:
 
 
 FORMATTERS: Mapping[type, Callable[[Any], str]] = {
+    str: str,
     bool: lambda truth: "true" if truth else "false",
     int: str,
     float: format_number,
@@ -53,19 +48,6 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     time: _format_time,
     timedelta: _format_duration,
 }
-
-
-def format_ods_text(text: str) -> str:
-    """Write a duration as the others, where calamine leaves it as ODS has it."""
-    match = _ODS_DURATION.fullmatch(text) if text.startswith(("PT", "-PT")) else None
-    if not match:
-        return text
-    sign, *parts, decimals = match.groups(default="")
-    hours, minutes, seconds = (int(part or 0) for part in parts)
-    minutes, seconds = minutes + seconds // 60, seconds % 60
-    hours, minutes = hours + minutes // 60, minutes % 60
-    fraction = f".{decimals}".rstrip("0").rstrip(".")
-    return f"{sign}{hours:02}:{minutes:02}:{seconds:02}{fraction}"
 
 
 def find_declared_type(kinds: set[type]) -> str | None:
@@ -77,14 +59,3 @@ def find_declared_type(kinds: set[type]) -> str | None:
     if kinds == {bool}:
         return "bool"
     return "time" if kinds == {time} else "text"
-
-
-#: The types of what a sheet shows as dates and times.
-DATES = frozenset({date, datetime, time})
-
-
-def may_lack_date(cell: object) -> bool:
-    """Return whether the number of a cell that shows a date or time may be none, as -1.5."""
-    if isinstance(cell, date):
-        return (cell.year, cell.month, cell.day) == _DAY_BEFORE_DAY_60
-    return isinstance(cell, time)

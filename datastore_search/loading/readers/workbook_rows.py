@@ -7,14 +7,11 @@ Empty rows, and empty columns at the edges, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from itertools import chain, islice
 from typing import Any
-
-from python_calamine import CalamineSheet
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
@@ -32,8 +29,8 @@ from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
 from .sheet_tables import CellRange, TableFinder, describe_tables
 from .staging import StagedTable, StagingArea
-from .workbook_cells import DATES, FORMATTERS, find_declared_type, may_lack_date
-from .workbook_xml import ErrorCell, TextCell
+from .workbook_cells import FORMATTERS, find_declared_type
+from .workbook_errors import CellErrors
 
 #: The header is looked for in these rows.
 _MAX_HEADER_ROWS = 50
@@ -47,39 +44,22 @@ _NUMBERS = frozenset({int, float})
 _ERROR = type(None)
 
 
-_NO_AREA = CellRange(1, 1, 1, 1)
-
-
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """
     A sheet that has been read.
 
-    ``corrections`` are cells that ``cells`` lacks or has in another form, ``numbers_without_date``
-    those whose numbers are no date, both in the order of the rows; the latter are looked for only
-    where a date may be one of them.  Only the cells of ``area`` are read.
-    Where it ``is_unchecked``, the corrections could not be found.  ``empty_formulas`` counts the
-    formulas whose values are not in the file; where ``counts_from_1904`` is true, 0 is a day.
+    ``area`` has its cells, and ``rows`` all rows from the first of the sheet on, with the columns
+    of ``area``.  ``errors`` are the cells with errors, which
+    are empty in ``rows``.  ``empty_formulas`` counts the formulas whose values are not in the file.
     """
 
-    cells: CalamineSheet
-    corrections: Iterator[ErrorCell | TextCell] = field(default_factory=lambda: iter(()))
-    numbers_without_date: Iterator[TextCell] = field(default_factory=lambda: iter(()))
-    format_text: Callable[[str], str] = str
-    area: CellRange = _NO_AREA
-    is_unchecked: bool = False
+    name: str
+    area: CellRange
+    rows: Iterator[list[Any]]
+    merged: Sequence[CellRange]
+    errors: CellErrors
     empty_formulas: int = 0
-    counts_from_1904: bool = False
-
-    @property
-    def left(self) -> int:
-        """The number of the first column."""
-        return self.area.left
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return self.area.right - self.area.left + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,36 +83,36 @@ def stage_sheet(
 
     Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
     """
-    sheet = replace(sheet, area=_choose_area(sheet, options))
-    finder = TableFinder(sheet.left)
-    rows = (row for row in _read_rows(sheet, finder) if row.line > (options.skip or 0))
+    area = _choose_area(sheet, options)
+    finder = TableFinder(area.left)
+    rows = (row for row in _read_rows(sheet, area, finder) if row.line > (options.skip or 0))
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
-        raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
-    texts = [_format_header_row(sheet, row) for row in first]
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    texts = [_format_header_row(sheet.merged, row) for row in first]
     stacked = find_stacked_header(texts, options.header_rows) if options.header_rows != 1 else None
     position, count = _find_header_rows(first, options, stacked)
     header = first[position : position + count]
-    labels = _join_labels(sheet, texts[position : position + count])
+    labels = _join_labels(sheet.merged, area.left, texts[position : position + count])
     above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
     if stacked and not options.header_rows:
         above += describe_found_header(stacked, first[stacked.start].line)
-    with RowWriter(staging_area, sheet.width) as writer:
-        builder = _TableBuilder(writer, sheet, labels, options.nulls)
+    with RowWriter(staging_area, area.width) as writer:
+        builder = _TableBuilder(writer, labels, options.nulls)
         footer = _Footer(builder, header[-1].line, sum(bool(label.strip()) for label in labels))
         for row in chain(first[position + count :], rows):
             footer.add_row(row)
         if options.footer != SKIP_FOOTER:
             footer.flush()
         if not builder.has_fields:
-            raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
+            raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
         return builder.build(
             staging_area,
             [
                 *notices,
                 *above,
-                *_describe_merged_cells(sheet, header[-1].line + (count > 1)),
-                *_describe_rest(sheet, options, finder, footer.lines),
+                *_describe_merged_cells(sheet.merged, header[-1].line + (count > 1)),
+                *_describe_rest(area, options, finder, footer.lines),
             ],
         )
 
@@ -143,18 +123,16 @@ def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
 
     Raises: ``LoadFailed`` with ``option.invalid_range``, ``workbook.empty_range``.
     """
-    (top, left), (bottom, right) = sheet.cells.start or (0, 0), sheet.cells.end or (0, 0)
-    area = CellRange(top + 1, left + 1, bottom + 1, right + 1)
     if not options.cell_range:
-        return area
-    chosen = CellRange.parse(options.cell_range).intersect(area)
+        return sheet.area
+    chosen = CellRange.parse(options.cell_range).intersect(sheet.area)
     if not chosen:
-        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.cells.name)
+        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.name)
     return chosen
 
 
 def _describe_rest(
-    sheet: Sheet, options: ReadOptions, finder: TableFinder, footer: Sequence[int]
+    area: CellRange, options: ReadOptions, finder: TableFinder, footer: Sequence[int]
 ) -> Iterator[Notice]:
     """Describe notes below the table, other tables, or what a chosen range leaves out."""
     tables = [] if options.cell_range else finder.find_tables()
@@ -163,30 +141,24 @@ def _describe_rest(
         yield from describe_footer(footer, options)
     yield from describe_tables(tables)
     if options.cell_range and finder.has_row_below:
-        yield Notice("notice.range_continues", range=str(sheet.area))
+        yield Notice("notice.range_continues", range=str(area))
 
 
-def _read_rows(sheet: Sheet, finder: TableFinder) -> Iterator[_Row]:
+def _read_rows(sheet: Sheet, area: CellRange, finder: TableFinder) -> Iterator[_Row]:
     """Read the rows that are not empty."""
-    left, width = sheet.left, sheet.width
-    offset = left - 1 - (sheet.cells.start or (0, 0))[1]
-    correction = next(sheet.corrections, None)
-    for line, row in enumerate(sheet.cells.iter_rows(), start=1):
-        if line < sheet.area.top:
+    offset = area.left - sheet.area.left
+    for line, row in enumerate(sheet.rows, start=1):
+        if line < area.top:
             continue
-        cells = row[offset : offset + width]
-        if line > sheet.area.bottom:
+        cells = row[offset : offset + area.width]
+        if line > area.bottom:
             finder.has_row_below = any(cell != "" for cell in cells)
             return
-        errors = {}
-        while correction and correction.row <= line:
-            if correction.row == line and left <= correction.column < left + width:
-                if isinstance(correction, ErrorCell):
-                    errors[correction.column - left] = correction.name
-                    cells[correction.column - left] = ""
-                else:
-                    cells[correction.column - left] = correction.text
-            correction = next(sheet.corrections, None)
+        errors = {
+            column - area.left: name
+            for column, name in sheet.errors.get(line, {}).items()
+            if area.left <= column <= area.right
+        }
         if errors or any(cell != "" for cell in cells):
             finder.add_row(line, cells)
             yield _Row(line, cells, errors)
@@ -203,35 +175,31 @@ def _find_header_rows(
     return FoundHeader(_find_header(rows), options.header_rows or 1)
 
 
-def _format_header_row(sheet: Sheet, row: _Row) -> HeaderRow:
+def _format_header_row(merged: Sequence[CellRange], row: _Row) -> HeaderRow:
     """Write the cells of a row that may be in the header as texts."""
-    formatters = {**FORMATTERS, str: sheet.format_text}
     cells = [row.errors.get(position, cell) for position, cell in enumerate(row.cells)]
-    ranges = sheet.cells.merged_cell_ranges or []
     return HeaderRow(
         row.line,
-        [formatters[type(cell)](cell) for cell in cells],
+        [FORMATTERS[type(cell)](cell) for cell in cells],
         is_merged=any(
-            first_row + 1 <= row.line <= last_row + 1 and last_column > first_column
-            for (first_row, first_column), (last_row, last_column) in ranges
+            each.top <= row.line <= each.bottom and each.right > each.left for each in merged
         ),
     )
 
 
-def _join_labels(sheet: Sheet, header: Sequence[HeaderRow]) -> list[str]:
+def _join_labels(merged: Sequence[CellRange], left: int, header: Sequence[HeaderRow]) -> list[str]:
     """Join the names of a header; one that is merged over several cells is that of all of them."""
     rows = [list(row.cells) for row in header]
     if len(rows) == 1:
         return rows[0]
     first_line = header[0].line
-    for (top, left), (bottom, right) in sheet.cells.merged_cell_ranges or []:
-        depth, position = top + 1 - first_line, left + 1 - sheet.left
-        if not (0 <= depth < len(rows) and 0 <= position < sheet.width):
+    for each in merged:
+        depth, position = each.top - first_line, each.left - left
+        if not (0 <= depth < len(rows) and 0 <= position < len(rows[0])):
             continue
-        for cells in rows[depth : bottom + 2 - first_line]:
-            cells[position : right + 2 - sheet.left] = [rows[depth][position]] * len(
-                cells[position : right + 2 - sheet.left]
-            )
+        for cells in rows[depth : each.bottom + 1 - first_line]:
+            end = min(each.right + 1 - left, len(cells))
+            cells[position:end] = [rows[depth][position]] * (end - position)
     return join_header(rows, has_gaps=not any(row.is_merged for row in header))
 
 
@@ -255,9 +223,8 @@ def _may_be_name(cell: Any) -> bool:
     return isinstance(cell, str | date) or cell in _YEARS
 
 
-def _describe_merged_cells(sheet: Sheet, header_line: int) -> list[Notice]:
-    ranges = sheet.cells.merged_cell_ranges or []
-    count = sum(last_row + 1 >= header_line for _first, (last_row, _last_column) in ranges)
+def _describe_merged_cells(merged: Sequence[CellRange], header_line: int) -> list[Notice]:
+    count = sum(each.bottom >= header_line for each in merged)
     return [Notice("notice.merged_cells", count=count)] if count else []
 
 
@@ -301,16 +268,7 @@ class _Footer:
 class _TableBuilder:
     """Writes rows, and collects what the table is to know of them."""
 
-    def __init__(
-        self,
-        writer: RowWriter,
-        sheet: Sheet,
-        labels: Sequence[str],
-        nulls: Sequence[str],
-    ) -> None:
-        self._sheet = sheet
-        self._number: TextCell | None = TextCell(0, 0, "")
-        self._formatters = {**FORMATTERS, str: sheet.format_text}
+    def __init__(self, writer: RowWriter, labels: Sequence[str], nulls: Sequence[str]) -> None:
         self._labels = list(labels)
         self._nulls = frozenset(nulls)
         self._writer = writer
@@ -329,34 +287,8 @@ class _TableBuilder:
         for position, name in errors.items():
             self._kinds[position].add(_ERROR)
             self._writer.add_error(row.line, BadRow("row.error_cell", error=name), position, name)
-        if not errors and not self._add_numbers_without_date(row):
+        if not errors:
             self._writer.add_row(row.line, self._format_cells(row.cells))
-
-    def _add_numbers_without_date(self, row: _Row) -> bool:
-        """Add the errors of cells that look like dates but have numbers that are none."""
-        suspects = [
-            position
-            for position, cell in enumerate(row.cells)
-            if type(cell) in DATES and may_lack_date(cell)
-        ]
-        if not suspects:
-            return False
-        numbers = self._find_numbers_without_date(row.line)
-        found = [position for position in suspects if position in numbers]
-        for position in found:
-            number = numbers[position]
-            self._kinds[position].add(_ERROR)
-            self._writer.add_error(row.line, BadRow("row.no_date"), position, number)
-        return bool(found)
-
-    def _find_numbers_without_date(self, row: int) -> dict[int, str]:
-        """Find those of a row by their positions; rows are asked for in their order."""
-        numbers = {}
-        while self._number and self._number.row <= row:
-            if self._number.row == row:
-                numbers[self._number.column - self._sheet.left] = self._number.text
-            self._number = next(self._sheet.numbers_without_date, None)
-        return numbers
 
     def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
         """Build the table of all rows; a column without label and values is left out."""
@@ -379,17 +311,8 @@ class _TableBuilder:
                 number_types.get(column) or find_declared_type(found)
                 for column, found in enumerate(kinds)
             ),
-            notices=(*notices, *self._describe_first_days(names, kinds)),
+            notices=tuple(notices),
         )
-
-    def _describe_first_days(
-        self, names: Sequence[str], kinds: Sequence[AbstractSet[type]]
-    ) -> Iterator[Notice]:
-        """Describe fields of dates that have times, which may be the first day of 1904."""
-        if self._sheet.counts_from_1904:
-            for name, found in zip(names, kinds, strict=True):
-                if time in found and found & {date, datetime}:
-                    yield Notice("notice.first_day_1904", field=name)
 
     def _format_cells(self, cells: Sequence[Any]) -> list[str | None]:
         """Write cells as texts, and note their kinds."""
@@ -401,5 +324,5 @@ class _TableBuilder:
                 continue
             if kind is not str or cell not in self._nulls:
                 kinds.add(kind)
-            texts.append(self._formatters[kind](cell))
+            texts.append(FORMATTERS[kind](cell))
         return texts

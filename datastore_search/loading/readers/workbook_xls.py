@@ -1,63 +1,120 @@
-"""
-Read from an XLS what calamine does not give: cells with errors, and numbers that are no date.
-
-calamine gives a cell with an error as an empty one, makes a time of day of a negative number, and
-28 February 1900 of the number 60.  xlrd has the numbers and the errors as the file has them.
-"""
+"""Read the sheets of an XLS by xlrd."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from datetime import time, timedelta
 from pathlib import Path
+from typing import Any, Literal
 
 import xlrd
-from xlrd.biffh import XL_CELL_DATE, XL_CELL_ERROR, error_text_from_code
-from xlrd.sheet import Sheet as XlsSheet
+from xlrd.biffh import (
+    XL_CELL_BOOLEAN,
+    XL_CELL_DATE,
+    XL_CELL_ERROR,
+    XLRDError,
+    error_text_from_code,
+)
+from xlrd.sheet import Sheet as XlrdSheet
 
-from .workbook_cells import format_number
-from .workbook_xml import ErrorCell, TextCell
+from ...exceptions.loads import LoadFailed
+from .sheet_tables import CellRange
+from .workbook_errors import CellErrors
+from .workbook_rows import Sheet
 
-#: What Excel shows as a day that 1900 did not have.
-_DAY_60 = 60
+#: The kinds of cells without a value.
+_EMPTY_KINDS = b"\x00\x06"
+#: Hours, minutes or seconds in a format that does not begin again with each day.
+_DURATION = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 
 
-def open_xls_sheet(path: Path, name: str) -> XlsSheet | None:
-    """Open a sheet by xlrd; None if xlrd cannot read what calamine can."""
+def open_xls(path: Path) -> xlrd.Book:
+    """
+    Read an XLS with all of its sheets.
+
+    Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``.
+    """
     try:
         with Path(os.devnull).open("w") as log:
-            book = xlrd.open_workbook(str(path), logfile=log, on_demand=True, ragged_rows=True)
-            return book.sheet_by_name(name)
+            return xlrd.open_workbook(
+                str(path), logfile=log, ragged_rows=True, formatting_info=True
+            )
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - xlrd raises whatever a damaged record leads to
-        return None
+    except Exception as error:  # xlrd raises whatever a damaged record leads to
+        is_encrypted = isinstance(error, XLRDError) and "encrypted" in str(error)
+        code = "workbook.encrypted" if is_encrypted else "workbook.damaged"
+        raise LoadFailed(code) from error
 
 
-def find_xls_errors(sheet: XlsSheet) -> Iterator[ErrorCell]:
-    """Find the cells with errors, in the order of the rows."""
-    for row, column, value in _find_cells(sheet, XL_CELL_ERROR):
-        yield ErrorCell(row, column, error_text_from_code.get(int(value), "#ERROR"))
+def measure_width(sheet: XlrdSheet) -> int:
+    """Return the number of columns up to the last one with a value."""
+    rows = (bytes(sheet.row_types(row)).rstrip(_EMPTY_KINDS) for row in range(sheet.nrows))
+    return max(map(len, rows), default=0)
 
 
-def find_xls_numbers_without_date(sheet: XlsSheet) -> Iterator[TextCell]:
-    """Find the cells that are shown as dates or times, whose numbers are none."""
-    for row, column, value in _find_cells(sheet, XL_CELL_DATE):
-        if value < 0 or _DAY_60 <= value < _DAY_60 + 1:
-            yield TextCell(row, column, format_number(value))
+def read_xls_sheet(book: xlrd.Book, number: int) -> Sheet:
+    """
+    Read a sheet, counted from 0.
+
+    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
+    """
+    sheet = book.sheet_by_index(number)
+    width = measure_width(sheet)
+    if not width:
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    return Sheet(
+        sheet.name,
+        CellRange(1, 1, sheet.nrows, width),
+        _read_rows(book, sheet, width),
+        [
+            CellRange(top + 1, left + 1, bottom, right)
+            for top, bottom, left, right in sheet.merged_cells
+        ],
+        _find_errors(sheet),
+    )
 
 
-def xls_counts_from_1904(sheet: XlsSheet) -> bool:
-    """Return whether a workbook counts days from the first one of 1904, and not of 1900."""
-    return sheet.book is not None and bool(sheet.book.datemode)
-
-
-def _find_cells(sheet: XlsSheet, kind: int) -> Iterator[tuple[int, int, float]]:
-    """Find the cells of a kind, by their rows and columns from 1."""
+def _find_errors(sheet: XlrdSheet) -> CellErrors:
+    errors: CellErrors = {}
     for row in range(sheet.nrows):
         kinds = sheet.row_types(row)
-        if kind in kinds:
-            values = sheet.row_values(row)
-            for column, found in enumerate(kinds):
-                if found == kind:
-                    yield row + 1, column + 1, float(values[column])
+        if XL_CELL_ERROR in kinds:
+            codes = sheet.row_values(row)
+            errors[row + 1] = {
+                column + 1: error_text_from_code.get(int(codes[column]), "#ERROR")
+                for column, kind in enumerate(kinds)
+                if kind == XL_CELL_ERROR
+            }
+    return errors
+
+
+def _read_rows(book: xlrd.Book, sheet: XlrdSheet, width: int) -> Iterator[list[Any]]:
+    """Read the rows, all with as many cells."""
+    for row in range(sheet.nrows):
+        cells: list[Any] = [*sheet.row_values(row, end_colx=width)]
+        for column, kind in enumerate(sheet.row_types(row, end_colx=width)):
+            if kind == XL_CELL_DATE:
+                style = book.xf_list[sheet.cell_xf_index(row, column)]
+                number_format = book.format_map[style.format_key].format_str
+                cells[column] = _read_date(cells[column], number_format, book.datemode)
+            elif kind == XL_CELL_BOOLEAN:
+                cells[column] = bool(cells[column])
+            elif kind == XL_CELL_ERROR:
+                cells[column] = ""
+        yield cells + [""] * (width - len(cells))
+
+
+def _read_date(number: float, number_format: str, datemode: Literal[0, 1]) -> Any:
+    """Read a number that is shown as a date, a time or a duration; others stay numbers."""
+    try:
+        if _DURATION.search(number_format):
+            return timedelta(days=number)
+        moment = xlrd.xldate_as_datetime(number, datemode)
+    except (OverflowError, ValueError):
+        return number
+    if number < 1:
+        return moment.time() if number >= 0 else number
+    return moment.date() if moment.time() == time() else moment

@@ -24,7 +24,6 @@ from datastore_search.storage import MAX_FIELDS
 from ...failures import fails_with
 from ..torture.make_files import (
     build_ods,
-    build_ods_cell,
     build_ods_table,
     build_ods_texts,
     build_sheet,
@@ -208,15 +207,6 @@ def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
         assert list_row_errors(table) == [(6, "n", "#N/A", "row.error_cell")]
 
 
-def test_an_error_without_its_name_takes_none_from_another_cell(path: Path) -> None:
-    content = edit_sheet(
-        build_workbook(["a", "b"], ["#N/A", 5], [1, 2]),
-        lambda xml: xml.replace("<v>#N/A</v>", "<f>NA()</f>"),
-    )
-
-    assert read_content(path, content)[1] == [(2, None, "5"), (3, "1", "2")]
-
-
 # Limits -------------------------------------------------------------------------------------------
 
 
@@ -234,12 +224,6 @@ def test_cells_without_places_come_one_after_the_other(path: Path) -> None:
 
     assert table.names == ("a", "b")
     assert [row[1:] for row in rows] == [("1", "2"), ("3", "4")]
-
-
-def test_a_workbook_may_not_unpack_to_too_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbooks, "_MAX_UNPACKED_MB", 0)
-
-    assert get_read_failure(path, build_workbook(["a"], [1])).code == "workbook.too_large"
 
 
 def test_an_ods_whose_xml_is_broken_ends_with_its_processor_time(path: Path, settings: Any) -> None:
@@ -289,24 +273,12 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
     def raise_panic(*_arguments: object) -> None:
         raise PanicException
 
-    monkeypatch.setattr(workbooks._Workbook, "open_sheet", raise_panic)
+    monkeypatch.setattr(workbooks, "_choose_sheet", raise_panic)
 
     assert get_read_failure(path, build_workbook(["a"], [1])).code == "workbook.damaged"
 
 
 # Other kinds --------------------------------------------------------------------------------------
-
-
-def test_durations_of_more_than_a_day_are_hours(path: Path) -> None:
-    durations = [
-        build_ods_cell("time", "30:05:00", time_value="PT30H05M00S"),
-        build_ods_cell("time", "100:00:00", time_value="PT100H00M00S"),
-    ]
-    _table, rows = read_content(
-        path, build_ods(build_ods_table("S", build_ods_texts("d"), *durations))
-    )
-
-    assert [text for _line, text in rows] == ["30:05:00", "100:00:00"]
 
 
 def test_rows_of_an_ods_are_counted_as_they_are_repeated(path: Path) -> None:

@@ -12,15 +12,9 @@ from zipfile import ZipFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 from openpyxl import Workbook
-from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from .make_files import (
     build_archive,
-    build_ods,
-    build_ods_cell,
-    build_ods_table,
-    build_ods_texts,
-    build_sheet,
     edit_archive,
     register_builder,
     save_workbook,
@@ -126,18 +120,6 @@ def _build_unsaved() -> bytes:
 _HEADER = _build_row(1, *(_build_inline(f"{name.upper()}1", f"<t>{name}</t>") for name in "abc"))
 
 
-@register_builder("twice.xlsx")
-def _build_twice() -> bytes:
-    """A cell that is there twice, and a row that is."""
-    rows = (
-        _build_row(2, '<c r="A2"><v>1</v></c>', '<c r="B2"><v>2</v></c>', '<c r="B2"><v>3</v></c>'),
-        _build_row(3, '<c r="A3"><v>4</v></c>', '<c r="B3"><v>5</v></c>', '<c r="B3"/>'),
-        _build_row(4, '<c r="A4"><v>6</v></c>', '<c r="B4"><v>7</v></c>'),
-        _build_row(4, '<c r="A4"><v>8</v></c>', '<c r="C4"><v>9</v></c>'),
-    )
-    return _replace_rows(Workbook(), _HEADER + "".join(rows))
-
-
 @register_builder("new_errors.xlsx")
 def _build_new_errors() -> bytes:
     """Errors of newer programs, and one with a formula, beside a value."""
@@ -154,79 +136,10 @@ def _build_new_errors() -> bytes:
     return _replace_rows(Workbook(), _HEADER + "".join(rows))
 
 
-@register_builder("disordered.xlsx")
-def _build_disordered() -> bytes:
-    """Errors in rows that are not in order."""
-    rows = (
-        _build_row(3, '<c r="A3" t="e"><v>#N/A</v></c>'),
-        _build_row(2, '<c r="A2" t="e"><v>#REF!</v></c>'),
-    )
-    return _replace_rows(Workbook(), _HEADER + "".join(rows))
-
-
 @register_builder("unplaced.xlsx")
 def _build_unplaced() -> bytes:
     """Cells that do not say where they are, one of them with an error."""
     return _replace_rows(Workbook(), _HEADER + '<row><c><v>1</v></c><c t="e"><v>#N/A</v></c></row>')
-
-
-@register_builder("ruby.ods")
-def _build_ruby() -> bytes:
-    """Readings above letters, one of them in parts."""
-    ruby = (
-        "<text:ruby><text:ruby-base>{}</text:ruby-base><text:ruby-text>{}</text:ruby-text>"
-        "</text:ruby>"
-    )
-    texts = (
-        "A " + ruby.format("東京", "とうきょう") + " z",
-        ruby.format("東<text:span>京</text:span>", "とう<text:tab/>きょう") + "<text:tab/>z",
-        "plain",
-    )
-    cells = (
-        f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
-        for text in texts
-    )
-    return build_ods(build_ods_table("S", build_ods_texts("k"), *cells))
-
-
-@register_builder("long_duration.xlsx")
-def _build_long_duration() -> bytes:
-    workbook, sheet = build_sheet(["n"], [1e9])
-    sheet["A2"].number_format = "[h]:mm"
-    return save_workbook(workbook)
-
-
-_EDGES: tuple[object, ...] = (-1, -0.5, 0.25, 1, 59, 60, 2957003, 2957004)
-
-
-@register_builder("edges_1904.xlsx")
-def _build_edges_1904() -> bytes:
-    """The numbers that are days in the system of 1904, and those that are none."""
-    workbook, sheet = build_sheet(["n", "day", "duration"], *([n] * 3 for n in _EDGES))
-    workbook.epoch = CALENDAR_MAC_1904
-    for row in range(2, len(_EDGES) + 2):
-        sheet.cell(row, 2).number_format = "yyyy-mm-dd"
-        sheet.cell(row, 3).number_format = "[h]:mm:ss"
-    return save_workbook(workbook)
-
-
-@register_builder("edges_1904.xls")
-def _build_xls_edges_1904() -> bytes:
-    """Build the same as an XLS; built once with xlwt."""
-    xlwt = importlib.import_module("xlwt")
-    workbook = xlwt.Workbook()
-    workbook.dates_1904 = True
-    sheet = workbook.add_sheet("S")
-    day, duration = (xlwt.easyxf(num_format_str=form) for form in ("yyyy-mm-dd", "[h]:mm:ss"))
-    for column, name in enumerate(("n", "day", "duration")):
-        sheet.write(0, column, name)
-    for row, number in enumerate(_EDGES, start=1):
-        sheet.write(row, 0, number)
-        sheet.write(row, 1, number, day)
-        sheet.write(row, 2, number, duration)
-    target = io.BytesIO()
-    workbook.save(target)
-    return target.getvalue()
 
 
 @register_builder("errors.xls")
@@ -245,57 +158,6 @@ def _build_xls_errors() -> bytes:
     target = io.BytesIO()
     workbook.save(target)
     return target.getvalue()
-
-
-@register_builder("no_values.ods")
-def _build_no_values() -> bytes:
-    """Cells that have a text but not the value of their type, and durations without all parts."""
-    true = build_ods_cell("boolean", "TRUE", boolean_value="true")
-    return build_ods(
-        build_ods_table(
-            "S",
-            build_ods_texts("truth", "n", "day", "clock"),
-            true
-            + build_ods_cell("float", "1.50", value="1.5")
-            + build_ods_cell("date", "x", date_value="2024-03-05T14:30:15+07:00")
-            + build_ods_cell("time", "", time_value="PT5M"),
-            build_ods_cell("boolean", "FALSE")
-            + build_ods_cell("percentage", "2 %")
-            + build_ods_cell("date", "5 March")
-            + build_ods_cell("time", "", time_value="-PT90M30.50S"),
-            build_ods_cell("boolean", "FALSCH", boolean_value="0")
-            + build_ods_cell("currency", "1,00 €", currency="EUR")
-            + build_ods_cell("date", "-", date_value="0001-01-01")
-            + build_ods_cell("time", "", time_value="P1DT2H"),
-        )
-    )
-
-
-@register_builder("grouped.ods")
-def _build_grouped() -> bytes:
-    """Rows in groups, with errors: as today, and as older programs write them beside a 0."""
-    error = (
-        '<table:table-cell table:formula="of:={}" office:value-type="string"'
-        ' office:string-value="" calcext:value-type="error"><text:p>{}</text:p></table:table-cell>'
-    )
-    old = (
-        '<table:table-cell table:formula="of:=1/0" office:value-type="float" office:value="0">'
-        "<text:p>#DIV/0!</text:p></table:table-cell>"
-    )
-    rows = (
-        build_ods_texts("first") + build_ods_cell("float", "1", value="1"),
-        build_ods_texts("a<text:tab/>b") + error.format("FOO()", "#NAME?"),
-        build_ods_texts("c<text:tab/>d") + build_ods_cell("float", "2", value="2"),
-        build_ods_texts("e") + old,
-        build_ods_texts("f") + error.format("1/", "Err:508"),
-    )
-    one, *others = (f"<table:table-row>{row}</table:table-row>" for row in rows)
-    header = f"<table:table-row>{build_ods_texts('k', 'n')}</table:table-row>"
-    return build_ods(
-        f'<table:table\n table:name="S"><table:table-header-rows>{header}'
-        f"</table:table-header-rows><table:table-row-group>{one}</table:table-row-group>"
-        f"<table:table-rows>{''.join(others)}</table:table-rows></table:table>"
-    )
 
 
 @register_builder("int96.parquet")

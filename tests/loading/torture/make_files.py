@@ -150,17 +150,6 @@ def _build_blanks() -> bytes:
     return save_workbook(build_sheet(["\u00a0"])[0])
 
 
-@register_builder("no_dates.xlsx")
-def _build_no_dates() -> bytes:
-    """Numbers that are shown as dates and times: the first and last that are, and others."""
-    numbers = (1, 59, 60, 60.5, 61, -1.5, 0.25, -0.25)
-    rows: list[list[object]] = [[number, number] for number in numbers]
-    workbook, sheet = build_sheet(["n", "day"], *rows)
-    for row in range(2, len(numbers) + 2):
-        sheet.cell(row, 2).number_format = "yyyy-mm-dd hh:mm"
-    return save_workbook(workbook)
-
-
 @register_builder("texts.xlsx")
 def _build_texts() -> bytes:
     """Returns and blanks, as Excel writes them; blanks count where the file keeps them."""

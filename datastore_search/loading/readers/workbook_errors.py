@@ -1,0 +1,197 @@
+"""
+Find the errors (``#N/A``) in a sheet of an XLSX or ODS, which calamine gives as empty cells.
+
+The XML is read block by block; that of an ODS is parsed only if it has an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from typing import IO
+from xml.etree import ElementTree as ET
+from zipfile import BadZipFile, ZipFile
+
+from ...exceptions.loads import LoadFailed
+from .sheet_tables import parse_column
+
+#: The names of the errors of a sheet, by the row and the column of the cell, counted from 1.
+CellErrors = dict[int, dict[int, str]]
+
+_BLOCK_BYTES = 2**20
+
+# What belongs to a tag has neither “<” nor “>”: so each search ends where the next tag begins.
+_XLSX_VALUE = re.compile(rb"<(?:\w++:)?(?:v|is)[\s>]")
+_XLSX_ERROR = re.compile(
+    rb"<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])[^<>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^<>]*>"
+    rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>([^<]*)<"
+)
+_XLSX_ERROR_TYPE = re.compile(rb"<(?:\w++:)?c\s[^<>]*?\bt=[\"']e[\"']")
+#: A formula whose result is no text and is not there.
+_XLSX_EMPTY_FORMULA = re.compile(
+    rb"<(?:\w++:)?c\b(?![^<>]*?\bt=[\"']str)[^<>]*+>"
+    rb"<(?:\w++:)?f\b(?:[^<>]*/>|[^<>]*+>[^<]*+</(?:\w++:)?f>)"
+    rb"(?:<(?:\w++:)?v\s*+(?:/>|></(?:\w++:)?v>))?</(?:\w++:)?c>"
+)
+
+_ODS_ERROR_TYPE = re.compile(rb"value-type=[\"']error[\"']")
+_ODS_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_ODS_TYPE = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}value-type"
+_ODS_CELLS = ("table-cell", "covered-table-cell")
+#: Of a sheet.
+_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+
+#: What is raised for a member that is missing, damaged, or packed in an unknown way.
+_DAMAGES = (
+    BadZipFile,
+    ET.ParseError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    ValueError,
+    zlib.error,
+)
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[ZipFile]:
+    """
+    Open a workbook's zip; what is wrong with it during the block is raised as a failure.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    try:
+        with ZipFile(path) as archive:
+            yield archive
+    except _DAMAGES as error:
+        raise LoadFailed("workbook.damaged") from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # an offset before the file's start
+            raise
+        raise LoadFailed("workbook.damaged") from error
+
+
+def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
+    """
+    List the parts of an XLSX that hold its sheets.
+
+    Raises: ``LookupError``, ``ParseError`` where they are not listed.
+    """
+    targets = {
+        link.get("Id"): link.get("Target", "")
+        for link in _find_elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")
+    }
+    links = [
+        next((value for name, value in sheet.items() if name.endswith("}id")), None)
+        for sheet in _find_elements(archive, "xl/workbook.xml", "sheet")
+    ]
+    # What is missing here is a LookupError, as a part that is missing.
+    return [
+        targets[link].removeprefix("/") if targets[link].startswith("/") else f"xl/{targets[link]}"
+        for link in links
+    ]
+
+
+def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
+    root = ET.fromstring(archive.read(part))  # noqa: S314 - the process is bounded, so entities are
+    return [element for element in root.iter() if _get_name(element) == name]
+
+
+def _get_name(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def list_filled_xlsx_sheets(path: Path, numbers: Sequence[int]) -> list[int]:
+    """
+    List those of the sheets of an XLSX that have a value; calamine would read each to its end.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    with open_archive(path) as archive:
+        parts = _list_xlsx_sheets(archive)
+        return [
+            number
+            for number in numbers
+            if any(map(_XLSX_VALUE.search, _read_blocks(archive, parts[number], b">")))
+        ]
+
+
+def find_xlsx_errors(path: Path, number: int) -> tuple[CellErrors, int]:
+    """
+    Find the errors in a sheet of an XLSX, counted from 0, and count the formulas without values.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``, ``workbook.unplaced``.
+    """
+    errors: CellErrors = {}
+    empty_formulas = 0
+    with open_archive(path) as archive:
+        part = _list_xlsx_sheets(archive)[number]
+        for block in _read_blocks(archive, part, b"c>"):
+            empty_formulas += len(_XLSX_EMPTY_FORMULA.findall(block))
+            if b't="e"' in block or b"t='e'" in block:
+                found = _XLSX_ERROR.findall(block)
+                if len(found) < len(_XLSX_ERROR_TYPE.findall(block)):
+                    raise LoadFailed("workbook.unplaced")
+                for column, row, name in found:
+                    text = unescape(name.decode(errors="replace"))
+                    errors.setdefault(int(row), {})[parse_column(column.decode())] = text
+    return errors, empty_formulas
+
+
+def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:
+    """Read a part in blocks that end with ``end``; the last one is what is left."""
+    with archive.open(part) as file:
+        rest = b""
+        while block := file.read(_BLOCK_BYTES):
+            complete, found, rest = (rest + block).rpartition(end)
+            if found:
+                yield complete + found
+        yield rest
+
+
+def find_ods_errors(path: Path, number: int) -> CellErrors:
+    """
+    Find the errors in a sheet of an ODS, counted from 0.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    errors: CellErrors = {}
+    with open_archive(path) as archive:
+        if any(map(_ODS_ERROR_TYPE.search, _read_blocks(archive, "content.xml", b">"))):
+            with archive.open("content.xml") as content:
+                for row, cells in _find_ods_rows(content, number):
+                    errors[row] = cells
+    return errors
+
+
+def _find_ods_rows(content: IO[bytes], number: int) -> Iterator[tuple[int, dict[int, str]]]:
+    """Find the rows with errors in a sheet."""
+    sheet, row, column = -1, 1, 1
+    errors: dict[int, str] = {}
+    for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - as above
+        name = _get_name(element)
+        if event == "start":
+            if name == "table":
+                sheet, row = sheet + 1, 1
+        elif name in _ODS_CELLS:
+            end = column + _get_repeats(element, "columns")
+            if element.get(_ODS_TYPE) == "error":
+                columns = range(column, min(end, _MAX_COLUMNS + 1))
+                errors |= dict.fromkeys(columns, "".join(element.itertext()))
+            column = end
+        elif name == "table-row":
+            end = row + _get_repeats(element, "rows")
+            if errors and sheet == number:
+                yield from ((line, errors) for line in range(row, min(end, _MAX_ROWS + 1)))
+            row, column, errors = end, 1, {}
+            element.clear()
+
+
+def _get_repeats(element: ET.Element, what: str) -> int:
+    """Return how often a row or a cell is repeated."""
+    return int(element.get(f"{_ODS_TABLE}number-{what}-repeated", 1))
