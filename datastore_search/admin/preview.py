@@ -177,11 +177,11 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
         case "file.damaged_utf8":
             label = gettext("Read the damaged letters as Windows-1252")
             yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
-        case "json.several_lists" | "xml.several_lists":
+        case "json.several_lists":
             yield from _offer_names("records_path", parameters["paths"])
         case "archive.several_members":
             yield from _offer_names("member", parameters["members"])
-        case "gpkg.several_layers":
+        case "geo.several_layers":
             yield from _offer_names("sheet", parameters["layers"])
         case "notice.sheet_chosen":
             for offer in _offer_names("sheet", parameters["others"]):

@@ -169,10 +169,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "archive.several_members": _(
         "The archive holds several files: choose one of them. There are: %(members)s."
     ),
-    "archive.unsaved_changes": _(
-        "The archive has changes of “%(member)s” in a file beside it. Close the file in all"
-        " programs, and pack it again."
-    ),
     "archive.unknown_member": _("The archive holds no file “%(member)s”. There are: %(members)s."),
     "archive.too_many_members": _("The archive holds more files than can be looked through."),
     "archive.nested": _(
@@ -191,21 +187,18 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "workbook.encrypted": _("The workbook is protected by a password. Save it without one."),
     "workbook.damaged": _("The workbook is damaged or incomplete."),
-    "workbook.long_duration": _(
-        "A cell of the sheet shows a number as a duration of millions of years. Correct it, or show"
-        " it as a number."
+    "workbook.unknown_error": _(
+        "A cell of the sheet has the error “%(error)s”, which is not known. Correct it, or save the"
+        " sheet as CSV."
     ),
-    "workbook.disordered": _(
-        "The sheet has errors in cells that are not in order, or do not say which cells they are."
-        " Open the workbook in a spreadsheet program, and save it there."
+    "workbook.unplaced": _(
+        "The sheet has errors in cells that do not say which cells they are. Open the workbook in a"
+        " spreadsheet program, and save it there."
     ),
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
     "workbook.empty_range": _("The sheet “%(sheet)s” has no cells at %(range)s."),
     "workbook.empty": _("No sheet of the workbook has cells."),
-    "workbook.too_large": _(
-        "The workbook takes more than %(most)s MB when unpacked; save the sheet as CSV."
-    ),
     # JSON -----------------------------------------------------------------------------------------
     "json.invalid": _("The file is not valid JSON (line %(line)s, column %(column)s)."),
     "json.truncated": _("The file ends in the middle of its JSON."),
@@ -223,33 +216,20 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.no_records": _(
         "The JSON's list holds no object with members, and no row, to make records of."
     ),
-    # XML ------------------------------------------------------------------------------------------
-    "xml.invalid": _("The file is not valid XML (line %(line)s, column %(column)s)."),
-    "xml.entities": _(
-        "The XML declares or uses entities of its own, which are not read. Write the texts in their"
-        " places."
-    ),
-    "xml.too_deep": _("The XML nests elements more than %(most)s deep."),
-    "xml.tag_too_long": _("The XML has a tag or a comment of more than %(most)s MB."),
-    "xml.too_many_names": _("The XML has elements of more than %(most)s different kinds."),
-    "xml.no_records": _("The XML holds no repeated elements to make records of."),
-    "xml.several_lists": _(
-        "The XML holds several lists: %(paths)s. Choose the one that has the records."
-    ),
-    "xml.unknown_path": _("The XML has no elements at “%(path)s”."),
-    # Shapefiles -----------------------------------------------------------------------------------
-    "geo.damaged": _("The shapefile is damaged or incomplete."),
+    # Places ---------------------------------------------------------------------------------------
+    "geo.damaged": _("The file is damaged or incomplete: it cannot be read as %(format)s."),
     "geo.incomplete": _("The shapefile has no part “%(part)s”."),
     "geo.no_coordinates": _(
         "The shapefile does not say which coordinates it has: its part “.prj” is missing."
     ),
     "geo.unknown_coordinates": _("The coordinates of the file are of an unknown kind."),
-    # GeoPackages ----------------------------------------------------------------------------------
-    "gpkg.damaged": _("The GeoPackage is damaged or incomplete."),
-    "gpkg.no_layers": _("The GeoPackage has no table of features or attributes."),
-    "gpkg.several_layers": _("The GeoPackage has several layers: %(layers)s. Choose one of them."),
-    "gpkg.unknown_layer": _("The GeoPackage has no layer “%(layer)s”. It has: %(layers)s."),
-    "gpkg.long_record": _("A record of the layer is longer than %(most)s MB."),
+    "geo.curves": _(
+        "The layer has curves or surfaces, which GeoJSON does not have. Convert them to lines and"
+        " polygons."
+    ),
+    "geo.no_layers": _("The file has no layer with records."),
+    "geo.several_layers": _("The file has several layers: %(layers)s. Choose one of them."),
+    "geo.unknown_layer": _("The file has no layer “%(layer)s”. It has: %(layers)s."),
     # Parquet --------------------------------------------------------------------------------------
     "parquet.int96": _(
         "The field “%(field)s” has moments as INT96 that are finer than a microsecond, before the"
@@ -286,11 +266,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The cell has an error. List “%(error)s” among the texts that stand for no value, or"
         " correct it."
     ),
-    "row.no_date": _(
-        "The sheet shows this number as a date or a time, which it does not stand for."
-    ),
     "row.bad_geometry": _("The coordinates of the place cannot be read."),
-    "row.too_many_rings": _("The polygon has too many rings and holes."),
     "row.not_json": _("The line is not valid JSON."),
     "row.not_an_object": _("It is not an object, as the others are."),
     "row.not_a_list": _("It is not a list of cells, as the others are."),
@@ -345,14 +321,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " it, which is not read. To be sure, close it in all programs or export it, and load it"
         " again."
     ),
-    "notice.cells_unchecked": _(
-        "Cells with errors, negative times and dates before March 1900 could not be checked in this"
-        " workbook: their values may be missing or others. Save it as XLSX to be sure."
-    ),
-    "notice.first_day_1904": _(
-        "The field “%(field)s” has dates and times of day. The workbook counts days from 1904: what"
-        " is read as a time of day may be 1 January 1904, as its number is the same."
-    ),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
     ),
@@ -369,14 +337,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.footer_skipped": _(
         "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
     ),
-    "notice.xml_records": _("The records are the elements “%(path)s” of the file."),
     "notice.coordinates_converted": _("The coordinates were converted from %(name)s to WGS 84."),
-    "notice.geometry_kinds": _(
-        "Shapes of a kind that GeoJSON does not have were left out: %(count)s."
-    ),
-    "notice.measures_left_out": _(
-        "Measures (M), which GeoJSON does not have, were left out of shapes: %(count)s."
-    ),
     "notice.json_constants": _(
         "The file has NaN or Infinity, which are not part of JSON; they are kept."
     ),

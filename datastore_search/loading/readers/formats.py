@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
@@ -23,14 +23,24 @@ class Format(Enum):
 
     DELIMITED = auto()
     GEOPACKAGE = auto()
+    GPX = auto()
     JSON = auto()
+    KML = auto()
     NDJSON = auto()
     PARQUET = auto()
+    SHAPEFILE = auto()
     WORKBOOK = auto()
-    XML = auto()
 
 
 _START_BYTES = 2**12
+
+#: The formats of places, whose readers need the extra ``geo``.
+_GEO_TITLES = {
+    Format.GEOPACKAGE: "GeoPackage",
+    Format.GPX: "GPX",
+    Format.KML: "KML",
+    Format.SHAPEFILE: "Shapefile",
+}
 
 #: The formats that are recognised by their first bytes.
 _SIGNATURES = (
@@ -63,8 +73,7 @@ _XML_ROOT = re.compile(
     r"(?>\s|<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*>)*+<(?:[\w.-]+:)?([\w.-]+)",
     re.DOTALL | re.IGNORECASE,
 )
-#: The roots of XML that is read, and of documents that have a name of their own.
-_PLACES = frozenset(("kml", "gpx"))
+#: The roots of documents that have a name of their own.
 _OTHER_ROOTS = {
     "html": "HTML",
     "svg": "SVG",
@@ -72,11 +81,13 @@ _OTHER_ROOTS = {
     "document": "Flat OpenDocument",
     "document-content": "Flat OpenDocument",
 }
+#: The root of a document of places, which has no DOCTYPE: that could declare entities.
+_PLACES = re.compile(r"(?>\s|<\?.*?\?>|<!--.*?-->)*+<(?:[\w.-]+:)?(kml|gpx)[\s>]", re.DOTALL)
 _JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
 #: A call of JavaScript around JSON, and a comment above it, are reported as what is no JSON.
 _MAYBE_JSON = re.compile(r"[\[{]|[\w.$]+\(|/[/*]")
 _JSON_SUFFIXES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
-_XML_SUFFIXES = (".xml", ".kml", ".gpx", ".rdf", ".rss", ".atom")
+_XML_SUFFIXES = (".xml", ".rdf", ".rss", ".atom")
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
 
 
@@ -96,7 +107,7 @@ def read_file(
             path, staging_area.folder, staging_area.limits, member=options.member
         )
     ):
-        return _describe_names(_read_shapes(shapes, options, staging_area))
+        return _read_places(Format.SHAPEFILE, shapes, options, staging_area)
     file = unpack(
         path,
         name or path.name,
@@ -118,15 +129,12 @@ def _read_unpacked(
             from .parquet import read_parquet as read
         case Format.WORKBOOK:
             from .workbooks import read_workbook as read
-        case Format.GEOPACKAGE:
-            with _require_geo("GeoPackage"):
-                from .geopackage import read_geopackage as read
+        case Format.GEOPACKAGE | Format.GPX | Format.KML:
+            return _read_places(file_format, file.path, options, staging_area)
         case Format.JSON:
             from .json import read_json as read
         case Format.NDJSON:
             from .json import read_ndjson as read
-        case Format.XML:
-            from .xml import read_xml as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
     has_lines = file_format in {Format.DELIMITED, Format.NDJSON}
@@ -134,24 +142,22 @@ def _read_unpacked(
         return _describe_names(read(file.path, options, staging_area))
 
 
-def _read_shapes(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """Stage a shapefile."""
-    with _require_geo("Shapefile"):
-        from .shapefile_reader import read_shapefile
-    return read_shapefile(path, options, staging_area)
-
-
-@contextmanager
-def _require_geo(name: str) -> Iterator[None]:
+def _read_places(
+    file_format: Format, path: Path, options: ReadOptions, staging_area: StagingArea
+) -> StagedTable:
     """
-    Import, within the block, the reader of a format that needs the extra ``geo``.
+    Stage a file of a format of places.
 
-    Raises: ``LoadFailed`` with ``file.extra_missing``.
+    Raises: ``LoadFailed`` with ``file.extra_missing``, and what is wrong with the file.
     """
+    # Else each thread of numpy's OpenBLAS takes memory.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    title = _GEO_TITLES[file_format]
     try:
-        yield
+        from .geo import READERS
     except ModuleNotFoundError as error:
-        raise LoadFailed("file.extra_missing", format=name, extra="geo") from error
+        raise LoadFailed("file.extra_missing", format=title, extra="geo") from error
+    return _describe_names(READERS[title](path, options, staging_area))
 
 
 def _describe_names(table: StagedTable) -> StagedTable:
@@ -197,11 +203,11 @@ def _detect_text_format(text: str, name: str) -> Format:
     """
     if _HTML.match(text):
         raise LoadFailed("file.unsupported_format", format="HTML")
+    if places := _PLACES.match(text):
+        return Format.KML if places[1] == "kml" else Format.GPX
     if _XML.match(text) or (text.startswith("<") and name.endswith(_XML_SUFFIXES)):
         match = _XML_ROOT.match(text)
         root = match[1] if match else ""
-        if root in _PLACES:
-            return Format.XML
         if root in _OTHER_ROOTS:
             raise LoadFailed("file.unsupported_format", format=_OTHER_ROOTS[root])
         raise LoadFailed("file.save_as_csv", format="XML")

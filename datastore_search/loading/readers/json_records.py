@@ -42,16 +42,13 @@ class RecordTableBuilder:
         writer: RowWriter,
         nulls: Sequence[str],
         names: Sequence[str] = (),
-        *,
-        has_types: bool = True,
     ) -> None:
         """
         Begin without a field.
 
         ``nulls`` are texts that stand for no value; ``names`` those of the cells of rows, where
-        they are not in the first row.  ``has_types`` says that a text is never a number.
+        they are not in the first row.
         """
-        self._has_types = has_types
         self._names = names
         self._staging_area = staging_area
         self._nulls = frozenset(nulls)
@@ -98,7 +95,7 @@ class RecordTableBuilder:
             names=names,
             labels=tuple(_get_label(key) for key in keys),
             declared_types=tuple(
-                number_types.get(column) or self._find_declared_type(found)
+                number_types.get(column) or _find_declared_type(found)
                 for column, found in enumerate(kinds)
             ),
             notices=(*notices, *self._notices),
@@ -153,11 +150,6 @@ class RecordTableBuilder:
         else:
             error = BadRow("row.not_an_object")
             self.add_bad_element(line, BadElement(error, format_json(element)))
-
-    def _find_declared_type(self, kinds: set[type]) -> str | None:
-        if kinds == {str} and not self._has_types:
-            return None
-        return _find_declared_type(kinds)
 
     def _add_members(self, line: int, members: Iterable[tuple[Hashable, Any]]) -> None:
         cells: list[str | None] = [None] * len(self._kinds)

@@ -12,7 +12,7 @@ import gzip
 import struct
 import zipfile
 import zlib
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +34,6 @@ _MAX_SHOWN_MEMBERS = 20
 #: The main part of a shapefile, and all that are read.
 _SHAPES = ".shp"
 _SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
-
-#: What SQLite writes beside a database while it is open; changes are in those that have bytes.
-_SIDE_SUFFIXES = ("-wal", "-journal", "-shm")
-_CHANGE_SUFFIXES = ("-wal", "-journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +159,9 @@ def _extract(
     """
     Extract a member of a zip, of which ``unpacked_bytes`` have been unpacked already.
 
-    Raises: ``LoadFailed`` with ``archive.encrypted``, ``archive.unknown_compression``,
-    ``archive.unsaved_changes``, and those of the limits.
+    Raises: ``LoadFailed`` with ``archive.encrypted``, ``archive.unknown_compression``, and those of
+    the limits.
     """
-    _check_changes(archive, member)
     if member.flag_bits & 1:
         raise LoadFailed("archive.encrypted", member=member.filename)
     try:
@@ -175,18 +170,6 @@ def _extract(
     except (NotImplementedError, RuntimeError) as error:
         raise LoadFailed("archive.unknown_compression", member=member.filename) from error
     return target
-
-
-def _check_changes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """
-    Check that no file beside a database has changes of it.
-
-    Raises: ``LoadFailed`` with ``archive.unsaved_changes``.
-    """
-    for suffix in _CHANGE_SUFFIXES:
-        beside = archive.NameToInfo.get(f"{member.filename}{suffix}")
-        if beside and beside.file_size:
-            raise LoadFailed("archive.unsaved_changes", member=member.filename)
 
 
 def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
@@ -218,12 +201,7 @@ def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
     Raises: ``LoadFailed`` with ``archive.empty``.
     """
-    names = archive.NameToInfo
-    members = [
-        member
-        for member in archive.infolist()
-        if _is_file(member) and not _is_side_file(member, names)
-    ]
+    members = [member for member in archive.infolist() if _is_file(member)]
     if not members:
         raise LoadFailed("archive.empty")
     return members
@@ -237,14 +215,6 @@ def _is_file(member: zipfile.ZipInfo) -> bool:
     """Return whether a member is a file: not a folder, not hidden, not added by macOS."""
     parts = member.filename.split("/")
     return not (member.is_dir() or parts[0] == "__MACOSX" or parts[-1].startswith("."))
-
-
-def _is_side_file(member: zipfile.ZipInfo, names: Container[str]) -> bool:
-    """Return whether a member is what SQLite writes beside a database that is a member, too."""
-    return any(
-        member.filename.endswith(suffix) and member.filename.removesuffix(suffix) in names
-        for suffix in _SIDE_SUFFIXES
-    )
 
 
 def _get_last_part(member: zipfile.ZipInfo) -> str:

@@ -18,11 +18,9 @@ from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.publishing.shortages import find_shortage
 from datastore_search.loading.readers import (
     delimited,
-    geopackage,
+    geo,
     parquet,
-    shapefile_reader,
     workbooks,
-    xml,
 )
 from datastore_search.loading.readers import json as json_reader
 from datastore_search.loading.readers.formats import read_file
@@ -35,12 +33,10 @@ from datastore_search.models import Load, Resource
 #: ``read_file`` imports them when it needs one, which would be in each fork.
 PRELOADED = (
     delimited,
-    geopackage,
+    geo,
     json_reader,
     parquet,
-    shapefile_reader,
     workbooks,
-    xml,
 )
 
 

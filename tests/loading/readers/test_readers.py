@@ -71,16 +71,18 @@ def test_names_are_unique_and_never_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reader", "title"),
+    ("name", "title"),
     [
-        ("places.gpkg", "geopackage", "GeoPackage"),
-        ("places_shp.zip", "shapefile_reader", "Shapefile"),
+        ("places.gpkg", "GeoPackage"),
+        ("places.kml", "KML"),
+        ("places_shp.zip", "Shapefile"),
+        ("walk.gpx", "GPX"),
     ],
 )
 def test_a_format_names_the_extra_that_it_needs(
-    monkeypatch: pytest.MonkeyPatch, name: str, reader: str, title: str
+    monkeypatch: pytest.MonkeyPatch, name: str, title: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, f"datastore_search.loading.readers.{reader}", None)
+    monkeypatch.setitem(sys.modules, "datastore_search.loading.readers.geo", None)
 
     with fails_with(
         "file.extra_missing", match=rf"{title} are read only where datastore-search\[geo\]"

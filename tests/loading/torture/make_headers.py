@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import struct
 from datetime import date
 
 from .make_files import (
@@ -82,7 +81,7 @@ def _build_tables_beside() -> bytes:
 
 
 def build_shapefile(projection: str = "EPSG:4326", encoding: str = "utf-8") -> dict[str, bytes]:
-    """Build the parts of a shapefile of two places, of which one has no shape."""
+    """Build a shapefile of two places, one without a shape; built once with pyshp and pyproj."""
     shapefile, pyproj = map(importlib.import_module, ("shapefile", "pyproj"))
     transformer = pyproj.Transformer.from_crs("EPSG:4326", projection, always_xy=True)
     parts = {part: io.BytesIO() for part in ("shp", "shx", "dbf")}
@@ -145,14 +144,6 @@ def _build_places_of_unknown_coordinates() -> bytes:
 def _build_damaged_places() -> bytes:
     parts = build_shapefile()
     return build_archive(parts | {"map/places.dbf": parts["map/places.dbf"][:40]})
-
-
-@register_builder("more_records_shp.zip")
-def _build_more_records() -> bytes:
-    parts = build_shapefile()
-    table = bytearray(parts["map/places.dbf"])
-    struct.pack_into("<I", table, 4, 3)
-    return build_archive(parts | {"map/places.dbf": bytes(table)})
 
 
 @register_builder("two_shp.zip")
