@@ -260,12 +260,13 @@ def _stage_layer(
     Raises: ``LoadFailed`` with ``geo.unknown_coordinates``.
     """
     with open_arrow(source, datetime_as_string=True, **open_options) as (layer, stream):
-        fields = _list_fields(layer, has_key="return_fids" in open_options)
+        has_key = "return_fids" in open_options
+        fields = _list_fields(layer, has_key=has_key)
         converter = _find_converter(layer)
         with RowWriter(staging_area, len(fields)) as writer:
             rows = _read_rows(fields, converter, stream, staging_area)
             filled = _write_rows(rows, fields, converter, writer)
-            left_out = _STYLES if is_sparse else _NO_KEY
+            left_out = _STYLES if is_sparse else _NO_KEY if has_key else ()
             order = [
                 position
                 for position, field in enumerate(fields)

@@ -80,9 +80,9 @@ def change_shapefile(**changes: bytes | None) -> bytes:
     return target.getvalue()
 
 
-def build_dbf(text: bytes) -> bytes:
+def build_dbf(text: bytes, name: bytes = b"name") -> bytes:
     """Build a DBF of two records with one field of 10 bytes."""
-    field = struct.pack("<11sc4xBB14x", b"name", b"C", 10, 0)
+    field = struct.pack("<11sc4xBB14x", name, b"C", 10, 0)
     header = struct.pack("<4BLHH20x", 3, 124, 1, 1, 2, 32 + len(field) + 1, 11)
     return header + field + b"\r" + b" " + text.ljust(10) + b" " + b"b".ljust(10) + b"\x1a"
 
@@ -104,6 +104,14 @@ def test_texts_have_the_encoding_that_is_chosen_declared_or_utf8(
 
     with open_table(path, LoadOptions(encoding=encoding)) as table:
         assert fetch_rows(table)[0][1] == text
+
+
+def test_a_field_that_is_called_like_a_key_stays(tmp_path: Path) -> None:
+    path = tmp_path / "places.zip"
+    path.write_bytes(change_shapefile(dbf=build_dbf(b"007", b"OGC_FID")))
+
+    with open_table(path, LoadOptions()) as table:
+        assert table.names == ("OGC_FID", "geometry")
 
 
 def test_texts_of_an_unknown_encoding_are_refused(tmp_path: Path) -> None:
