@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..models import Field, Resource
+from django.utils.html import escape
+
+from ..models import Field, Profiles, Resource
 from .columns import Column
 from .conditions import (
     NOT_EMPTY,
@@ -17,6 +19,7 @@ from .conditions import (
     FieldCondition,
 )
 from .page_query import CHOSEN_VALUE, PageQuery
+from .profiles import MAX_PROFILED_LENGTH
 from .query_string import Pair
 from .typed_values import NUMBERS, parse_typed_value
 
@@ -26,6 +29,11 @@ MAX_NAMES_BYTES = 1_000
 
 #: Bytes of the names and labels of all fields; if they are more, those that are shown are offered.
 _MAX_OPTIONS_BYTES = 3_000
+
+#: Different values of a field whose most common ones are suggested, and the size of all of these.
+_MAX_SUGGESTED_DISTINCT = 50
+_MAX_SUGGESTIONS_BYTES = 1_500
+_SUGGESTION_MARKUP_BYTES = len('<option value="">')
 
 _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     **{kind: {"inputmode": "decimal", "dir": "ltr"} for kind in NUMBERS},
@@ -38,7 +46,11 @@ _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input: its ``value`` is that of the address, as it was typed."""
+    """
+    One input: its ``value`` is that of the address, as it was typed.
+
+    The browser offers the ``suggestions`` while a user types.
+    """
 
     id: str
     name: str
@@ -47,6 +59,7 @@ class Input:
     attributes: Mapping[str, str]
     choices: tuple[Pair, ...] = ()
     error: str = ""
+    suggestions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,7 @@ class InputGroup:
 
     label: str
     label_language: str
+    value_language: str
     inputs: tuple[Input, ...]
 
 
@@ -67,10 +81,13 @@ class FilterForm:
         columns: Iterable[Column],
         shown: Iterable[Column],
         query: PageQuery,
+        profiles: Profiles | None,
     ) -> None:
-        """Take a described resource, its columns, and those shown."""
+        """Take a described resource, its columns, those shown, and the profiles of its fields."""
         self._columns = {column.name: column for column in columns}
         self._shown = tuple(shown)
+        self._profiles = profiles.fields if profiles else {}
+        self._suggestion_bytes = 0
         self._fields = resource.schema
         self._query = query
         self._asked = {each.parameter: each for each in query.conditions}
@@ -137,7 +154,7 @@ class FilterForm:
     def _build_group(
         self, position: int | str, field: Field, operators: tuple[str, ...]
     ) -> InputGroup:
-        inputs = tuple(
+        inputs = (
             build_input(
                 f"field-{position}-{operator}",
                 field,
@@ -146,8 +163,32 @@ class FilterForm:
             )
             for operator in operators
         )
+        suggestions = tuple(self._list_suggestions(field))
         column = self._columns[field.name]
-        return InputGroup(column.label, column.label_language, inputs)
+        return InputGroup(
+            column.label,
+            column.label_language,
+            column.value_language,
+            tuple(
+                replace(each, suggestions=suggestions) if operator == "field" else each
+                for operator, each in zip(operators, inputs, strict=True)
+            ),
+        )
+
+    def _list_suggestions(self, field: Field) -> Iterator[str]:
+        """List the most common values of a text with few values, as far as the page has room."""
+        profile = self._profiles.get(field.name, {})
+        if field.type != "text" or profile.get("distinct", 0) > _MAX_SUGGESTED_DISTINCT:
+            return
+        for each in profile.get("top", ()):
+            value = str(each["value"])
+            size = len(escape(value).encode()) + _SUGGESTION_MARKUP_BYTES
+            if len(value) >= MAX_PROFILED_LENGTH or not value.strip():
+                continue
+            if self._suggestion_bytes + size > _MAX_SUGGESTIONS_BYTES:
+                return
+            self._suggestion_bytes += size
+            yield value
 
 
 def build_input(id_: str, field: Field, operator: str, asked: FieldCondition | None) -> Input:

@@ -36,7 +36,7 @@ _BAR_BYTES = 60
 _BAR_WIDTHS = 20
 
 #: A profile cuts values to this length.
-_MAX_PROFILED_LENGTH = 100
+MAX_PROFILED_LENGTH = 100
 
 #: A share of at least this has no decimals: two figures are enough.
 _WHOLE_PERCENT = 10
@@ -204,7 +204,7 @@ def measure_bar(count: int, most: int) -> int:
 
 def _link_value(column: Column, value: object) -> str:
     """Link to all records that have a value; a profile cuts long ones."""
-    if isinstance(value, Mapping | list) or len(str(value)) >= _MAX_PROFILED_LENGTH:
+    if isinstance(value, Mapping | list) or len(str(value)) >= MAX_PROFILED_LENGTH:
         return ""
     text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
     return QueryString(((f"field.{column.name}", text),)).link

@@ -255,7 +255,7 @@ class ResourceView(PageView):
             "description": show_bidi_controls(resource.local_description.text),
             "facts": list_facts(resource),
             "field_notes": notes,
-            "filter_form": FilterForm(resource, columns, choice.columns, query),
+            "filter_form": FilterForm(resource, columns, choice.columns, query, profiles),
             "address": self.request.path,
             "has_api": bool(find_search_path(self.request)),
             "api_link": add_query_string("api/", parameters),

@@ -1,4 +1,4 @@
-"""Suggestions of a data page: other queries where nothing is found."""
+"""Suggestions of a data page: other queries where nothing is found, and values of its inputs."""
 
 from __future__ import annotations
 
@@ -126,3 +126,46 @@ def test_words_of_a_private_resource_are_for_those_who_may_read_it(client: Clien
     assert list_suggested(client.get(address).content.decode()) == [
         ("river", "?q=river", "1 record")
     ]
+
+
+# Values of inputs ---------------------------------------------------------------------------------
+
+
+def list_options(page: str) -> dict[str, list[str]]:
+    """Map the names of the inputs that have a list to its values."""
+    lists = {
+        key: [html.unescape(value) for value in re.findall(r'<option value="([^"]*)">', options)]
+        for key, options in re.findall(r'<datalist id="([^"]*)">(.*?)</datalist>', page)
+    }
+    names = dict(re.findall(r'<input id="[^"]*" name="([^"]*)"[^>]* list="([^"]*)"', page))
+    assert set(names.values()) == set(lists)
+    return {html.unescape(name): lists[key] for name, key in names.items()}
+
+
+def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) -> None:
+    rows = "".join(f'{"ab"[n % 2]},"v & ""{n % 4}""",{n},t{n},\n' for n in range(80))
+    resource = make_resource(f"letter,quoted,number,unique,empty\n{rows}")
+
+    options = list_options(open_page(client, resource))
+
+    assert sorted(options) == ["field.letter", "field.quoted"]
+    assert sorted(options["field.letter"]) == ["a", "b"]
+    assert sorted(options["field.quoted"]) == [f'v & "{n}"' for n in range(4)]
+
+
+def test_the_values_of_all_inputs_have_few_bytes(client: Client) -> None:
+    names = [f"f{n}" for n in range(12)]
+    rows = "".join(",".join(f"{'đ' * 40}{n % 8}" for _ in names) + "\n" for n in range(16))
+    resource = make_resource(",".join(names) + "\n" + rows)
+
+    page = open_page(client, resource)
+
+    lists = re.findall(r"<datalist.*?</datalist>", page)
+    assert lists
+    assert sum(len(each.encode()) for each in lists) < 2_000
+
+
+def test_a_table_without_profiles_offers_no_values(client: Client, resource: Resource) -> None:
+    resource.table_versions.update(profiles={})
+
+    assert list_options(open_page(client, resource)) == {}
