@@ -27,13 +27,27 @@ BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
 _GZIP_WBITS = 31
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceFields:
+    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
+
+    latitude: str = ""
+    longitude: str = ""
+    geometry: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that are given."""
+        return tuple(filter(None, (self.latitude, self.longitude, self.geometry)))
+
+
 @dataclass(frozen=True)
 class Dump:
     """
     The records to write, and how.
 
-    ``infos`` has the data dictionary's entry of each field.  A dump that ``has_labels`` has them in
-    its header, in place of names.
+    ``infos`` has the data dictionary's entry of each field.  ``place`` has the fields that the
+    client names.  A dump that ``has_labels`` has them in its header, in place of names.
     """
 
     read: ConsistentRead
@@ -41,6 +55,7 @@ class Dump:
     infos: Mapping[str, Mapping[str, Any]]
     bom: bool = False
     has_labels: bool = False
+    place: PlaceFields = PlaceFields()
 
     @cached_property
     def copy(self) -> RecordCopy:

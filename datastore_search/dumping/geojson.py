@@ -13,8 +13,10 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
-from ..exceptions.dumps import NoPlaces
+from ..exceptions.dumps import NoPlaces, UnsuitablePlaceField
+from ..exceptions.parameters import UnknownField
 from ..geometry import (
+    GEOMETRIES,
     NUMBERS,
     build_point,
     find_coordinate_fields,
@@ -22,9 +24,10 @@ from ..geometry import (
     read_geometry,
     read_ranges,
 )
+from ..messages import shorten
 from ..models import read_profiles
 from ..search import ID, RecordCopy
-from .dump import Dump, join_blocks
+from .dump import Dump, PlaceFields, join_blocks
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -32,35 +35,50 @@ _NUMBERS = NUMBERS | {"int", "float"}
 
 _JSON = frozenset({"json", "_text", "_int4", "_int8", "_float8", "_bool"})
 
-_Cells = Sequence[str | None]
+#: The letters of an unknown field's name in its message.
+_MAX_SHOWN_NAME = 100
 
-#: The names of the fields with latitude and longitude, or of one with GeoJSON.
-_Place = tuple[str, ...]
+_Cells = Sequence[str | None]
 
 
 def write_geojson(dump: Dump) -> Generator[bytes]:
     """
     Write a ``FeatureCollection``.
 
-    Raises: ``NoPlaces``.
+    Raises: ``NoPlaces``; ``UnknownField``; ``UnsuitablePlaceField``.
     """
     place = _find_place(dump)
     fields = dump.query.fields
-    hidden = [name for name in place if name not in fields]
+    hidden = [name for name in place.names if name not in fields]
     if hidden and dump.query.distinct:  # more fields would be other records
         raise NoPlaces
     copy = RecordCopy(dump.read, replace(dump.query, fields=(*fields, *hidden)))
     return join_blocks(_write_features(dump, copy, place, set(hidden)))
 
 
-def _find_place(dump: Dump) -> _Place:
-    """Find the fields whose names and profiles are of places."""
-    types = dump.read.relation.types
+def _find_place(dump: Dump) -> PlaceFields:
+    """Find the fields that are named, or those whose names and profiles are of places."""
+    sent, types = dump.place, dump.read.relation.types
+    for parameter, name, suitable in (
+        ("lat", sent.latitude, NUMBERS),
+        ("lon", sent.longitude, NUMBERS),
+        ("geometry", sent.geometry, GEOMETRIES),
+    ):
+        if name and name not in types:
+            raise UnknownField(parameter=parameter, field=shorten(name, _MAX_SHOWN_NAME))
+        if name and types[name] not in suitable:
+            raise UnsuitablePlaceField(parameter=parameter, field=name, type=types[name])
+    if sent.geometry:
+        return PlaceFields(geometry=sent.geometry)
+    if sent.latitude and sent.longitude:
+        return sent
+    if sent.names:  # one of a pair
+        raise NoPlaces
     profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
     if pair := find_coordinate_fields(types, read_ranges(profiles.fields if profiles else {})):
-        return (pair.latitude, pair.longitude)
+        return PlaceFields(pair.latitude, pair.longitude)
     if geometry := find_geometry_field(types):
-        return (geometry,)
+        return PlaceFields(geometry=geometry)
     raise NoPlaces
 
 
@@ -74,11 +92,11 @@ class _Property:
 
 
 def _write_features(
-    dump: Dump, copy: RecordCopy, place: _Place, hidden: set[str]
+    dump: Dump, copy: RecordCopy, place: PlaceFields, hidden: set[str]
 ) -> Generator[bytes]:
     positions = {name: position for position, (name, _kind) in enumerate(copy.fields)}
     read_place = _choose_place_reader(place, positions)
-    left_out = {*hidden, ID, *(place if len(place) == 1 else ())}
+    left_out = {*hidden, ID, place.geometry}
     properties = [
         _Property(positions[name], f"{_dump_text(name)}:", _choose_writer(kind))
         for name, kind in copy.fields
@@ -100,18 +118,18 @@ def _write_features(
 
 
 def _choose_place_reader(
-    place: _Place, positions: dict[str, int]
+    place: PlaceFields, positions: dict[str, int]
 ) -> Callable[[_Cells], str | None]:
     """Choose what reads the geometry's text from the cells of a record."""
-    if len(place) == 1:
-        position = positions[place[0]]
+    if place.geometry:
+        position = positions[place.geometry]
 
         def read_shape(cells: _Cells) -> str | None:
             cell = cells[position]
             return None if cell is None else read_geometry(cell)
 
         return read_shape
-    first, second = (positions[name] for name in place)
+    first, second = positions[place.latitude], positions[place.longitude]
 
     def read_point(cells: _Cells) -> str | None:
         latitude, longitude = cells[first], cells[second]

@@ -52,4 +52,12 @@ class FileTooSlow(UnwritableFile):
 class NoPlaces(UnwritableFile):
     message = _(
         "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
+        " Name them with “geometry”, or with “lat” and “lon”."
+    )
+
+
+class UnsuitablePlaceField(InvalidParameter):
+    message = _(
+        "Field “%(field)s” is of type %(type)s. Degrees are numbers, and a geometry is JSON or"
+        " text."
     )

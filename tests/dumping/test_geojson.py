@@ -127,11 +127,22 @@ def test_a_text_that_is_not_geojson_is_no_place(client: Client, db: None, text: 
     assert feature["geometry"] is None
 
 
+def test_fields_that_are_not_recognised_can_be_named(client: Client, db: None) -> None:
+    resource = make_resource(
+        'a,b,c\n1.5,2.5,"{""type"": ""Point"", ""coordinates"": [3, 4]}"\n', types={"c": "json"}
+    )
+
+    (pair,) = read_features(request_file(client, resource, "geojson", lat="a", lon="b"))
+    (shape,) = read_features(request_file(client, resource, "geojson", geometry="c"))
+
+    assert pair["geometry"]["coordinates"] == [Decimal("2.5"), Decimal("1.5")]
+    assert shape["geometry"]["coordinates"] == [3, 4]
+
+
 def test_degrees_beyond_the_globe_are_no_place(client: Client, db: None) -> None:
     resource = make_resource("lat,lon\n95,20\n10,200\n90,-180\n")
-    resource.table_versions.update(profiles={})  # of which the ranges would say so
 
-    features = read_features(request_file(client, resource, "geojson"))
+    features = read_features(request_file(client, resource, "geojson", lat="lat", lon="lon"))
 
     assert [each["geometry"] and each["geometry"]["coordinates"] for each in features] == [
         None,
@@ -140,25 +151,44 @@ def test_degrees_beyond_the_globe_are_no_place(client: Client, db: None) -> None
     ]
 
 
+NO_PLACES = {
+    "format": [
+        (
+            "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and"
+            " longitude. Name them with “geometry”, or with “lat” and “lon”."
+        )
+    ]
+}
+
+
 @pytest.mark.parametrize(
-    ("header", "parameters"),
-    [("name,a,b", {}), ("name,lat,lon", {"fields": "name", "distinct": "true"})],
+    ("parameters", "error"),
+    [
+        ({}, NO_PLACES),
+        ({"lat": "a"}, NO_PLACES),
+        ({"geometry": "z"}, {"geometry": ["Unknown field: “z”"]}),
+        (
+            {"lat": "a", "lon": "name"},
+            {
+                "lon": [
+                    (
+                        "Field “name” is of type text. Degrees are numbers, and a geometry is JSON"
+                        " or text."
+                    )
+                ]
+            },
+        ),
+        ({"lat": "a", "lon": "b", "fields": "name", "distinct": "true"}, NO_PLACES),
+    ],
 )
 def test_records_without_places_are_refused(
-    client: Client, db: None, header: str, parameters: dict[str, str]
+    client: Client, db: None, parameters: dict[str, str], error: Any
 ) -> None:
-    resource = make_resource(f"{header}\nx,1.5,2.5\n")
+    resource = make_resource("name,a,b\nx,1.5,2.5\n")
 
     response = request_file(client, resource, "geojson", **parameters)
 
-    assert check_error(response, 409, "Validation Error") == {
-        "format": [
-            (
-                "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and"
-                " longitude."
-            )
-        ]
-    }
+    assert check_error(response, 409, "Validation Error") == error
 
 
 def test_geojson_is_packed_on_request(client: Client, sites: Resource) -> None:

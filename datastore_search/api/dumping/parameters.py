@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from ...dumping.formats import formats
 from ...field_names import SortKey
 from ...search import ID, Query, RecordsFormat, Relation
-from ..parameter_types import BooleanField, ChoiceField
+from ..parameter_types import BooleanField, ChoiceField, FieldNameField
 from ..parameters import MAX_ROW_NUMBER, QueryParameters, build_query
 
 #: What a row of headers has; names unless something else is sent.
@@ -43,6 +43,18 @@ class DumpParameters(QueryParameters):
     gzip = BooleanField(
         help_text=_("Compress the file with gzip; its name then ends in `.gz`."),
         shown_default="false",
+    )
+    lat = FieldNameField(
+        help_text=_("For `geojson`: the field with degrees of latitude, beside `lon`.")
+    )
+    lon = FieldNameField(
+        help_text=_("For `geojson`: the field with degrees of longitude, beside `lat`.")
+    )
+    geometry = FieldNameField(
+        help_text=_(
+            "For `geojson`: the field with GeoJSON geometries; `lat` and `lon` then have no effect."
+            " If none of the three is given, the fields are found by their names."
+        )
     )
 
 

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ...addresses import ResourceAddresses, build_help_address
-from ...dumping.dump import Dump
+from ...dumping.dump import Dump, PlaceFields
 from ...dumping.formats import DEFAULT, GZIP_TYPE, formats
 from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
@@ -111,6 +111,11 @@ class DumpView(EnvelopeView):
             infos=resource.infos,
             bom=parameters.get("bom", False),
             has_labels=parameters.get("headers") == "labels",
+            place=PlaceFields(
+                parameters.get("lat") or "",
+                parameters.get("lon") or "",
+                parameters.get("geometry") or "",
+            ),
         )
         kind = formats[parameters.get("format", DEFAULT)]
         blocks = kind.write_blocks(dump, gzip=parameters.get("gzip", False))
