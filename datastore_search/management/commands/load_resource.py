@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from time import monotonic
 from typing import Any, BinaryIO, TextIO
 from urllib.parse import unquote, urlsplit
 
@@ -29,7 +30,6 @@ from datastore_search.management.failures import report_failures
 from datastore_search.management.files import open_file, report_unwritable
 from datastore_search.management.load_arguments import add_load_arguments, build_load_options
 from datastore_search.management.preview_text import format_preview
-from datastore_search.management.progress_bar import show_progress_bar
 from datastore_search.models import IndexKind, Load, LoadState, Resource, validate_indexes
 
 
@@ -50,6 +50,8 @@ class _Source:
 
 class Command(BaseCommand):
     """Load a file into a resource; readers see the old records until the end."""
+
+    _printed_at = 0.0
 
     help = "Load a file into a new or existing resource."
 
@@ -121,12 +123,18 @@ class Command(BaseCommand):
         load = create_load(resource, load_options, source=source.name, url=url)
         silent = options["verbosity"] == 0 or options["if_changed"]
         try:
-            with show_progress_bar(self.stderr, source.name, silent=silent) as progress:
-                run_load(load, path, progress=progress)
+            run_load(load, path, progress=None if silent else self._print_progress)
         finally:
             if report:
                 report.writelines(write_row_error_report(load, get_language() or "en"))
         return load
+
+    def _print_progress(self, done: int, total: int) -> None:
+        """Print the number of records on a terminal, at most once a second."""
+        if self.stderr.isatty() and (done == total or monotonic() - self._printed_at >= 1):
+            self._printed_at = monotonic()
+            line = f"{done} of {total} records"
+            self.stderr.write(line, str, ending="\n" if done == total else "\r")
 
     def _report_outcome(self, load: Load) -> None:
         named = f"Resource {load.resource.pk} ({load.resource.name})"
@@ -144,7 +152,7 @@ def _add_run_arguments(parser: CommandParser) -> None:
     reruns.add_argument(
         "--if-changed",
         action="store_true",
-        help="for schedules: no progress bar, and one line when the file has not changed",
+        help="for schedules: no progress, and one line when the file has not changed",
     )
     reruns.add_argument(
         "--force", action="store_true", help="load the file although it has not changed"
