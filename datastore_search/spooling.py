@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 
-from .conf import conf
 from .exceptions.availability import NoRoomForAnswer
 from .exceptions.search import AnswerTooLarge
 from .guards.streams import StreamSlot
@@ -23,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 #: Larger answers are written to a file.
 MAX_MEMORY_BYTES = 4 * 2**20
+
+#: The size of an answer that waits in a file.  Dumps need none, but for workbooks of Excel.
+MAX_SPOOL_BYTES = 1 * 2**30
 
 #: The size of the blocks that are read, and sent.
 BLOCK_BYTES = 2**16
@@ -45,8 +47,7 @@ class Spool:
 
         Raises: ``AnswerTooLarge``; ``TooManyStreams``; ``NoRoomForAnswer``.
         """
-        folder = str(conf.SPOOL_FOLDER) or None
-        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES, dir=folder)  # noqa: SIM115 - closed by ``close``
+        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115 - closed by ``close``
         self._slot: StreamSlot | None = None
         self._sizes: Sequence[int] = ()
         self.size_bytes = 0
@@ -61,7 +62,7 @@ class Spool:
         for piece in pieces:  # ``writelines`` would keep all of them in memory
             size_bytes += len(piece)
             if size_bytes > max_bytes:
-                max_bytes = conf.MAX_SPOOL_BYTES
+                max_bytes = MAX_SPOOL_BYTES
                 if size_bytes > max_bytes:
                     raise AnswerTooLarge(most=max_bytes)
                 self._slot = self._slot or StreamSlot()

@@ -99,7 +99,7 @@ def _read_groups(read: ConsistentRead, bound: _BoundAggregate) -> tuple[FoundRec
         if query.include_total:
             count = compose("SELECT count(*) FROM ({}) AS found", bound.select_groups())
             ((total,),) = read.fetch_rows(count)
-        return copy_records(read, bound.select_copied(), bound.columns, query.records_format), total
+        return copy_records(read, bound.select_copied(), query.records_format), total
     found = read.fetch_texts(
         bound.select_texts(),
         collect_records,
@@ -223,7 +223,7 @@ class _BoundAggregate:
 
     def select_texts(self) -> Clause:
         """Read the text of each group of the page, after the number of groups if it is wanted."""
-        texts = self.columns.render_texts(as_lists=self._is_of_lists)
+        texts = self._columns.render_texts(as_lists=self._is_of_lists)
         groups = self.select_groups()
         if self.query.include_total:
             return count_and_read(groups, self._select_page(), texts, sql.SQL("page.is_there"))
@@ -232,9 +232,9 @@ class _BoundAggregate:
     def select_copied(self) -> Clause:
         """Read the groups of the page for a COPY: their cells, or their texts."""
         if self.query.is_text:
-            return self._compose_select(self.columns.cells)
+            return self._compose_select(self._columns.cells)
         return self._compose_select(
-            self.columns.render_texts(as_lists=self._is_of_lists, begin=",")
+            self._columns.render_texts(as_lists=self._is_of_lists, begin=",")
         )
 
     @property
@@ -242,8 +242,7 @@ class _BoundAggregate:
         return self.query.records_format == "lists"
 
     @property
-    def columns(self) -> Columns:
-        """The members of the page's groups."""
+    def _columns(self) -> Columns:
         return Columns(
             [
                 Column(name, kind, f"page.c{position}")
@@ -255,7 +254,7 @@ class _BoundAggregate:
         groups, page = self.select_groups(), self._select_page()
         return Clause(
             sql.SQL("WITH found AS ({}) {}").format(
-                groups.text, self.columns.compose_select(texts, page.text)
+                groups.text, self._columns.compose_select(texts, page.text)
             ),
             [*groups.parameters, *page.parameters],
         )

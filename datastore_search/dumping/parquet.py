@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -25,7 +25,6 @@ from psycopg import sql
 from ..bounded_cache import BoundedCache
 from ..filters import Clause
 from ..search import RecordCopy, VersionKey
-from ..search.rendering import MAX_COLUMNS_PER_STATEMENT
 from .dump import Dump, join_blocks
 
 #: The digits of the widest decimal that every reader of Parquet has.
@@ -197,13 +196,8 @@ def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
 def _measure_values(copy: RecordCopy) -> dict[str, Any]:
     """Measure the values of the fields whose types do not tell what fits, over all matches."""
     measured = [(name, _FITS[kind]) for name, kind in copy.fields if kind in _FITS]
-    measures: dict[str, Any] = {}
-    for start in range(0, len(measured), MAX_COLUMNS_PER_STATEMENT):
-        measures |= _measure_some(copy, measured[start : start + MAX_COLUMNS_PER_STATEMENT])
-    return measures
-
-
-def _measure_some(copy: RecordCopy, measured: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    if not measured:
+        return {}
     text = sql.SQL(", ").join(
         sql.SQL(template.replace("%", "%%")).format(v=sql.SQL("(data ->> %s)"))
         for _name, template in measured

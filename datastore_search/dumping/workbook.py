@@ -20,7 +20,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from ..conf import conf
 from ..exceptions.availability import NoRoomForAnswer
 from ..exceptions.dumps import (
     FileTooLarge,
@@ -31,6 +30,7 @@ from ..field_types import field_types
 from ..formulas import begins_like_formula
 from ..loading.sources.folders import create_working_folder
 from ..search import RecordCopy
+from ..spooling import MAX_SPOOL_BYTES
 from ..xml_text import clean_sheet_xml
 from .dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 
@@ -79,7 +79,7 @@ def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
         raise TooManyRowsForWorkbook(most=MAX_ROWS - 1, count=count)
     with ExitStack() as files:
         # The folder goes before the file is sent, and also on failure or when the client goes away.
-        with create_working_folder(str(conf.SPOOL_FOLDER) or None) as folder:
+        with create_working_folder() as folder:
             path = folder / "dump.xlsx"
             try:
                 yield from _make_workbook(copy, headers, path)
@@ -96,7 +96,7 @@ def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Gene
     workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
     try:
         sheet = _Sheet(workbook, copy.fields, headers)
-        with copy.open_cells(conf.FILE_TIMEOUT) as rows:
+        with copy.open_cells() as rows:
             for number, row in enumerate(rows, 1):
                 sheet.write_row(number, row)
                 if number % REPORTED_ROWS == 0:
@@ -119,8 +119,8 @@ def _discard(workbook: Any) -> None:
 
 def _check_size(folder: Path) -> None:
     size_bytes = _COPIES * sum(path.stat().st_size for path in folder.iterdir())
-    if size_bytes > conf.MAX_SPOOL_BYTES:
-        raise FileTooLarge(most=conf.MAX_SPOOL_BYTES)
+    if size_bytes > MAX_SPOOL_BYTES:
+        raise FileTooLarge(most=MAX_SPOOL_BYTES)
 
 
 class _Sheet:

@@ -100,11 +100,6 @@ class SortOutsideFields(InvalidParameter):
     message = _("With “distinct”, “%(field)s” can be sorted by only when it is among “fields”.")
 
 
-class TooManyDistinctFields(InvalidParameter):
-    parameter = "distinct"
-    message = _("“distinct” takes at most %(most)s fields. Name those that you need in “fields”.")
-
-
 class InvalidFullTextQuery(InvalidParameter):
     parameter = "q"
     message = _("The full-text query cannot be understood in PostgreSQL’s query language.")

@@ -18,8 +18,7 @@ from psycopg import sql
 from ..exceptions.access import RecordsIncomplete
 from ..filters import Clause
 from ..spooling import Spool
-from .cells import copy_csv
-from .consistency import JSON_LINES, ConsistentRead, translate_database_errors
+from .consistency import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
 from .highlighting import highlight_records
 from .query import NextPage, Page, Query, RecordsFormat, Relation
 from .rendering import Columns, FoundRecords, close_records, collect_records
@@ -567,11 +566,11 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
         return found
     is_text = query.records_format in _DELIMITERS
     statement = plan.select_cells() if is_text else plan.select_texts(begin=",")
-    return copy_records(read, statement, query.columns, query.records_format)
+    return copy_records(read, statement, query.records_format)
 
 
 def copy_records(
-    read: ConsistentRead, statement: Clause, columns: Columns, records_format: RecordsFormat
+    read: ConsistentRead, statement: Clause, records_format: RecordsFormat
 ) -> FoundRecords:
     """
     Copy records into a spool: their cells, or else their texts with a comma before each.
@@ -579,14 +578,11 @@ def copy_records(
     The session must show one snapshot.
     """
     delimiter = _DELIMITERS.get(records_format)
-    with read.session.watch_statements():
-        if delimiter is None:
-            with read.copy(statement, JSON_LINES) as copy:
-                spool = Spool.from_list_lines(map(bytes, copy))
-                return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
-        with copy_csv(read, statement, columns, delimiter) as (copy, rows):
-            spool = Spool.from_text_lines(rows)
-            return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
+    options = JSON_LINES if delimiter is None else compose_csv_options(delimiter)
+    build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
+    with read.session.watch_statements(), read.copy(statement, options) as copy:
+        spool = build(map(bytes, copy))
+        return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
 
 
 def _check_table(read: ConsistentRead, query: BoundQuery) -> None:

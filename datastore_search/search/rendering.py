@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 from typing import LiteralString
 
 from psycopg import sql
@@ -21,10 +21,6 @@ from ..spooling import MAX_MEMORY_BYTES, Spool
 
 #: ``format`` takes a hundred arguments, the template among them.
 _MAX_FORMAT_VALUES = 99
-
-#: PostgreSQL has 1,664 columns in a statement at most, and plans each expression; more members are
-#: rendered by expressions over lists of names.
-MAX_COLUMNS_PER_STATEMENT = 1_600
 
 # In PostgreSQL ------------------------------------------------------------------------------------
 
@@ -58,25 +54,17 @@ class Columns:
         if key not in self._texts:
             opening, closing = "[]" if as_lists else "{}"
             labels = ["" if as_lists else f"{dump_json(column.name)}:" for column in self._columns]
-            render = _render_lists if self.are_many else _render_format
-            self._texts[key] = render(self._columns, labels, begin + opening, closing)
+            self._texts[key] = _render_format(self._columns, labels, begin + opening, closing)
         return self._texts[key]
-
-    @property
-    def are_many(self) -> bool:
-        """Whether ``cells`` is one JSON list of texts: there are more than PostgreSQL returns."""
-        return len(self._columns) > MAX_COLUMNS_PER_STATEMENT
 
     @cached_property
     def cells(self) -> sql.SQL:
         """
-        Render a record as the cells of a CSV row, or as one list of them where they ``are_many``.
+        Render a record as the cells of a CSV row.
 
         Source: CKAN, which writes CSV by ``COPY``: ``t`` and ``f``, JSON for lists and JSON
         values.
         """
-        if self.are_many:
-            return _render_lists(self._columns, [""] * len(self._columns), "[", "]", as_cells=True)
         return _compose_once(sql.SQL(", ").join(map(_render_cell, self._columns)))
 
     def unpack(self, page: sql.Composable) -> sql.Composable:
@@ -138,75 +126,6 @@ def _render_format(
     if len(parts) == 1:
         return _compose_once(parts[0])
     return _compose_once(sql.SQL("concat({})").format(sql.SQL(", ").join(parts)))
-
-
-def _render_lists(
-    columns: Sequence[Column],
-    labels: Sequence[str],
-    begin: str,
-    end: str,
-    *,
-    as_cells: bool = False,
-) -> sql.SQL:
-    """
-    Render values behind their labels, with commas between them: neighbouring fields in one go.
-
-    ``as_cells`` makes texts of the values, as they are in CSV.
-    """
-    parts: list[sql.Composable] = []
-    groups = groupby(zip(columns, labels, strict=True), lambda each: each[0].value is None)
-    for are_fields, members in groups:
-        some, some_labels = zip(*members, strict=True)
-        if are_fields:
-            parts.append(_render_fields(some, some_labels, as_cells=as_cells))
-            continue
-        for column, label in zip(some, some_labels, strict=True):
-            value = _render_json_cell(column) if as_cells else _render_json(column)
-            parts.append(sql.SQL("{} || {}").format(_quote_text(label), value))
-    return _compose_once(
-        sql.SQL("{} || concat_ws(',', {}) || {}").format(
-            _quote_text(begin), sql.SQL(", ").join(parts), _quote_text(end)
-        )
-    )
-
-
-def _render_json_cell(column: Column) -> sql.Composable:
-    return sql.SQL("coalesce(to_json(({})::text)::text, 'null')").format(_render_cell(column))
-
-
-def _render_fields(
-    columns: Sequence[Column], labels: Sequence[str], *, as_cells: bool
-) -> sql.Composable:
-    """Render fields of ``page.record`` behind their labels, by lists of their names."""
-    value: LiteralString = "coalesce((page.record -> field.name)::text, 'null')"
-    if as_cells:
-        value = (
-            "coalesce(to_json(CASE field.kind"
-            " WHEN 'bool' THEN left(page.record ->> field.name, 1)"
-            f" WHEN 'nested' THEN {value}"
-            " ELSE page.record ->> field.name END)::text, 'null')"
-        )
-    lists = [[column.name for column in columns], list(labels), [*map(_find_kind, columns)]]
-    return sql.SQL(
-        "(SELECT string_agg(field.label || {value}, ',' ORDER BY field.position)"
-        " FROM unnest({lists}) WITH ORDINALITY AS field (name, label, kind, position))"
-    ).format(
-        value=sql.SQL(value),
-        lists=sql.SQL(", ").join(sql.SQL("{}::text[]").format(_quote_list(each)) for each in lists),
-    )
-
-
-def _find_kind(column: Column) -> str:
-    is_nested = column.type in field_types and field_types[column.type].is_nested
-    return "nested" if is_nested else "bool" if column.type == "bool" else ""
-
-
-def _quote_text(text: str) -> sql.Composable:
-    return sql.Literal(_escape_placeholders(text))
-
-
-def _quote_list(texts: Sequence[str]) -> sql.Composable:
-    return sql.Literal([_escape_placeholders(text) for text in texts])
 
 
 def _escape_placeholders(text: str) -> str:

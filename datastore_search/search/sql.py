@@ -16,7 +16,6 @@ from ..exceptions.search import (
     HighlightTooLarge,
     SortOutsideFields,
     SubstringsNotIndexed,
-    TooManyDistinctFields,
     UnknownLanguage,
     UnknownResultField,
     UnknownSortField,
@@ -38,7 +37,7 @@ from ..filters import (
     parse_full_text_query,
 )
 from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
-from .rendering import MAX_COLUMNS_PER_STATEMENT, Column, Columns
+from .rendering import Column, Columns
 
 #: Composed columns are cached, and clients choose their order.  A field takes 300 bytes, so that a
 #: thousand narrow lists of fields, or thirty wide ones, take some ten megabytes.
@@ -102,8 +101,6 @@ class BoundQuery:
         #: Records with ``_id`` are distinct anyway.
         self.is_distinct = query.distinct and ID not in self._names
         self.sort = self._check_sort(errors)
-        if self.is_distinct and len(self._names) > MAX_COLUMNS_PER_STATEMENT:
-            errors.append(TooManyDistinctFields(most=MAX_COLUMNS_PER_STATEMENT))
         if query.highlight and query.is_text:
             errors.append(HighlightInText())
         elif query.highlight and query.is_copied:

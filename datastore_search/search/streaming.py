@@ -30,12 +30,12 @@ from ..guards.shares import hold_slot
 from ..guards.streams import StreamSlot
 from ..models import Load, Resource
 from ..spooling import Spool
-from .cells import copy_csv, read_cells
 from .consistency import (
     JSON_LINES,
     ConsistentRead,
     MissingTable,
     VersionKey,
+    compose_csv_options,
     raise_if_table_lost,
     retry_if_stale,
     translate_database_errors,
@@ -49,6 +49,9 @@ Row = TypeVar("Row")
 
 #: Records of more fields are long enough to be stored compressed.
 _MAX_PACKED_FIELDS = 64
+
+#: The time for a file that must be whole before it is sent, which is a workbook of Excel.
+FILE_TIMEOUT = timedelta(minutes=1)
 
 #: The blocks that are read before any is sent.
 _BLOCKS_AHEAD = 2
@@ -98,12 +101,8 @@ class RecordCopy:
     @contextmanager
     def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
         """Copy rows of cells as PostgreSQL's CSV, each with its line's end."""
-        statement, columns = self._choose_plan().select_cells(), self._query.columns
-        with (
-            translate_database_errors(plain=self._plain),
-            copy_csv(self._read, statement, columns, delimiter) as (copy, rows),
-        ):
-            yield self._check_rows(copy, rows)
+        with self._copy(self._choose_plan().select_cells(), compose_csv_options(delimiter)) as copy:
+            yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
     def open_texts(self) -> Iterator[Iterator[bytes]]:
@@ -112,19 +111,10 @@ class RecordCopy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
-    def open_cells(
-        self, timeout: timedelta | None = None
-    ) -> Iterator[Iterator[tuple[str | None, ...]]]:
-        """
-        Copy rows of cells as they are in CSV, None for null.
-
-        ``timeout`` is the time limit of the file, where that is not ``conf.DUMP_TIMEOUT``.
-        """
-        are_lists = self._query.columns.are_many
-        options = JSON_LINES if are_lists else _CELLS
-        with self._copy(self._choose_plan().select_cells(), options) as copy:
-            rows = map(read_cells, map(bytes, copy)) if are_lists else copy.rows()
-            yield self._check_rows(copy, rows, timeout)
+    def open_cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
+        """Copy rows of cells as they are in CSV, None for null."""
+        with self._copy(self._choose_plan().select_cells(), _CELLS) as copy:
+            yield self._check_rows(copy, copy.rows())
 
     def count_rows(self, most: int) -> int:
         """Count the rows; where they cannot be more than ``most``, nothing is read."""
@@ -155,9 +145,7 @@ class RecordCopy:
         with translate_database_errors(plain=self._plain):
             return choose_stream_plan(query, lambda: count_matches(self._read, query))
 
-    def _check_rows(
-        self, copy: Copy, rows: Iterator[Row], timeout: timedelta | None = None
-    ) -> Iterator[Row]:
+    def _check_rows(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
         """
         Pass on the rows of a copy; where their number is known, check that none is missing.
 
@@ -270,7 +258,7 @@ class Stream(Iterator[bytes]):
 
     def _read_ahead(self, client: Client | None) -> None:
         """Read the first two blocks, and acquire a slot unless these are all."""
-        deadline = monotonic() + conf.FILE_TIMEOUT.total_seconds()
+        deadline = monotonic() + FILE_TIMEOUT.total_seconds()
         while len(self._ahead) < _BLOCKS_AHEAD:
             self.resource, block = self._read_next()
             if block:
@@ -282,7 +270,7 @@ class Stream(Iterator[bytes]):
                 raise ClientDisconnected
             if monotonic() > deadline:
                 self._end()
-                raise FileTooSlow(seconds=int(conf.FILE_TIMEOUT.total_seconds()))
+                raise FileTooSlow(seconds=int(FILE_TIMEOUT.total_seconds()))
         self._acquire_slot()
 
     def _acquire_slot(self) -> None:
