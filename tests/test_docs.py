@@ -21,7 +21,7 @@ from django.test import Client
 
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
-from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES
+from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_WRITE_RECORDS
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_types import (
@@ -31,7 +31,8 @@ from datastore_search.api.parameter_types import (
     MAX_SORT_FIELDS,
     MAX_TEXT_LENGTH,
 )
-from datastore_search.api.parameters import ActionParameters
+from datastore_search.api.parameters import DEFAULT_LIMIT, ActionParameters
+from datastore_search.api.permissions import MAX_SEARCH_BODY_BYTES
 from datastore_search.conf import conf, list_settings
 from datastore_search.exceptions.parameters import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
@@ -47,7 +48,6 @@ from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.search import RecordsFormat
-from datastore_search.search.rendering import MAX_COLUMNS_PER_STATEMENT
 from datastore_search.storage import MAX_FIELDS
 from datastore_search.tokens import issue_token
 from datastore_search.writing import Method
@@ -457,14 +457,14 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
 
 LIMITS = [
     (SEARCH, f"`DATASTORE_SEARCH_MAX_LIMIT` ({conf.MAX_LIMIT:,})"),
-    (SEARCH, f"`DATASTORE_SEARCH_DEFAULT_LIMIT` ({conf.DEFAULT_LIMIT})"),
+    (SEARCH, f"The default of `limit` is {DEFAULT_LIMIT};"),
     (SEARCH, f"{MAX_NAMES:,} names"),
     (SEARCH, f"{MAX_NAMES:,} keys, of {MAX_SORT_FIELDS} fields"),
     (SEARCH, f"at most {MAX_WORDS} words together"),
     (SEARCH, f"There may be {MAX_FULL_TEXT_FIELDS} members"),
     (SEARCH, f"a list counts as one operation | {MAX_VALUES:,} |"),
     (SEARCH, f"#the-index-of-substrings) answers | {MAX_TEXT_CONDITIONS} |"),
-    (SEARCH, f"`DATASTORE_SEARCH_MAX_SEARCH_BODY_BYTES` ({conf.MAX_SEARCH_BODY_BYTES:,})"),
+    (SEARCH, f"{MAX_SEARCH_BODY_BYTES:,}, or the same setting of Django"),
     (SEARCH, f"MAX_ANONYMOUS_BODY_BYTES` ({conf.MAX_ANONYMOUS_BODY_BYTES:,})"),
     (SEARCH, f"before anything is parsed | {MAX_JSON_VALUES:,} |"),
     (SEARCH, f"bytes of the query string | {MAX_QUERY_STRING_BYTES:,} |"),
@@ -473,7 +473,7 @@ LIMITS = [
     (SEARCH, f"the name in an address | {MAX_ALIAS_LENGTH} |"),
     (SEARCH, f"`language`, `name` | {MAX_TEXT_LENGTH} |"),
     (WRITING, f"`DATASTORE_SEARCH_MAX_WRITE_BODY_BYTES` ({conf.MAX_WRITE_BODY_BYTES:,})"),
-    (WRITING, f"`DATASTORE_SEARCH_MAX_WRITE_RECORDS` ({conf.MAX_WRITE_RECORDS:,})"),
+    (WRITING, f"at most {MAX_WRITE_RECORDS:,} records"),
     (WRITING, f"{MAX_NAMES:,} objects in `fields`"),
     (WRITING, f"A call may name {MAX_INDEXES} fields"),
     (WRITING, f"at most {MAX_ALIASES} that a call has set"),
@@ -483,7 +483,6 @@ LIMITS = [
     (SEARCH, f"objects of a group or list | {MAX_OPERATIONS - 1} |"),
     (SEARCH, f"groups within each other | {MAX_DEPTH} |"),
     (WRITING, f"{MAX_FIELDS:,} fields"),
-    (SEARCH, f"takes at most {MAX_COLUMNS_PER_STATEMENT:,} fields"),
     (WRITING, f"{MAX_ID:,}"),
 ]
 

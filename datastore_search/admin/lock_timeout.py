@@ -1,4 +1,4 @@
-"""Changes in the admin wait at most ``LOCK_TIMEOUT`` for a lock."""
+"""Changes in the admin wait a limited time for a lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from django.http import HttpRequest
 from django.shortcuts import redirect
 
 from .. import storage
-from ..conf import conf
 from ..exceptions.availability import WriteBlocked
 
 
@@ -41,7 +40,7 @@ class LockTimeoutAdmin(admin.ModelAdmin):
             return view(request, *args, **kwargs)
         connection = connections[router.db_for_write(self.model)]
         try:
-            with storage.begin_write_transaction(connection, conf.LOCK_TIMEOUT):
+            with storage.begin_write_transaction(connection):
                 return view(request, *args, **kwargs)
         except WriteBlocked as blocked:
             messages.error(request, str(blocked))

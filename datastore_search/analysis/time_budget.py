@@ -17,14 +17,14 @@ _MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
 
 class TimeBudget:
     """
-    ``conf.FACETS_TIMEOUT``, or a shorter time; zero of the setting is no limit.
+    ``conf.FACETS_TIMEOUT``, or a shorter time.
 
     It ``is_untouched`` until a statement runs.
     """
 
     def __init__(self, timeout: timedelta = timedelta.max) -> None:
         """Begin the time now."""
-        self.timeout = min(conf.FACETS_TIMEOUT or timedelta.max, timeout)
+        self.timeout = min(conf.FACETS_TIMEOUT, timeout)
         self.is_untouched = True
         self._deadline = monotonic() + self.timeout.total_seconds()
 

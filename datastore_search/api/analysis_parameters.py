@@ -53,6 +53,7 @@ from .parameter_types import (
     describe_number,
 )
 from .parameters import (
+    DEFAULT_LIMIT,
     MAX_ROW_NUMBER,
     ActionParameters,
     ConditionParameters,
@@ -297,7 +298,7 @@ class FacetsParameters(ResourceParameters, ConditionParameters):
     )
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of values of each facet. 0 gives none."),
-        shown_default=lambda: DEFAULT_FACET_VALUES,
+        shown_default=DEFAULT_FACET_VALUES,
         reduced_to=lambda: MAX_FACET_VALUES,
     )
     exclude_own = BooleanField(
@@ -477,7 +478,7 @@ class AggregateParameters(ResourceParameters, ConditionParameters):
     )
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of groups. 0 gives none."),
-        shown_default=lambda: conf.DEFAULT_LIMIT,
+        shown_default=DEFAULT_LIMIT,
         reduced_to=lambda: conf.MAX_LIMIT,
     )
     offset = NonNegativeIntegerField(

@@ -23,7 +23,6 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from ..conf import conf
 from ..exceptions.requests import (
     JsonTooDeep,
     MalformedJson,
@@ -40,8 +39,9 @@ MAX_JSON_DEPTH: Final = 300
 #: Of JSON that is not written: all names and filters that a search may have, and room for the rest.
 MAX_JSON_VALUES: Final = 25_000
 
-#: Of JSON that is written, for each record that one call may have.
-_MAX_VALUES_OF_RECORD: Final = 50
+#: Of one call that writes, and of its JSON.
+MAX_WRITE_RECORDS: Final = 100_000
+MAX_WRITTEN_VALUES: Final = 50 * MAX_WRITE_RECORDS
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -51,11 +51,6 @@ class BodyLimits(NamedTuple):
 
     max_bytes: int
     max_values: int = MAX_JSON_VALUES
-
-
-def get_max_written_values() -> int:
-    """Get the number of values that the JSON of a call that writes may have."""
-    return max(MAX_JSON_VALUES, _MAX_VALUES_OF_RECORD * conf.MAX_WRITE_RECORDS)
 
 
 class RefuseFiles(FileUploadHandler):

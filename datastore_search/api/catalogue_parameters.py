@@ -113,7 +113,7 @@ class PackageSearchParameters(DatasetListParameters):
     )
     rows = NonNegativeIntegerField(
         help_text=_("Maximum number of datasets."),
-        shown_default=lambda: DEFAULT_ROWS,
+        shown_default=DEFAULT_ROWS,
         reduced_to=lambda: MAX_ROWS,
     )
     start = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
@@ -138,7 +138,7 @@ class PackageSearchParameters(DatasetListParameters):
             "facet.limit": NonNegativeIntegerField(
                 source="facet_limit",
                 help_text=_("Maximum number of values of each facet."),
-                shown_default=lambda: DEFAULT_FACET_VALUES,
+                shown_default=DEFAULT_FACET_VALUES,
                 reduced_to=lambda: MAX_FACET_VALUES,
             ),
             "facet.mincount": NonNegativeIntegerField(

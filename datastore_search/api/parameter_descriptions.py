@@ -59,6 +59,6 @@ def _describe_parameter(
         field.required or parameters.needed == (name,),
         str(field.help_text),
         ", ".join(f"`{choice}`" for choice in getattr(field, "choices", ())),
-        format_count(default()) if callable(default) else str(default or ""),
+        format_count(default) if isinstance(default, int) else default,
         field.describe_limit(),
     )

@@ -15,13 +15,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from ..conf import conf
 from ..exceptions.requests import MalformedJson
 from ..exceptions.search import InvalidSort
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import NotOfType, dump_json
 from ..messages.numbers import format_count
-from .body import MAX_JSON_VALUES, get_max_written_values, parse_json
+from .body import MAX_JSON_VALUES, MAX_WRITE_RECORDS, MAX_WRITTEN_VALUES, parse_json
 from .envelope import MAX_REPORTED_ERRORS
 
 MAX_DIGITS = 40
@@ -48,9 +47,7 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     default_error_messages = {"required": _("Missing value")}
 
-    def __init__(
-        self, *, shown_default: str | Callable[[], int] | None = None, **options: Any
-    ) -> None:
+    def __init__(self, *, shown_default: str | int = "", **options: Any) -> None:
         """``shown_default`` is described; what runs the action applies it."""
         self.shown_default = shown_default
         options.setdefault("required", False)
@@ -316,10 +313,8 @@ class JsonField(ParameterField):
                 self.fail("json")
         return self.check(data)
 
-    @property
-    def max_values(self) -> int:
-        """The largest number of values in the JSON text."""
-        return MAX_JSON_VALUES
+    #: The largest number of values in the JSON text.
+    max_values = MAX_JSON_VALUES
 
     def check(self, data: object) -> Any:
         """Refuse a value of another type."""
@@ -368,17 +363,12 @@ class ObjectsField(JsonField):
         "many": _("There are more than {most} fields."),
     }
 
+    max_items = MAX_NAMES
+
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} objects."), self.max_items)
 
-    @property
-    def max_items(self) -> int:
-        """The largest number of objects."""
-        return MAX_NAMES
-
-    @property
-    def max_values(self) -> int:
-        return get_max_written_values()
+    max_values = MAX_WRITTEN_VALUES
 
     def check(self, data: object) -> list[Mapping[str, object]] | None:
         if data is None:
@@ -398,10 +388,7 @@ class RecordsField(ObjectsField):
     default_error_messages = {
         "many": _("There are more than {most} records. Send them in several calls."),
     }
-
-    @property
-    def max_items(self) -> int:
-        return conf.MAX_WRITE_RECORDS
+    max_items = MAX_WRITE_RECORDS
 
 
 class ObjectField(JsonField):

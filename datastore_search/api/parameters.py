@@ -46,6 +46,9 @@ from .parameter_types import (
 #: One for each combination of parameters, of 11 kB; clients use a few combinations.
 MAX_CACHED_SERIALIZERS = 200
 
+#: Records of an answer if no limit is given.
+DEFAULT_LIMIT = 100
+
 #: The largest limit and offset: PostgreSQL adds them, and an id, in 64 bits.
 MAX_ROW_NUMBER = 2**62 - 1
 
@@ -241,7 +244,7 @@ class SearchParameters(ResourceParameters, QueryParameters):
     )
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of records. 0 gives none."),
-        shown_default=lambda: conf.DEFAULT_LIMIT,
+        shown_default=DEFAULT_LIMIT,
         reduced_to=lambda: conf.MAX_LIMIT,
     )
     sort = SortField(
@@ -289,7 +292,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
     q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
     by_field = q if isinstance(q, Mapping) else {}
     return Query(
-        limit=min(parameters.get("limit", conf.DEFAULT_LIMIT), conf.MAX_LIMIT),
+        limit=min(parameters.get("limit", DEFAULT_LIMIT), conf.MAX_LIMIT),
         offset=min(parameters.get("offset", 0), MAX_ROW_NUMBER),
         # CKAN: with a full_text, a q that is text counts for nothing.
         q=full_text or ("" if by_field else q),

@@ -24,12 +24,15 @@ from ..models import Reader, Resource
 from ..object_permissions import find_permitted
 from ..request_reports import note_resource
 from .authentication import BareTokenAuthentication
-from .body import MAX_JSON_VALUES, BodyLimits, get_max_written_values
+from .body import MAX_JSON_VALUES, MAX_WRITTEN_VALUES, BodyLimits
 from .parameters import make_printable
 
 #: By backends that cannot find the resources that a user may write; with more of them, a large body
 #: is read before the permission for its resource is checked.
 _MAX_CHECKED_RESOURCES = 20
+
+#: The size of the body of a request that only reads, with a valid token.
+MAX_SEARCH_BODY_BYTES = 1 * 2**20
 
 
 def get_reader(request: Request) -> Reader:
@@ -69,14 +72,14 @@ def choose_body_limits(request: Request, *, is_writing: bool = False) -> BodyLim
 
     Raises: ``AccessDenied``; ``InvalidContentLength``.
     """
-    max_values = get_max_written_values() if is_writing else MAX_JSON_VALUES
+    max_values = MAX_WRITTEN_VALUES if is_writing else MAX_JSON_VALUES
     max_bytes = conf.MAX_ANONYMOUS_BODY_BYTES
     if measure_body(request._request) > max_bytes:  # noqa: SLF001 - Django's, behind REST framework's
         if is_writing:
             _check_may_write_something(request)
             max_bytes = conf.MAX_WRITE_BODY_BYTES
         elif get_reader(request).is_authenticated:
-            max_bytes = max(max_bytes, conf.MAX_SEARCH_BODY_BYTES)
+            max_bytes = max(max_bytes, MAX_SEARCH_BODY_BYTES)
     return BodyLimits(max_bytes, max_values)
 
 

@@ -17,11 +17,13 @@ from typing import Protocol
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, StreamingHttpResponse
 
-from ..conf import conf
 from ..exceptions.availability import ClientTooSlow
 
 #: The pace is checked each time the client has let the server wait this long in all.
 WINDOW_SECONDS = 30.0
+
+#: The speed at which a client must read within each window; the time of PostgreSQL does not count.
+MIN_BYTES_PER_SECOND = 16 * 2**10
 
 
 class Blocks(Protocol):
@@ -82,10 +84,9 @@ class PacedBlocks:
         self._sent_at = None
         if self._waited_seconds < WINDOW_SECONDS:
             return
-        min_pace = conf.MIN_STREAM_BYTES_PER_SECOND
-        if self._sent_bytes < self._waited_seconds * min_pace:
+        if self._sent_bytes < self._waited_seconds * MIN_BYTES_PER_SECOND:
             self.close()
-            raise ClientTooSlow(least=min_pace)
+            raise ClientTooSlow(least=MIN_BYTES_PER_SECOND)
         self._waited_seconds, self._sent_bytes = 0.0, 0
 
     def close(self) -> None:
@@ -111,13 +112,12 @@ class _AsyncBlocks:
     async def __anext__(self) -> bytes:
         self._stop_timer()
         if self._closing:
-            raise ClientTooSlow(least=conf.MIN_STREAM_BYTES_PER_SECOND)
+            raise ClientTooSlow(least=MIN_BYTES_PER_SECOND)
         block = await sync_to_async(self._read_block)()
         if not block:
             raise StopAsyncIteration
-        if conf.MIN_STREAM_BYTES_PER_SECOND:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
         return block
 
     def _read_block(self) -> bytes:

@@ -23,7 +23,6 @@ from django.utils.translation import gettext as _
 from health_check.base import HealthCheck
 from health_check.exceptions import ServiceUnavailable
 
-from ..conf import conf
 from ..models import RUNNING, Load, LoadState
 
 #: A load whose process has reported within this time is running.
@@ -105,8 +104,7 @@ class Disk(HealthCheck):
 
         Raises: ``ServiceUnavailable``.
         """
-        folders = {conf.SPOOL_FOLDER or tempfile.gettempdir(), tempfile.gettempdir()}
-        if any(shutil.disk_usage(folder).free < self.min_free_bytes for folder in folders):
+        if shutil.disk_usage(tempfile.gettempdir()).free < self.min_free_bytes:
             raise ServiceUnavailable(_("The disk for temporary files is almost full."))
 
     def __repr__(self) -> str:

@@ -86,8 +86,7 @@ class MapView(PageView):
             context |= {
                 "places_link": address.replace("format", PLACES).link,
                 "inner_question": _leave_out_view(address, shown).query,
-                "tiles": conf.MAP_TILES_URL,
-                "attribution": conf.MAP_TILES_ATTRIBUTION,
+                "tiles": conf.MAP_TILES,
                 "files": [
                     (name.upper(), address.replace("format", name).link)
                     for name in files

@@ -13,10 +13,11 @@ from functools import cache
 
 from django.utils.module_loading import import_string
 
-from ..conf import conf
-
 #: Larger drawings are not offered: of a map with many lines.
 MAX_SVG_LENGTH = 1_000_000
+
+#: Letters that it does not have are taken from other fonts of the server.
+_FONT = "DejaVu Sans"
 
 #: Pixels of a drawing, four bytes each, and those for each unit of a drawing with fewer.
 _MAX_PIXELS = 8_000_000
@@ -28,7 +29,7 @@ _PROBE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20"><text y="1
 
 def can_draw_png(svg: str) -> bool:
     """Return whether a drawing can be sent as PNG, with its texts."""
-    return len(svg) <= MAX_SVG_LENGTH and _has_texts(conf.PNG_FONT)
+    return len(svg) <= MAX_SVG_LENGTH and _has_texts(_FONT)
 
 
 def draw_png(svg: str) -> bytes:
@@ -36,7 +37,7 @@ def draw_png(svg: str) -> bytes:
     found = _BOX.search(svg)
     width, height = map(int, found.groups()) if found else (1, 1)
     zoom = min(_MAX_ZOOM, math.sqrt(_MAX_PIXELS / (width * height)))
-    return _render(svg, conf.PNG_FONT, zoom)
+    return _render(svg, _FONT, zoom)
 
 
 def _render(svg: str, font: str, zoom: float) -> bytes:

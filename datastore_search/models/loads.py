@@ -11,7 +11,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..messages import BadRow, Notice
 from ..messages.bidi import show_bidi_controls
@@ -56,14 +55,16 @@ class Mode(models.TextChoices):
     UPSERT = "upsert", _("update by key, add the others")
 
 
+#: The alias in ``STORAGES`` of the storage of uploads; ``default`` if there is none.
+_UPLOADS_STORAGE = "datastore_search"
+
 #: The folder of uploads, within their storage.
 UPLOADS_FOLDER = "datastore_search"
 
 
 def get_upload_storage() -> Storage:
-    """Return the storage of uploads: that of the portal's name for it, or its usual one."""
-    alias = conf.UPLOADS_STORAGE
-    return storages[alias if alias in storages.backends else "default"]
+    """Return the storage of uploads: one of their own, or the portal's usual one."""
+    return storages[_UPLOADS_STORAGE if _UPLOADS_STORAGE in storages.backends else "default"]
 
 
 def build_upload_name(load: Load, filename: str) -> str:

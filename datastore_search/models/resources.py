@@ -117,7 +117,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
         Raises: ``WriteBlocked``.
         """
-        with storage.begin_write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
+        with storage.begin_write_transaction(connections[self.db]):
             _delete_belongings_on_commit(self, using=self.db)
             return super().delete()
 
@@ -385,7 +385,7 @@ class Resource(GuardedModel):
         Raises: ``WriteBlocked``.
         """
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
-        with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT):
+        with storage.begin_write_transaction(connections[using]):
             _delete_belongings_on_commit([self], using=using)
             return super().delete(*args, **kwargs)
 

@@ -31,6 +31,9 @@ _LIMITS = sql.SQL(
 _RESTORE = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 
 
+#: The time that a write waits for another change of the same resource.  Loads wait without limit.
+WRITE_LOCK_TIMEOUT: Final = timedelta(seconds=10)
+
 #: One that writes, and one that waits.
 _MAX_WRITERS: Final = 2
 
@@ -50,10 +53,10 @@ _lock = Lock()
 
 @contextmanager
 def begin_write_transaction(
-    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: RowToLock | None = None
+    connection: BaseDatabaseWrapper, row: RowToLock | None = None
 ) -> Iterator[bool]:
     """
-    Run a transaction that waits for each lock no longer than ``lock_timeout``.
+    Run a transaction that waits for each lock no longer than ``WRITE_LOCK_TIMEOUT``.
 
     Each statement has the time limit of ``conf.WRITE_TIMEOUT``.  If there is a ``row`` it is locked
     first, by the same message, against all other writers; the block receives whether it was found.
@@ -65,7 +68,7 @@ def begin_write_transaction(
     is_ours = not connection.in_atomic_block
     turn = _take_turn(row) if row and is_ours else nullcontext()
     with turn, refuse_if_blocked(), transaction.atomic(using=connection.alias):
-        before, is_found = _begin(connection, lock_timeout, row)
+        before, is_found = _begin(connection, row)
         yield is_found
         if not is_ours and not connection.needs_rollback:  # which restores them
             with connection.cursor() as cursor:
@@ -89,12 +92,10 @@ def refuse_if_blocked() -> Iterator[None]:
         raise
 
 
-def _begin(
-    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: RowToLock | None
-) -> tuple[tuple[str, str], bool]:
+def _begin(connection: BaseDatabaseWrapper, row: RowToLock | None) -> tuple[tuple[str, str], bool]:
     """Set the limits and lock the row; return the limits before, and whether it was found."""
     statement: sql.Composable = _LIMITS.format(
-        lock_ms=sql.Literal(to_milliseconds(lock_timeout)),
+        lock_ms=sql.Literal(to_milliseconds(WRITE_LOCK_TIMEOUT)),
         ms=sql.Literal(to_milliseconds(conf.WRITE_TIMEOUT)),
     )
     if row is not None:

@@ -64,9 +64,7 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     """
     using = router.db_for_write(TableVersion)
     row = storage.RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
-    transaction_of_call = storage.begin_write_transaction(
-        connections[using], conf.LOCK_TIMEOUT, row
-    )
+    transaction_of_call = storage.begin_write_transaction(connections[using], row)
     with transaction_of_call as is_found, _translate_database_errors(resource):
         if not is_found:
             raise UnknownResource(resource=resource.pk)

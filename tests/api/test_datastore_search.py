@@ -145,11 +145,10 @@ def test_the_effective_limit_is_in_the_answer(
     assert len(result["records"]) == min(6, in_force)
 
 
-def test_limits_are_settings(client: Client, resource: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
+def test_the_maximum_limit_is_a_setting(client: Client, resource: Resource, settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
-    assert len(get_ids(search(client, resource))) == 2
+    assert len(get_ids(search(client, resource))) == 3
     assert len(get_ids(search(client, resource, limit=5))) == 3
 
 

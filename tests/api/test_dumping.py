@@ -301,7 +301,6 @@ def test_five_hundred_fields_are_dumped(
 def test_all_records_are_dumped_whatever_the_page_size(
     client: Client, resource: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
     settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
     assert read_ids(dump(client, resource)) == [1, 2, 3, 4, 5, 6]

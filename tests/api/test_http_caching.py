@@ -212,7 +212,7 @@ def test_a_portal_s_own_limit_and_version_count(
     client: Client, resource: Resource, settings: Any
 ) -> None:
     search, page = fetch_etag(client, SEARCH, resource), fetch_etag(client, PAGE, resource)
-    settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
+    settings.DATASTORE_SEARCH_MAX_LIMIT = 2
     settings.DATASTORE_SEARCH_PAGES_VERSION = "2"
 
     assert fetch_etag(client, SEARCH, resource) != search

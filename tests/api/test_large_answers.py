@@ -6,6 +6,7 @@ import csv
 import gc
 import io
 import json
+import tempfile
 import tracemalloc
 from collections.abc import Iterator
 from datetime import timedelta
@@ -242,12 +243,16 @@ def tables(db: None, large: Resource, wide: Resource) -> dict[str, Resource]:
     ],
 )
 def test_an_answer_that_is_too_large_is_refused(
-    tables: dict[str, Resource], settings: Any, files: list[Any], name: str, more: dict[str, Any]
+    tables: dict[str, Resource],
+    monkeypatch: pytest.MonkeyPatch,
+    files: list[Any],
+    name: str,
+    more: dict[str, Any],
 ) -> None:
     client = Client()
     parameters = {"resource_id": str(tables[name].pk), "limit": 32_000, **more}
     size = len(ask(client, parameters).getvalue())
-    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
+    monkeypatch.setattr(spooling, "MAX_SPOOL_BYTES", MAX_MEMORY_BYTES + 1_000)
 
     error = check_error(ask(client, parameters), 409, "Validation Error")
 
@@ -263,20 +268,10 @@ def test_an_answer_that_is_too_large_is_refused(
     assert all(file.closed for file in files)
 
 
-def test_a_file_is_in_the_configured_folder(
-    tables: dict[str, Resource], settings: Any, folders: list[Any], tmp_path: Any
-) -> None:
-    settings.DATASTORE_SEARCH_SPOOL_FOLDER = tmp_path
-
-    close(search(Client(), tables["large"]))
-
-    assert folders == [str(tmp_path)]
-
-
 def test_without_room_for_the_file_an_answer_is_not_available(
-    client: Client, db: None, large: Resource, settings: Any, tmp_path: Any
+    client: Client, db: None, large: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SPOOL_FOLDER = tmp_path / "gone"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
 
     response = search(client, large)
 
@@ -347,13 +342,13 @@ def test_an_answer_that_is_never_closed_releases_its_slot(
 
 
 def test_head_and_refused_answers_hold_no_slot(
-    client: Client, tables: dict[str, Resource], settings: Any
+    client: Client, tables: dict[str, Resource], settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
-    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
+    monkeypatch.setattr(spooling, "MAX_SPOOL_BYTES", MAX_MEMORY_BYTES + 1_000)
     for _answer in range(3):
         check_error(search(client, tables["large"]), 409, "Validation Error")
-    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = 2**30
+    monkeypatch.setattr(spooling, "MAX_SPOOL_BYTES", 2**30)
 
     parameters = {"resource_id": str(tables["large"].pk), "limit": 32_000}
     assert client.head(PATH, parameters).status_code == 200

@@ -14,7 +14,9 @@ from django.core.asgi import get_asgi_application
 from django.test import Client
 from django.utils import translation
 
+from datastore_search.api import permissions
 from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES
+from datastore_search.api.parameter_types import RecordsField
 from datastore_search.exceptions.requests import TooManyValues
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.models import Resource
@@ -328,9 +330,9 @@ def test_a_call_that_writes_may_have_many_values(client: Client, writer: str) ->
 
 
 def test_the_values_of_a_call_that_writes_are_counted_too(
-    client: Client, writer: str, settings: Any
+    client: Client, writer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_WRITE_RECORDS = 1_000
+    monkeypatch.setattr(permissions, "MAX_WRITTEN_VALUES", 50_000)
     sent = {"resource": {"name": "N"}, "records": [{}] * 30_000}
 
     error = check_error(act(client, "datastore_create", sent, writer), 413, TOO_LARGE)
@@ -340,9 +342,9 @@ def test_the_values_of_a_call_that_writes_are_counted_too(
 
 @pytest.mark.parametrize("action", ["datastore_create", "datastore_upsert"])
 def test_the_number_of_records_in_a_call_is_limited(
-    client: Client, writer: str, settings: Any, action: str
+    client: Client, writer: str, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_WRITE_RECORDS = 3
+    monkeypatch.setattr(RecordsField, "max_items", 3)
     resource = act(client, "datastore_create", {"resource": {"name": "N"}}, writer).json()
     sent = {"resource_id": resource["result"]["resource_id"], "method": "insert"}
     if action == "datastore_create":

@@ -118,14 +118,6 @@ def test_the_time_to_make_a_block_does_not_count(clock: Clock) -> None:
     )
 
 
-def test_the_rate_can_be_chosen(clock: Clock, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND = 2**20
-    assert read_blocks(stream_blocks(Endless()), clock, interval_seconds=1) == WINDOW_SECONDS
-
-    settings.DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND = 0
-    assert read_blocks(stream_blocks(Endless()), clock, interval_seconds=10_000) == 1_000
-
-
 def test_a_stream_that_breaks_off_ends_with_the_truncation_mark(clock: Clock) -> None:
     stream = stream_blocks(Endless(), truncation_mark=b"broken")
     next(stream)

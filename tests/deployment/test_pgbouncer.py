@@ -18,7 +18,13 @@ from django.test import Client
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, cancel_load, clean_up_loads, load_file
+from datastore_search.loading.jobs import (
+    LoadOptions,
+    cancel_load,
+    clean_up_loads,
+    load_file,
+    runner,
+)
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.row_errors import write_row_error_report
@@ -301,9 +307,12 @@ def test_loads_of_one_resource_run_one_after_the_other(
 
 
 def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
-    server: ThrowawayServer, address: str, settings: Any, load: Callable[..., Load]
+    server: ThrowawayServer,
+    address: str,
+    monkeypatch: pytest.MonkeyPatch,
+    load: Callable[..., Load],
 ) -> None:
-    settings.DATASTORE_SEARCH_LOAD_WAIT_TIMEOUT = timedelta(seconds=1)
+    monkeypatch.setattr(runner, "MAX_WAIT", timedelta(seconds=1))
     resource = Resource.objects.create(name="locked")
     with psycopg.connect(server.url) as holder:
         number = resource.pk.int % 2**31

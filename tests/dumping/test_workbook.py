@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import tempfile
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from django.test import Client
 from datastore_search.dumping import workbook
 from datastore_search.loading.sources.folders import delete_abandoned_folders
 from datastore_search.models import Resource
+from datastore_search.search import streaming
 
 from ..builders import check_error, make_resource
 from . import files
@@ -181,9 +183,9 @@ def test_the_list_of_cut_texts_is_short_and_their_number_is_not(
 
 
 @pytest.fixture
-def folder(tmp_path: Path, settings: Any) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the files that are made."""
-    settings.DATASTORE_SEARCH_SPOOL_FOLDER = str(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
@@ -226,9 +228,9 @@ def test_folders_of_killed_processes_are_cleaned_up_and_no_others(
 
 
 def test_a_workbook_that_takes_too_much_disk_is_refused(
-    client: Client, long: Resource, folder: Path, settings: Any
+    client: Client, long: Resource, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = 100_000
+    monkeypatch.setattr(workbook, "MAX_SPOOL_BYTES", 100_000)
 
     error = check_error(request_file(client, long, "xlsx"), 409, "Validation Error")
 
@@ -244,9 +246,9 @@ def test_a_workbook_that_takes_too_much_disk_is_refused(
 
 
 def test_a_workbook_that_takes_too_long_is_refused(
-    client: Client, long: Resource, folder: Path, settings: Any
+    client: Client, long: Resource, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_FILE_TIMEOUT = timedelta(0)
+    monkeypatch.setattr(streaming, "FILE_TIMEOUT", timedelta(0))
 
     error = check_error(request_file(client, long, "xlsx"), 409, "Validation Error")
 

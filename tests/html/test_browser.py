@@ -344,10 +344,10 @@ def test_a_map_leads_to_its_records(
 def test_leaflet_draws_a_map_under_a_strict_policy(
     browser: Chrome, base: str, transactional_db: None, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_MAP_TILES_URL = (
-        f"{base}/static/datastore_search/leaflet/images/layers.png?{{z}}-{{x}}-{{y}}"
-    )
-    settings.DATASTORE_SEARCH_MAP_TILES_ATTRIBUTION = "© <b>layers</b>"
+    settings.DATASTORE_SEARCH_MAP_TILES = {
+        "url": f"{base}/static/datastore_search/leaflet/images/layers.png?{{z}}-{{x}}-{{y}}",
+        "attribution": "© <b>layers</b>",
+    }
     sites = make_resource("name,lat,lon\nHuế,16.4637,107.5909\n<i>,21.0278,105.8342\n")
     find = browser.find_elements
     for width, height in WIDTHS:

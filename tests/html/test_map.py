@@ -234,8 +234,10 @@ def test_tiles_are_those_that_the_portal_names(
 ) -> None:
     query = {"lat": "lat", "lon": "lon"}
     assert "data-tiles" not in open_map(client, sites, query).content.decode()
-    settings.DATASTORE_SEARCH_MAP_TILES_URL = "https://tiles.example.org/{z}/{x}/{y}.png"
-    settings.DATASTORE_SEARCH_MAP_TILES_ATTRIBUTION = "<a>us</a>"
+    settings.DATASTORE_SEARCH_MAP_TILES = {
+        "url": "https://tiles.example.org/{z}/{x}/{y}.png",
+        "attribution": "<a>us</a>",
+    }
 
     page = open_map(client, sites, query).content.decode()
 

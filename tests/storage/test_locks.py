@@ -19,7 +19,7 @@ from datastore_search import storage
 from datastore_search.exceptions.availability import WriteBlocked
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, LoadState, Resource
-from datastore_search.storage import locks, sessions
+from datastore_search.storage import locks, sessions, writes
 from datastore_search.writing import Method, open_writer
 
 from ..admin.test_resources import build_form, build_inlines
@@ -65,8 +65,8 @@ def hold_locks(statement: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def short_lock_timeout(settings: Any) -> None:
-    settings.DATASTORE_SEARCH_LOCK_TIMEOUT = timedelta(milliseconds=200)
+def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writes, "WRITE_LOCK_TIMEOUT", timedelta(milliseconds=200))
 
 
 def read_lock_timeout() -> str:

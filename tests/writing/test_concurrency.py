@@ -15,7 +15,7 @@ import pytest
 from django.db import connections, transaction
 
 from datastore_search import storage
-from datastore_search.loading.jobs import clean_up_loads, load_file
+from datastore_search.loading.jobs import clean_up_loads, load_file, unserved
 from datastore_search.models import Alias, Resource, TableVersion
 
 from ..builders import check_error, make_user_token, make_writer_token
@@ -36,10 +36,10 @@ def token(db: None) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _no_table_left(db: None, settings: Any) -> Iterator[None]:
+def _no_table_left(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Drop all record tables, which Django's flush does not."""
     yield
-    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
+    monkeypatch.setattr(unserved, "RETENTION", timedelta(0))
     Resource.objects.all().delete()
     clean_up_loads()
     assert storage.list_record_tables(connections["default"]) == set()

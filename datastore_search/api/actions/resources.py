@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import catalogue, storage
-from ...conf import conf
 from ...exceptions.access import UnknownResource
 from ...exceptions.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ...models import Resource, ResourceQuerySet, parse_resource_id
@@ -71,7 +70,7 @@ def add_resource(
     resource.name = _check_name(request, name) if name else str(resource.pk)
     refuse_other_members(sent, _show(request, resource))
     using = router.db_for_write(Resource)
-    with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT):
+    with storage.begin_write_transaction(connections[using]):
         try:
             with transaction.atomic(using=using):
                 resource.save(force_insert=True, using=using)
@@ -133,7 +132,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
         raise UnknownResource(resource=make_printable(name))
     check_may_write(request, known, name)
     row = storage.RowToLock(Resource._meta.db_table, known.pk)  # noqa: SLF001 - Django's public name for it
-    with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT, row) as is_found:
+    with storage.begin_write_transaction(connections[using], row) as is_found:
         resource = catalogue.find_resource(get_resources(), str(known.pk)) if is_found else None
         if resource is None:
             raise UnknownResource(resource=make_printable(name))

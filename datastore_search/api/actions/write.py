@@ -15,7 +15,6 @@ from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
 from ... import storage
-from ...conf import conf
 from ...exceptions.access import UnknownResource
 from ...exceptions.parameters import InvalidParameter, InvalidParameters
 from ...exceptions.writing import (
@@ -56,7 +55,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = CreateParameters.parse(sent)
     fields = _read_fields(parameters.get("fields") or ())
     connection = connections[router.db_for_write(Resource)]
-    with storage.begin_write_transaction(connection, conf.LOCK_TIMEOUT):
+    with storage.begin_write_transaction(connection):
         resource = _get_or_add_resource(request, parameters)
         _check_may_read_records(request, resource, parameters)
         with open_writer(resource) as writer:

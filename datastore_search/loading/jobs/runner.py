@@ -8,6 +8,7 @@ records.  See decision 0017.
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -16,7 +17,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ... import storage
-from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource, TableVersion
 from ..publishing.fingerprint import is_unchanged
@@ -30,6 +30,9 @@ from .cleanup import clean_up_loads, mark_interrupted_loads
 from .completion import complete_load, mark_failed, record_failure
 from .failures import translate_error
 from .monitor import JobMonitor, Progress
+
+#: The time that a load waits for another load of the same resource.  Then it fails.
+MAX_WAIT = timedelta(hours=2)
 
 
 def run_load(
@@ -78,7 +81,7 @@ def _run_locked(
             return
         monitor.lock = lock
         with monitor.poll_during(connection):
-            lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
+            lock.wait_for_turn(load.resource_id, MAX_WAIT)
             monitor.raise_if_cancelled()
             clean_up_loads(load.resource)
             _read_and_publish(connection, path, monitor)

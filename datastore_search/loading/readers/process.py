@@ -33,15 +33,15 @@ logger = logging.getLogger(__name__)
 
 _CHILD = "datastore_search.loading.readers.child"
 
+#: The time for a file, with waits.
+TIMEOUT_SECONDS = 60 * 60
+
 _CHECK_INTERVAL_SECONDS = 0.1
 
 _SETTING_NAMES = (
     "LOAD_MEMORY_BYTES",
     "READ_CPU_SECONDS",
-    "READ_CPU_SECONDS_PER_MB",
-    "READ_MEMORY_BYTES",
     "MAX_UNPACKED_BYTES",
-    "MAX_UNPACKED_RATIO",
 )
 
 #: The names and labels of all fields are less.
@@ -141,7 +141,7 @@ def _send_request(
     stdin, stdout = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
     with suppress(BrokenPipeError):
         stdin.write(request)
-    deadline = monotonic() + conf.READ_TIMEOUT.total_seconds()
+    deadline = monotonic() + TIMEOUT_SECONDS
     answer = bytearray()
     with DefaultSelector() as selector:
         selector.register(stdout, EVENT_READ)

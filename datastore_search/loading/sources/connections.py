@@ -11,9 +11,11 @@ from threading import Timer
 from time import monotonic
 
 from ... import __version__
-from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from .addresses import Address, resolve_endpoints
+
+#: The time for the next byte, and for the server to accept a connection.
+IDLE_TIMEOUT_SECONDS = 30
 
 
 def send_request(
@@ -56,7 +58,7 @@ def _connect(address: Address, deadline: float) -> Iterator[socket.socket]:
 
 def _open_socket(address: Address, deadline: float) -> socket.socket:
     """Connect to the first of a server's endpoints that answers."""
-    silence = conf.FETCH_IDLE_TIMEOUT.total_seconds()
+    silence = IDLE_TIMEOUT_SECONDS
     failure: OSError | None = None
     for family, endpoint in resolve_endpoints(address):
         left = deadline - monotonic()

@@ -18,8 +18,8 @@ from pathlib import Path
 from time import monotonic
 from urllib.parse import urljoin
 
-from ...conf import conf
 from ...exceptions.loads import LoadFailed, NotModified
+from . import connections
 from .addresses import Address, parse_address
 from .connections import send_request
 from .responses import (
@@ -34,6 +34,9 @@ from .responses import (
 )
 
 __all__ = ["FetchedFile", "NotModified", "check_url", "fetch_file"]
+
+#: The time for a file, redirects included.
+TIMEOUT_SECONDS = 30 * 60
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -70,7 +73,7 @@ def fetch_file(
     Raises: ``NotModified`` when the file is still that of the last time; ``LoadFailed``, with why
     the file cannot be fetched.
     """
-    deadline = monotonic() + conf.FETCH_TIMEOUT.total_seconds()
+    deadline = monotonic() + TIMEOUT_SECONDS
     with ExitStack() as stack:
         address, response = _follow_redirects(url, known_validators or {}, deadline, stack)
         try:
@@ -113,11 +116,9 @@ def _follow_redirects(
 def _translate_error(error: Exception, address: Address, deadline: float) -> LoadFailed:
     """Translate an error of the connection; what the server has sent is not repeated."""
     if monotonic() >= deadline:
-        return LoadFailed("url.timeout", minutes=round(conf.FETCH_TIMEOUT.total_seconds() / 60, 1))
+        return LoadFailed("url.timeout", minutes=round(TIMEOUT_SECONDS / 60, 1))
     if isinstance(error, TimeoutError):
-        return LoadFailed(
-            "url.server_silent", seconds=round(conf.FETCH_IDLE_TIMEOUT.total_seconds())
-        )
+        return LoadFailed("url.server_silent", seconds=connections.IDLE_TIMEOUT_SECONDS)
     if isinstance(error, ssl.SSLCertVerificationError):
         return LoadFailed("url.untrusted_server", server=address.host)
     return LoadFailed("url.broken_response")

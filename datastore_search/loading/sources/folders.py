@@ -16,20 +16,14 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from django.core.files import locks
 
-from ...conf import conf
-
 _PREFIX = "datastore_search_"
 _LOCK = "lock"
 
 
 @contextmanager
-def create_working_folder(parent: str | None = None) -> Iterator[Path]:
-    """
-    Create a working folder, which is deleted at the end of the block.
-
-    ``parent`` may be ``SPOOL_FOLDER``, in place of the folder of temporary files.
-    """
-    with TemporaryDirectory(prefix=_PREFIX, dir=parent) as name:
+def create_working_folder() -> Iterator[Path]:
+    """Create a working folder, which is deleted at the end of the block."""
+    with TemporaryDirectory(prefix=_PREFIX) as name:
         folder = Path(name)
         new = folder / "new"
         with new.open("wb") as lock:
@@ -40,9 +34,7 @@ def create_working_folder(parent: str | None = None) -> Iterator[Path]:
 
 def delete_abandoned_folders() -> int:
     """Delete the folders of this user whose process has ended, and return their number."""
-    parents = {gettempdir(), conf.SPOOL_FOLDER or gettempdir()}
-    lock_paths = (path for parent in parents for path in Path(parent).glob(f"{_PREFIX}*/{_LOCK}"))
-    return sum(map(_delete_if_abandoned, lock_paths))
+    return sum(map(_delete_if_abandoned, Path(gettempdir()).glob(f"{_PREFIX}*/{_LOCK}")))
 
 
 def _delete_if_abandoned(lock_path: Path) -> bool:

@@ -24,7 +24,14 @@ _STAGED_RATIO = 4
 #: Shapefiles and others that take long to read are rarely packed to a smaller part of their bytes.
 _MAX_SLOW_RATIO = 50
 
-_MB = 2**20
+#: A higher ratio of the unpacked content to the file counts as an attack.
+MAX_UNPACKED_RATIO = 200
+
+#: So many unpacked bytes have the time of any file once more.
+_BYTES_PER_CPU_TIME = 32 * 2**20
+
+#: Python and its libraries, beside the memory of a load.
+_PROCESS_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class ReadingLimits:
         """
         _set_limit(resource.RLIMIT_CORE, 0)
         _set_limit(resource.RLIMIT_FSIZE, _STAGED_RATIO * self.max_unpacked_bytes)
-        _set_limit(resource.RLIMIT_DATA, conf.READ_MEMORY_BYTES)
+        _set_limit(resource.RLIMIT_DATA, _get_memory_bytes())
         _set_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(self.file_bytes or 0))
         return ReadingLimits(self.file_bytes, is_enforced=True)
 
@@ -62,7 +69,7 @@ class ReadingLimits:
         """The bytes that the file may unpack to."""
         if self.file_bytes is None:
             return conf.MAX_UNPACKED_BYTES
-        likely = max(MIN_UNPACKED_BYTES, self.file_bytes * conf.MAX_UNPACKED_RATIO)
+        likely = max(MIN_UNPACKED_BYTES, self.file_bytes * MAX_UNPACKED_RATIO)
         return min(conf.MAX_UNPACKED_BYTES, likely)
 
     def check_unpacked_bytes(self, unpacked_bytes: int) -> None:
@@ -78,7 +85,7 @@ class ReadingLimits:
     def unpacked_failure(self) -> LoadFailed:
         """The failure of a file that unpacks to more than it may."""
         if self.max_unpacked_bytes < conf.MAX_UNPACKED_BYTES:
-            return LoadFailed("archive.suspicious", ratio=conf.MAX_UNPACKED_RATIO)
+            return LoadFailed("archive.suspicious", ratio=MAX_UNPACKED_RATIO)
         return LoadFailed("archive.too_large", most=conf.MAX_UNPACKED_BYTES)
 
     def extend_cpu_time(self, unpacked_bytes: int, *, factor: int = 1) -> None:
@@ -97,11 +104,15 @@ class ReadingLimits:
     def extend_memory(self, more_bytes: int) -> None:
         """Allow more memory, for a library that does not read in pieces."""
         if self.is_enforced and more_bytes > 0:
-            _raise_limit(resource.RLIMIT_DATA, conf.READ_MEMORY_BYTES + more_bytes)
+            _raise_limit(resource.RLIMIT_DATA, _get_memory_bytes() + more_bytes)
 
 
 def _compute_cpu_seconds(size_bytes: int) -> int:
-    return int(conf.READ_CPU_SECONDS + conf.READ_CPU_SECONDS_PER_MB * size_bytes / _MB) + 1
+    return int(conf.READ_CPU_SECONDS * (1 + size_bytes / _BYTES_PER_CPU_TIME)) + 1
+
+
+def _get_memory_bytes() -> int:
+    return conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES
 
 
 def _set_limit(kind: int, value: int) -> None:

@@ -111,8 +111,8 @@ def _receive_blocks(response: HTTPResponse, transfer: Transfer) -> Iterator[byte
     server has announced.
     """
     total, done = response.length, 0
-    if total is not None and total > conf.MAX_FETCH_BYTES:
-        raise LoadFailed("url.file_too_large", most=conf.MAX_FETCH_BYTES)
+    if total is not None and total > conf.MAX_UPLOAD_BYTES:
+        raise LoadFailed("url.file_too_large", most=conf.MAX_UPLOAD_BYTES)
     while total is None or done < total:
         block = response.read1(_BLOCK_BYTES)
         done += len(block)
@@ -128,8 +128,8 @@ def _limit_size(blocks: Iterable[bytes]) -> Iterator[bytes]:
     done = 0
     for block in blocks:
         done += len(block)
-        if done > conf.MAX_FETCH_BYTES:
-            raise LoadFailed("url.file_too_large", most=conf.MAX_FETCH_BYTES)
+        if done > conf.MAX_UPLOAD_BYTES:
+            raise LoadFailed("url.file_too_large", most=conf.MAX_UPLOAD_BYTES)
         yield block
 
 

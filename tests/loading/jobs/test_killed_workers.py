@@ -27,6 +27,7 @@ from datastore_search.loading.jobs import (
     requeue_waiting_loads,
     retry_load,
     submit_load,
+    unserved,
 )
 from datastore_search.loading.jobs.drafts import create_draft
 from datastore_search.models import Load, LoadState, Mode, Resource
@@ -77,13 +78,15 @@ class Searchers(ReaderThreads):
 
 
 @pytest.fixture
-def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Resource]:
+def served(
+    transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Resource]:
     """A resource that is searched during the whole test; a worker runs tasks."""
     path = tmp_path / "first.csv"
     path.write_bytes(write_records(0, 20))
     settings.TASKS = DATABASE
     # Drop the tables that other tests have left.
-    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
+    monkeypatch.setattr(unserved, "RETENTION", timedelta(0))
     with allow_holding_copies(build_database_url()):
         resource = Resource.objects.create(name="served")
         load_file(resource, path)

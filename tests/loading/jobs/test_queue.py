@@ -151,8 +151,7 @@ def test_a_missing_file_fails_the_load(db: None, uploads: Path, settings: Any) -
 
 def test_uploads_have_a_storage_of_their_own_where_the_portal_names_one(settings: Any) -> None:
     own = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
-    settings.STORAGES = {**settings.STORAGES, "private": own}
-    settings.DATASTORE_SEARCH_UPLOADS_STORAGE = "private"
+    settings.STORAGES = {**settings.STORAGES, "datastore_search": own}
 
     assert isinstance(get_upload_storage(), InMemoryStorage)
 

@@ -13,7 +13,7 @@ from django.db import connection, connections, transaction
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.loading.jobs import clean_up_loads, unserved
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ...builders import SURVEY, ask, get_ids, load_csv, make_resource
@@ -43,12 +43,12 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
     assert storage.read_unserved_since(connection, [number]) == {}  # and counts as served again
 
 
-def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
+def test_it_is_dropped_in_the_end(resource: Resource, monkeypatch: pytest.MonkeyPatch) -> None:
     number = unserve_table(resource)
     assert clean_up_loads() == 0
     assert clean_up_loads() == 0
 
-    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
+    monkeypatch.setattr(unserved, "RETENTION", timedelta(0))
 
     assert clean_up_loads() == 1
     assert number not in storage.list_record_tables(connection)
@@ -137,7 +137,7 @@ def test_deleting_all_loads_loses_no_records(resource: Resource, client: Client)
 
 
 def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(
-    resource: Resource, settings: Any
+    resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = resource.table_version_id
     TableVersion.objects.all().delete()
@@ -145,7 +145,7 @@ def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(
     assert Resource.objects.get().table_version is None
     assert clean_up_loads() == 0
     assert storage.list_record_tables(connection) == {number}
-    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
+    monkeypatch.setattr(unserved, "RETENTION", timedelta(0))
     assert clean_up_loads() == 1
 
 

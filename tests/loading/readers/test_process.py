@@ -10,10 +10,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
-from textwrap import dedent
 from threading import Thread, Timer
 from time import monotonic, sleep
 
@@ -97,27 +95,30 @@ def _call_later(call: Callable[[], object]) -> None:
 # How it ends --------------------------------------------------------------------------------------
 
 
+#: The beginning of a process that has the limits of a file.
+_LIMITED = """
+import json, sys
+from pathlib import Path
+from django.conf import settings
+from datastore_search.loading.sources.limits import ReadingLimits
+request = json.loads(sys.stdin.buffer.readline())
+settings.configure(**request["settings"])
+ReadingLimits.for_file(Path(request["path"])).enforce()
+"""
+
+
 @override_settings(DATASTORE_SEARCH_READ_CPU_SECONDS=0)
 def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -> None:
-    stand_in.write_text(
-        dedent("""
-        import json, sys
-        from pathlib import Path
-        from django.conf import settings
-        from datastore_search.loading.sources.limits import ReadingLimits
-        request = json.loads(sys.stdin.buffer.readline())
-        settings.configure(**request["settings"])
-        ReadingLimits.for_file(Path(request["path"])).enforce()
-        while True: pass
-        """)
-    )
+    stand_in.write_text(_LIMITED + "while True: pass\n")
 
     with fails_with("load.reader_timeout"):
         read_file(path)
 
 
-@override_settings(DATASTORE_SEARCH_READ_TIMEOUT=timedelta(seconds=1))
-def test_a_process_that_waits_for_ever_is_ended(path: Path, stand_in: Path) -> None:
+def test_a_process_that_waits_for_ever_is_ended(
+    path: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TIMEOUT_SECONDS", 1)
     stand_in.write_text("import time; time.sleep(600)")
 
     with fails_with("load.reader_timeout"):
@@ -186,10 +187,10 @@ def test_the_process_ends_with_its_parent(path: Path, tmp_path: Path) -> None:
 # What it may take ---------------------------------------------------------------------------------
 
 
-@override_settings(DATASTORE_SEARCH_READ_MEMORY_BYTES=160 * 2**20)
-def test_what_needs_more_memory_than_a_process_may_take_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "file.ndjson"
-    path.write_text('{"a": "' + "x" * (15 * 2**20) + '"}\n')
+def test_what_needs_more_memory_than_a_process_may_take_is_refused(
+    path: Path, stand_in: Path
+) -> None:
+    stand_in.write_text(_LIMITED + "bytearray(2**30)\n")
 
     with fails_with("load.out_of_memory"):
         read_file(path)
@@ -207,9 +208,7 @@ def test_duckdb_is_closed_with_memory_after_a_shortage(
     assert more == [conf.LOAD_MEMORY_BYTES]
 
 
-@override_settings(
-    DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20, DATASTORE_SEARCH_READ_MEMORY_BYTES=256 * 2**20
-)
+@override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20)
 def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     chance = random.Random(0)
@@ -219,7 +218,7 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
         cuts = sorted(chance.choices(range(len(text)), k=7))
         cells = (text[slice(*ends)] for ends in pairwise((0, *cuts, None)))
         rows.write(",".join(f'"{cell}"' for cell in cells) + "\n")
-    path.write_text("a,b,c,d,e,f,g,h\n" + 4 * rows.getvalue())
+    path.write_text("a,b,c,d,e,f,g,h\n" + 6 * rows.getvalue())
 
     read_file(path)  # is NoMemory where what was freed counts
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from datastore_search.loading.sources import fetching
 from datastore_search.loading.sources.addresses import Address, parse_address, resolve_endpoints
 from datastore_search.loading.sources.fetching import fetch_file
 
@@ -158,9 +158,9 @@ def test_the_next_address_is_tried_where_one_does_not_answer(
 
 
 def test_many_addresses_are_not_tried_beyond_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.2)
+    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.2)
     attempts: list[object] = []
 
     def connect(self: socket.socket, address: object) -> None:

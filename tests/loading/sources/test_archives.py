@@ -109,10 +109,10 @@ def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
         read_content(path)
 
 
-@override_settings(DATASTORE_SEARCH_MAX_UNPACKED_RATIO=10)
 def test_what_swells_too_much_is_an_attack_unless_it_is_small(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limits, "MAX_UNPACKED_RATIO", 10)
     monkeypatch.setattr(limits, "MIN_UNPACKED_BYTES", 100_000)
     path.write_bytes(gzip.compress(bytes(100_000)))
     assert len(read_content(path)[0]) == 100_000

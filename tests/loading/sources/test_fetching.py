@@ -6,13 +6,13 @@ import gzip
 import socket
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from datastore_search.exceptions.loads import LoadCancelled, NotModified
+from datastore_search.loading.sources import connections, fetching
 from datastore_search.loading.sources.fetching import fetch_file
 
 from ...failures import fails_with
@@ -120,9 +120,9 @@ def test_an_answer_of_http_1_0_is_understood(server: Server, tmp_path: Path) -> 
 
 
 def test_a_file_is_there_although_the_server_keeps_the_connection(
-    server: Server, tmp_path: Path, settings: Any
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_IDLE_TIMEOUT = timedelta(minutes=10)
+    monkeypatch.setattr(connections, "IDLE_TIMEOUT_SECONDS", 600)
 
     def answer_and_wait(connection: socket.socket) -> None:
         connection.sendall(build_answer(BODY))
@@ -205,7 +205,7 @@ def answer_endlessly(connection: socket.socket) -> None:
 def test_a_file_that_is_too_large_is_refused(
     server: Server, tmp_path: Path, settings: Any, large: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_FETCH_BYTES = 10_000
+    settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10_000
     server.answers["/f"] = large
 
     with fails_with("url.file_too_large", match="10000 bytes"):
@@ -217,7 +217,7 @@ def test_a_file_that_is_too_large_is_refused(
 def test_a_gzip_bomb_is_unpacked_no_further_than_the_limit(
     server: Server, tmp_path: Path, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_MAX_FETCH_BYTES = 2**20
+    settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 2**20
     server.answers["/f"] = build_answer(gzip.compress(bytes(2**26)), "Content-Encoding: gzip")
 
     with fails_with("url.file_too_large"):
@@ -246,9 +246,9 @@ def stop_within_body(connection: socket.socket) -> None:
 
 @pytest.mark.parametrize("slow", [send_nothing, stop_within_body])
 def test_a_silent_server_is_not_waited_for(
-    server: Server, tmp_path: Path, settings: Any, slow: Any
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_IDLE_TIMEOUT = timedelta(seconds=0.2)
+    monkeypatch.setattr(connections, "IDLE_TIMEOUT_SECONDS", 0.2)
     server.answers["/f"] = slow
 
     with fails_with("url.server_silent"):
@@ -271,9 +271,9 @@ def build_trickle(start: bytes) -> Any:
     ids=["status", "header", "body with a length", "body without one"],
 )
 def test_a_server_that_never_ends_is_left_at_the_deadline(
-    server: Server, tmp_path: Path, settings: Any, start: bytes
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.3)
+    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.3)
     server.answers["/f"] = build_trickle(start)
 
     with fails_with("url.timeout"):
@@ -281,9 +281,9 @@ def test_a_server_that_never_ends_is_left_at_the_deadline(
 
 
 def test_the_handshake_of_tls_ends_at_the_deadline(
-    server: Server, tmp_path: Path, settings: Any
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.3)
+    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.3)
     # The hello is no request of HTTP: the server waits for more and says nothing.
 
     with fails_with("url.timeout"):
