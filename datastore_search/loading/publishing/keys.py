@@ -13,6 +13,7 @@ from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable, quote_message
+from ..readers.stored_rows import STAGED_ROWS
 from ..typing.field_formats import Decision
 
 #: PostgreSQL's limit for the fields of an index.
@@ -76,7 +77,7 @@ def _record_empty_keys(table: StagedTable, columns: Sequence[str], key: Sequence
                 ROW_ERRORS,
                 quote_literal(name),
                 quote_message(BadRow("row.empty_key")),
-                table.rows.select_rows([column]),
+                STAGED_ROWS,
                 quote_identifier(column),
             )
         )
@@ -97,7 +98,7 @@ def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[
             names=quote_literal(format_field_names(key)),
             key_text=build_key_text(columns),
             error=_quote_message_with(error, length),
-            rows=table.rows.select_rows(columns),
+            rows=STAGED_ROWS,
             length=length,
             max_length=quote_literal(MAX_KEY_BYTES),
         )
@@ -125,7 +126,7 @@ def _record_repeated_keys(
             row_errors=ROW_ERRORS,
             key_text=build_key_text(columns),
             values=values,
-            rows=table.rows.select_rows(columns),
+            rows=STAGED_ROWS,
             parts=SQL(", ").join(parts),
             names=quote_literal(format_field_names(key)),
             error=_quote_message_with(

@@ -20,6 +20,7 @@ from ...messages import BadRow, Notice
 from ...models import Field, LoadState, Mode, Resource
 from ..readers.duckdb_sql import SQL, quote_literal
 from ..readers.staging import ROW_ERRORS, quote_message
+from ..readers.stored_rows import STAGED_ROWS
 from ..typing.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
@@ -129,7 +130,7 @@ def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource
                 quote_literal(format_field_names(plan.key)),
                 build_key_text(columns),
                 quote_message(BadRow("row.existing_key")),
-                table.rows.select_rows(columns),
+                STAGED_ROWS,
             ),
             [lines],
         )

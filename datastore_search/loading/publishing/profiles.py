@@ -34,7 +34,6 @@ from .histogram import compute_date_bounds, compute_number_bounds
 #: A statement about one field takes DuckDB some milliseconds, however few rows there are: fields of
 #: one format share a statement, as far as its groups stay small.
 _MAX_CELLS_PER_STATEMENT = 200_000
-_MAX_WIDE_CELLS_PER_STATEMENT = 1_000_000
 
 #: Longer values are not compared with each other, because that would hold all of them.
 _MAX_COMPARED_LENGTH = 100_000
@@ -102,9 +101,7 @@ def _group_columns(
 def _split_columns(
     table: StagedTable, columns: Sequence[str], rows: int
 ) -> Iterator[Sequence[str]]:
-    # A statement on some columns of a wide table reads the cells of all.
-    max_cells = _MAX_WIDE_CELLS_PER_STATEMENT if table.rows.is_wide else _MAX_CELLS_PER_STATEMENT
-    most = max(1, max_cells // max(1, rows))
+    most = max(1, _MAX_CELLS_PER_STATEMENT // max(1, rows))
     for some in table.rows.split_columns(columns):
         for start in range(0, len(some), most):
             yield some[start : start + most]

@@ -28,6 +28,7 @@ from .profiles import build_profiles
 from .progress import ProgressReporter
 from .rows import (
     find_line,
+    is_wide,
     render_rows,
     render_searchable_rows,
 )
@@ -119,7 +120,7 @@ def _fill_table(
 
 def _is_large(table: StagedTable, rows: int) -> bool:
     """Return whether several connections fill a table in less time than one."""
-    cells = rows * len(table.names) if table.rows.is_wide else 0
+    cells = rows * len(table.names) if is_wide(table) else 0
     return rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...field_types import Ordered, dump_json
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from ..readers.row_ranges import split_rows
-from ..readers.staging import StagedTable
-from ..readers.stored_rows import STAGED_CELLS, STAGED_ROWS
-from ..typing.field_formats import Decision
+from ..readers.staging import MAX_NARROW_FIELDS, StagedTable
+from ..readers.stored_rows import STAGED_ROWS
+from ..typing.field_formats import Decision, FieldFormat
 
 _ROWS_PER_BATCH = 2_000
 
@@ -27,9 +27,14 @@ _OTHER_LETTER = "\uffff"
 #: made.  Rows of more bytes are rendered by statements of fewer rows.
 _MAX_BYTES_PER_STATEMENT = 4 * 2**20
 
-#: The bytes of the cells of a wide table that one statement renders, each with those of its member.
-_MAX_CELL_BYTES_PER_STATEMENT = 2 * 2**20
-_MEMBER_BYTES = 32
+#: The columns of a wide table are rendered in lists: DuckDB prepares an expression of a column in
+#: 1 ms, but one of a list holds all that it has made of 2,048 rows.
+_COLUMNS_PER_LIST = 100
+
+
+def is_wide(table: StagedTable) -> bool:
+    """Return whether a table has so many columns that they are rendered in lists."""
+    return len(table.names) > MAX_NARROW_FIELDS
 
 
 def render_rows(
@@ -38,13 +43,11 @@ def render_rows(
     """
     Render the rows in the order of the file: the line of each, and a JSON object as text.
 
-    The members of a wide table have no order.
+    The members of a wide table have the order of the formats.
     """
-    if table.rows.is_wide:
-        yield from _render_cells(table, decisions)
-        return
+    build = _build_lists if is_wide(table) else _build_members
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
-        SQL(", ").join(_build_members(table, decisions)), STAGED_ROWS
+        SQL(", ").join(build(table, decisions)), STAGED_ROWS
     )
     yield from _fetch_rows(table, query)
 
@@ -59,7 +62,7 @@ def render_searchable_rows(
     and in a wide table.
     """
     has_texts = all(decision.field_type.name in _TYPES_WITH_TEXT for decision in decisions)
-    if not has_texts or table.rows.is_wide:
+    if not has_texts or is_wide(table):
         for lines in render_rows(table, decisions):
             yield [(line, record, None) for line, record in lines]
         return
@@ -77,14 +80,10 @@ def render_searchable_rows(
 
 
 def _fetch_rows(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
-    for part in split_rows(table.execute, STAGED_ROWS, table.columns, _MAX_BYTES_PER_STATEMENT):
-        yield from _fetch_batches(table, SQL("{} WHERE {}").format(query, part.build_condition()))
-
-
-def _fetch_batches(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
-    rows = table.execute(query)
-    while batch := rows.fetchmany(_ROWS_PER_BATCH):
-        yield batch
+    for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
+        rows = table.execute(SQL("{} WHERE {}").format(query, condition))
+        while batch := rows.fetchmany(_ROWS_PER_BATCH):
+            yield batch
 
 
 def _build_text(cell: Composed, decision: Decision) -> Composed:
@@ -110,59 +109,22 @@ def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterato
         yield SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value)
 
 
-# Wide tables --------------------------------------------------------------------------------------
-
-
-def _render_cells(
-    table: StagedTable, decisions: Sequence[Decision]
-) -> Iterator[list[tuple[int, str]]]:
-    formats = list(dict.fromkeys(decision.field_format for decision in decisions))
-    numbers = {field_format: number for number, field_format in enumerate(formats)}
-    table.execute(
-        SQL(
-            "CREATE OR REPLACE TEMP TABLE members AS SELECT unnest(?::VARCHAR[]) AS name,"
-            " unnest(?::VARCHAR[]) AS key, unnest(?::INTEGER[]) AS format"
-        ),
-        [
-            table.columns,
-            [dump_json(name) + ":" for name in table.names],
-            [numbers[decision.field_format] for decision in decisions],
-        ],
-    )
-    values = SQL(" ").join(
-        SQL("WHEN {} THEN {}").format(quote_literal(number), each.build_json_value(SQL("value")))
-        for number, each in enumerate(formats)
-    )
-    for first, last in _split_lines(table):
-        yield from _fetch_batches(
-            table,
-            SQL(
-                "SELECT line, '{{' || string_agg(key || CASE format {values} END, ',') || '}}'"
-                " FROM {cells} JOIN members USING (name) WHERE line BETWEEN {first} AND {last}"
-                " GROUP BY line ORDER BY line"
+def _build_lists(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
+    """Build the members of columns that have one format, joined by commas."""
+    groups: defaultdict[FieldFormat, list[tuple[str, str]]] = defaultdict(list)
+    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
+        groups[decision.field_format].append((column, name))
+    for field_format, columns in groups.items():
+        for start in range(0, len(columns), _COLUMNS_PER_LIST):
+            some = columns[start : start + _COLUMNS_PER_LIST]
+            yield SQL(
+                "array_to_string(list_transform([{cells}],"
+                " lambda value, position: ([{keys}])[position] || {value}), ',')"
             ).format(
-                values=values,
-                cells=STAGED_CELLS,
-                first=quote_literal(first),
-                last=quote_literal(last),
-            ),
-        )
-
-
-def _split_lines(table: StagedTable) -> list[tuple[int, int]]:
-    """Split the lines of a wide table into ranges of limited bytes."""
-    return table.execute(
-        SQL(
-            "SELECT min(line), max(line) FROM (SELECT line, sum(size) OVER (ORDER BY line"
-            " ROWS UNBOUNDED PRECEDING) // {} AS part FROM (SELECT line,"
-            " sum({} + coalesce(strlen(value), 0)) AS size FROM {} GROUP BY line))"
-            " GROUP BY part ORDER BY part"
-        ).format(
-            quote_literal(_MAX_CELL_BYTES_PER_STATEMENT),
-            quote_literal(_MEMBER_BYTES),
-            STAGED_CELLS,
-        )
-    ).fetchall()
+                cells=SQL(", ").join(quote_identifier(column) for column, _name in some),
+                keys=SQL(", ").join(quote_literal(dump_json(name) + ":") for _, name in some),
+                value=field_format.build_json_value(SQL("value")),
+            )
 
 
 # Lines --------------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ DuckDB reads it, and the lines are counted: when each line of the file is in one
 has skipped nothing, and each row's line is the sum of those before it.  When the counts differ, or
 DuckDB refuses the file, it has blank lines, rows of other widths, misplaced quotation marks or line
 ends of several kinds.  Then the rows are found one by one, the errors of bad rows are noted, and
-DuckDB reads the good rows from a copy that has each row's line.  The rows of wide tables are always
-found one by one.
+DuckDB reads the good rows from a copy that has each row's line.
 """
 
 from __future__ import annotations
@@ -24,22 +23,19 @@ from ...table_limits import MAX_FIELDS
 from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
-from .duckdb_sql import SQL, Composed, quote_literal
+from .duckdb_sql import SQL, Composed, add_terms, quote_literal
 from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import describe_found_header
 from .headers import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
-from .row_writer import RowWriter
 from .staging import ROW_ERRORS, StagedTable, StagingArea
-from .stored_rows import STAGED_ROWS, get_column, is_wide
+from .stored_rows import STAGED_ROWS, get_column
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
 _USUAL_ROW_BYTES = 4 * 2**20
 #: What DuckDB raises for rows that it cannot read, or only one thread can.
 _IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
-#: The terms of one sum: DuckDB limits the depth of expressions.
-_MAX_TERMS = 50
 #: The errors of rows with too many or too few cells are written once for each number of cells.
 _MAX_CACHED_WIDTHS = 1_000
 #: More rows may be bad only while more are good.
@@ -64,12 +60,10 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
     source = staging_area.folder / "source"
     source.symlink_to(text.path.resolve())
     try:
-        if is_wide(width):
-            width = _stage_cells(source, layout, staging_area)
-        else:
-            if not _stage_regular(source, layout, staging_area):
-                _stage_row_by_row(source, layout, staging_area)
-            width = _drop_empty_columns(layout.header, staging_area)
+        staging_area.allow_width(width)
+        if not _stage_regular(source, layout, staging_area):
+            _stage_row_by_row(source, layout, staging_area)
+        width = _drop_empty_columns(layout.header, staging_area)
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
             delete_rows(staging_area, footer[0])
@@ -139,12 +133,7 @@ def _compute_line(first: int, breaks: Composed) -> Composed:
 def _count_breaks(columns: Sequence[Composed], ending: Composed) -> Composed:
     """Build the expression of the number of line breaks within the cells of a row."""
     count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
-    terms = [count.format(column, ending) for column in columns]
-    sums = [
-        SQL("({})").format(SQL(" + ").join(terms[start : start + _MAX_TERMS]))
-        for start in range(0, len(terms), _MAX_TERMS)
-    ]
-    return SQL("({})").format(SQL(" + ").join(sums))
+    return add_terms([count.format(column, ending) for column in columns])
 
 
 def _build_relation(path: Path, layout: Layout) -> Composed:
@@ -245,26 +234,6 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     found = staging_area.execute(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)).fetchone()
     if found != (copy.count,):
         raise UnknownDialect
-    _insert_errors(copy, staging_area)
-    copy.rows_path.unlink()
-
-
-def _stage_cells(path: Path, layout: Layout, staging_area: StagingArea) -> int:
-    """
-    Find the rows of a wide table, note the errors of bad ones, and return the number of fields.
-
-    Raises: ``UnknownDialect``.
-    """
-    width = len(layout.header)
-    with RowWriter(staging_area, width) as writer:
-        copy = _CellCopy(staging_area.folder, layout, writer)
-        copy.add_rows(path)
-        writer.finish(make_unique_names(layout.header[: copy.width]), range(copy.width))
-    _insert_errors(copy, staging_area)
-    return copy.width
-
-
-def _insert_errors(copy: _Copy, staging_area: StagingArea) -> None:
     staging_area.execute(
         SQL(
             "INSERT INTO {errors} SELECT line, '', '', error FROM read_csv({path},"
@@ -276,6 +245,7 @@ def _insert_errors(copy: _Copy, staging_area: StagingArea) -> None:
             columns=quote_literal({"line": "BIGINT", "error": "VARCHAR"}),
         )
     )
+    copy.rows_path.unlink()
 
 
 def _format_error(error: BadRow) -> bytes:
@@ -353,38 +323,13 @@ class _Copy:
         self.count += 1
 
 
-class _CellCopy(_Copy):
-    """
-    The good rows of a wide table, which are written as cells, and the errors of the others.
-
-    ``width`` leaves out the fields at the end that have neither a name nor a value.
-    """
-
-    def __init__(self, folder: Path, layout: Layout, writer: RowWriter) -> None:
-        super().__init__(folder, layout)
-        self.width = _find_last_name(layout.header)
-        self._writer = writer
-
-    def _write_row(self, line: int, text: bytes) -> None:
-        cells = self._layout.dialect.split_values(text)
-        while any(cells[self.width :]):
-            self.width += 1
-        self._writer.add_row(line, cells)
-        self.count += 1
-
-
 # Columns ------------------------------------------------------------------------------------------
-
-
-def _find_last_name(header: Sequence[str]) -> int:
-    """Find the number of fields up to the last one with a name."""
-    return max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
 
 
 def _drop_empty_columns(header: Sequence[str], staging_area: StagingArea) -> int:
     """Drop columns at the end that have neither name nor value, and return the new width."""
     width = len(header)
-    named = _find_last_name(header)
+    named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
     if named == width:
         return width
     counts = SQL(", ").join(

@@ -7,11 +7,14 @@ import.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 #: What can be written as a literal; a mapping becomes a struct.
 Value = str | int | float | None | Mapping[str, str]
+
+#: The terms of one sum: DuckDB limits the depth of expressions.
+_MAX_TERMS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,15 @@ class SQL(Composed):
     def join(self, parts: Iterable[Composed]) -> Composed:
         """Join parts with this one between them."""
         return Composed(self.text.join(part.text for part in parts))
+
+
+def add_terms(terms: Sequence[Composed]) -> Composed:
+    """Build the sum of at least one term; those of one sum are few."""
+    sums = [
+        SQL("({})").format(SQL(" + ").join(terms[start : start + _MAX_TERMS]))
+        for start in range(0, len(terms), _MAX_TERMS)
+    ]
+    return SQL("({})").format(SQL(" + ").join(sums))
 
 
 def quote_identifier(*names: str) -> Composed:

@@ -16,7 +16,7 @@ from ...messages import Notice
 from .duckdb_sql import SQL, quote_literal
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, StagingArea
-from .stored_rows import STAGED_ROWS
+from .stored_rows import STAGED_ROWS, get_column
 
 #: A footer has not more rows.
 MAX_ROWS = 50
@@ -95,8 +95,14 @@ def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) ->
         SQL(
             "SELECT line,"
             r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
-            " len(cells) FROM {} ORDER BY line"
-        ).format(staging_area.rows.select_filled(width, first, last))
+            " len(cells) FROM (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
+            " FROM {} WHERE rowid BETWEEN {} AND {}) ORDER BY line"
+        ).format(
+            SQL(", ").join(map(get_column, range(width))),
+            STAGED_ROWS,
+            quote_literal(first),
+            quote_literal(last),
+        )
     ).fetchall()
     return [_Row(*row) for row in found]
 

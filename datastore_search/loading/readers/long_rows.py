@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
-from .row_ranges import ROWS_AT_ONCE
 from .shortages import find_machine_shortage
+from .stored_rows import ROWS_AT_ONCE
 
 _MB = 2**20
 

@@ -18,21 +18,13 @@ from ...exceptions.loads import LoadFailed
 from ...field_types import dump_json
 from ...messages import BadRow, Notice
 from ...table_limits import MAX_FIELDS
-from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES
 from .shortages import is_write_refused
 from .staging import ROW_ERRORS, StagedTable, StagingArea, quote_message
-from .stored_rows import (
-    STAGED_CELLS,
-    STAGED_ROWS,
-    count_cell_bytes,
-    get_column,
-    is_wide,
-    list_columns,
-    quote_names,
-)
+from .stored_rows import STAGED_ROWS, get_column
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _DuckDBType = Any
@@ -63,9 +55,6 @@ _JSON_LITERALS = frozenset(
 _ENCRYPTED = b"PARE"
 #: Parts of a second that are finer than a microsecond.
 _NANOSECONDS = "[.][0-9]{7}"
-
-#: Columns of a wide table that are read at once.
-_COLUMNS_PER_PART = 1_000
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -117,6 +106,7 @@ class _Column:
 
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     columns, int96 = _read_columns(source, staging_area)
+    staging_area.allow_width(len(columns))
     _check_size(source, len(columns), staging_area)
     relation = _build_relation(source, columns)
     for column in int96:
@@ -129,19 +119,16 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
         if column.type.id == "blob" and _is_binary(relation, column, staging_area):
             texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
             notices.append(Notice("notice.binary_values", field=name))
-    if is_wide(len(texts)):
-        _stage_cells(relation, texts, staging_area)
-    else:
-        staging_area.execute(
-            SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
-                STAGED_ROWS,
-                SQL(", ").join(
-                    SQL("{} AS {}").format(text, get_column(position))
-                    for position, text in enumerate(texts)
-                ),
-                relation,
-            )
+    staging_area.execute(
+        SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
+            STAGED_ROWS,
+            SQL(", ").join(
+                SQL("{} AS {}").format(text, get_column(position))
+                for position, text in enumerate(texts)
+            ),
+            relation,
         )
+    )
     long = [position for position, column in enumerate(columns) if column.may_be_long]
     _check_texts(long, staging_area)
     return StagedTable(
@@ -151,33 +138,6 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
         declared_types=tuple(_find_field_type(column.type) for column in columns),
         notices=tuple(notices),
     )
-
-
-def _stage_cells(relation: Composed, texts: Sequence[Composed], staging_area: StagingArea) -> None:
-    """Stage a wide table by parts of its columns, and sort the cells by their rows."""
-    staging_area.create_rows(len(texts))
-    parts = quote_identifier("stage", "parts")
-    staging_area.execute(
-        SQL("CREATE TABLE {} (line BIGINT, name VARCHAR, value VARCHAR)").format(parts)
-    )
-    for start in range(0, len(texts), _COLUMNS_PER_PART):
-        some = texts[start : start + _COLUMNS_PER_PART]
-        staging_area.execute(
-            SQL(
-                "INSERT INTO {} SELECT line, unnest({}), unnest(cells) FROM"
-                " (SELECT row_number() OVER () AS line, [{}] AS cells FROM {})"
-            ).format(
-                parts,
-                quote_names(list_columns(start, start + len(some))),
-                SQL(", ").join(some),
-                relation,
-            )
-        )
-    staging_area.execute(
-        SQL("INSERT INTO {} SELECT DISTINCT line FROM {} ORDER BY line").format(STAGED_ROWS, parts)
-    )
-    staging_area.execute(SQL("INSERT INTO {} FROM {} ORDER BY line").format(STAGED_CELLS, parts))
-    staging_area.execute(SQL("DROP TABLE {}").format(parts))
 
 
 def _read_columns(
@@ -263,8 +223,7 @@ def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None
             " FROM parquet_metadata({source}))"
         ).format(source=source)
     ).fetchone() or (0, 0)
-    least = max((rows or 0) * width, count_cell_bytes(rows or 0, width))
-    staging_area.limits.check_unpacked_bytes(max(least, size or 0))
+    staging_area.limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
     staging_area.limits.extend_cpu_time(int(size or 0))
 
 
@@ -294,12 +253,8 @@ def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
 
 def _measure_rows(positions: Sequence[int], staging_area: StagingArea) -> Composed:
     """Build a relation of the bytes that each row has in some columns: ``line`` and ``size``."""
-    if staging_area.rows.is_wide:
-        return SQL("(SELECT line, sum(strlen(value)) AS size FROM {} GROUP BY line)").format(
-            staging_area.rows.select_cells([f"f{at}" for at in positions], has_lines=True)
-        )
-    sizes = (SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions)
-    return SQL("(SELECT line, {} AS size FROM {})").format(SQL(" + ").join(sizes), STAGED_ROWS)
+    sizes = [SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions]
+    return SQL("(SELECT line, {} AS size FROM {})").format(add_terms(sizes), STAGED_ROWS)
 
 
 def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str = "") -> Composed:

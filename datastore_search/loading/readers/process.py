@@ -55,6 +55,7 @@ _END_TIMEOUT_SECONDS = 10
 #: Texts in the log of a process that Rust, C++ or Python has ended because memory was short.
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
+
 #: A statement needs a few times the bytes of the values that DuckDB reads at once, in two threads.
 _MEMORY_RATIO = 16
 
@@ -82,7 +83,8 @@ def open_table(
     interrupter = interrupter or Interrupter()
     with create_working_folder() as folder:
         table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
-        with open_staging_area(folder, interrupter) as staging_area:
+        width = len(table["names"])
+        with open_staging_area(folder, width, interrupter) as staging_area:
             opened = StagedTable(
                 staging_area=staging_area,
                 names=tuple(table["names"]),

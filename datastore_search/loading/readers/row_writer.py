@@ -20,20 +20,11 @@ from ...table_limits import MAX_FIELDS
 from .duckdb_sql import SQL, quote_literal
 from .long_rows import Neighbours
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
-from .stored_rows import (
-    STAGED_CELLS,
-    STAGED_ROWS,
-    count_cell_bytes,
-    is_wide,
-    list_columns,
-    quote_names,
-)
+from .stored_rows import STAGED_ROWS, list_columns
 
 #: A row may have as much as the boundary of a country with all its islands.
 MAX_ROW_BYTES = 16 * 2**20
 _BATCH_BYTES = 64 * 2**20
-_CELL_BATCH_BYTES = 8 * 2**20
-_CELLS_PER_BATCH = 500_000
 _ERRORS_PER_BATCH = 1_000
 
 #: What PostgreSQL cannot store, and what “surrogateescape” makes of bytes that are not UTF-8.
@@ -41,8 +32,6 @@ _UNSTORABLE, _UNDECODED = re.compile("[\0\ud800-\udfff]"), re.compile("[\udc80-\
 
 #: csv writes texts with quotes and numbers without: so null and the text "0" differ.
 _NULL = 0
-#: How JSON writes a NUL; the text may also be in a cell.
-_NUL_IN_JSON = r"\u0000"
 
 
 class RowWriter:
@@ -61,9 +50,9 @@ class RowWriter:
         self._staging_area = staging_area
         self._path = staging_area.folder / "rows.csv"
         self._errors: list[tuple[int, str, str, str]] = []
-        self._bytes = self._row_count = 0
+        self._bytes = 0
         self._neighbours = Neighbours()
-        self._batch: _Batch = _Batch(self._path)
+        self._batch = _Batch(self._path)
         #: Fields of the table, None before it is created.
         self._created_width: int | None = None
         self._has_errors = False
@@ -83,8 +72,6 @@ class RowWriter:
         """
         if width > MAX_FIELDS:
             raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
-        if is_wide(width) and not is_wide(self.width):
-            self._store_cells()
         self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 
@@ -134,14 +121,6 @@ class RowWriter:
                 [list(map(str, order)), list(names)],
             )
 
-    def _store_cells(self) -> None:
-        """Store the rows as cells from now on, and those that are there."""
-        if self._batch.row_count or self._created_width is not None:
-            self._flush_rows()
-            self._staging_area.convert_to_cells(self.width)
-        self._batch.close()
-        self._batch = _CellBatch(self._path)
-
     def _add_unstorable_errors(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
             if cell and _UNSTORABLE.search(cell):
@@ -151,21 +130,19 @@ class RowWriter:
 
     def _flush_rows(self) -> None:
         batch_bytes = self._batch.close()
-        if not is_wide(self.width):
-            self._neighbours.add_batch(self._batch.first_line, self._batch.row_count, batch_bytes)
+        self._neighbours.add_batch(self._batch.first_line, self._batch.row_count, batch_bytes)
         self._bytes += batch_bytes
-        self._row_count += self._batch.row_count
-        size = max(self._bytes, count_cell_bytes(self._row_count, self.width))
-        self._staging_area.limits.check_unpacked_bytes(size)
+        self._staging_area.limits.check_unpacked_bytes(self._bytes)
         self._create_columns()
         if self._batch.row_count:
             self._batch.insert(self._staging_area, self.width)
-        self._batch = (_CellBatch if self._staging_area.rows.is_wide else _Batch)(self._path)
+        self._batch = _Batch(self._path)
 
     def _create_columns(self) -> None:
         """Create the table, or add the columns that are new."""
+        self._staging_area.allow_width(self.width)
         if self._created_width is None:
-            self._staging_area.create_rows(self.width)
+            self._staging_area.rows.create(self.width)
         else:
             self._staging_area.rows.add_columns(self._created_width, self.width)
         self._created_width = self.width
@@ -209,9 +186,6 @@ class _Batch:
         Raises: ``UnicodeEncodeError``, ``_NulInRowError``, ``_RowTooLongError``.
         """
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
-        self._count_row(line)
-
-    def _count_row(self, line: int) -> None:
         self.first_line = self.first_line or line
         self.row_count += 1
 
@@ -250,47 +224,4 @@ class _Batch:
                     {"line": "BIGINT"} | dict.fromkeys(list_columns(0, width), "VARCHAR")
                 ),
             )
-        )
-
-
-class _CellBatch(_Batch):
-    """A file of rows that DuckDB stores as cells: each is a line, and a list of cells in JSON."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._cell_count = 0
-        self._encode = json.JSONEncoder(ensure_ascii=False).encode
-
-    @property
-    def is_full(self) -> bool:
-        return self._size > _CELL_BATCH_BYTES or self._cell_count > _CELLS_PER_BATCH
-
-    def add_row(self, line: int, cells: Sequence[str | None]) -> None:
-        text = self._encode(cells)
-        if _NUL_IN_JSON in text and any(cell and "\0" in cell for cell in cells):
-            raise _NulInRowError
-        self.write(f"{line}\t{text}\n")
-        self._count_row(line)
-        self._cell_count += len(cells)
-
-    def insert(self, staging_area: StagingArea, width: int) -> None:
-        # The names are as many as there are fields: a shorter list of cells ends with nulls.
-        relation = SQL(
-            "read_csv({path}, auto_detect = false, header = false, delim = '\t', quote = '',"
-            " escape = '', new_line = '\\n', max_line_size = {line_bytes},"
-            " buffer_size = {buffer_bytes}, parallel = false,"
-            " columns = {{line: 'BIGINT', cells: 'VARCHAR'}})"
-        ).format(
-            path=quote_literal(str(self._path)),
-            line_bytes=quote_literal(2 * MAX_ROW_BYTES),
-            buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
-        )
-        staging_area.execute(
-            SQL("INSERT INTO {} SELECT line FROM {}").format(STAGED_ROWS, relation)
-        )
-        staging_area.execute(
-            SQL(
-                "INSERT INTO {} SELECT line, unnest({}), unnest(cells) FROM"
-                " (SELECT line, from_json(cells, '[\"VARCHAR\"]') AS cells FROM {})"
-            ).format(STAGED_CELLS, quote_names(list_columns(0, width)), relation)
         )

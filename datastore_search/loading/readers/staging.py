@@ -20,20 +20,17 @@ from ...messages import BadRow, Message, Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .interrupter import Interrupter
-from .stored_rows import (
-    STAGED_ROWS,
-    CellRows,
-    ColumnRows,
-    StoredRows,
-    is_wide,
-    list_columns,
-)
+from .stored_rows import STAGED_ROWS, StoredRows, list_columns
 
 #: What is wrong with the other rows: see ``StagingArea``.
 ROW_ERRORS = quote_identifier("stage", "row_errors")
 
 _DATABASE = quote_identifier("stage")
 _FILE = "staged.duckdb"
+
+#: The memory of each field of a wider table: in each step of a statement DuckDB has 2,048 values.
+MAX_NARROW_FIELDS = 300
+_FIELD_BYTES = 320 * 2**10
 
 #: The characters of a value that its error shows.
 MAX_SHOWN_LENGTH = 100
@@ -48,10 +45,9 @@ class StagingArea:
     """
     A folder, and a DuckDB database in it.
 
-    The database has ``rows``, in one of two forms (``stored_rows``), and ``ROW_ERRORS (line BIGINT,
-    field VARCHAR, value VARCHAR, error VARCHAR)``: ``error`` is the JSON text of a ``BadRow``;
-    ``field`` and ``value`` are empty where the error is that of the whole row.  ``limits`` are
-    those of the process that reads the file.
+    The database has ``rows``, and ``ROW_ERRORS (line BIGINT, field VARCHAR, value VARCHAR, error
+    VARCHAR)``: ``error`` is the JSON text of a ``BadRow``; ``field`` and ``value`` are empty where
+    the error is that of the whole row.  ``limits`` are those of the process that reads the file.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -60,8 +56,8 @@ class StagingArea:
     rows: StoredRows = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with rows that have a column for each field."""
-        self.rows = ColumnRows(self.execute)
+        """Begin without rows."""
+        self.rows = StoredRows(self.execute)
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
@@ -76,28 +72,23 @@ class StagingArea:
             ).format(ROW_ERRORS)
         )
 
-    def create_rows(self, width: int) -> None:
-        """Create the tables for rows of ``width`` fields, in the form for such rows."""
-        if is_wide(width):
-            self.rows = CellRows(self.execute)
-        self.rows.create(width)
+    def allow_width(self, width: int) -> None:
+        """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
+        if width > MAX_NARROW_FIELDS:
+            memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
+            self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
+            self.execute(
+                SQL("SET threads = 1; SET memory_limit = {}").format(
+                    quote_literal(f"{memory_bytes}B")
+                )
+            )
 
-    def convert_to_cells(self, width: int) -> None:
-        """Store the rows, which have ``width`` fields, as cells if they are not."""
-        if not self.rows.is_wide:
-            self.rows = cells = CellRows(self.execute)
-            cells.copy_columns(width)
-
-    def open(self) -> None:
-        """Open the database, which another process has made."""
+    def open(self, width: int) -> None:
+        """Open the database of a table of ``width`` fields, which another process has made."""
         self._attach()
+        self.allow_width(width)
         # The files that are attached and those of temp_directory may still be used.
         self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
-        found = self.execute(
-            SQL("SELECT 1 FROM duckdb_tables() WHERE table_name = 'staged_cells'")
-        ).fetchone()
-        if found:
-            self.rows = CellRows(self.execute)
 
     def close(self) -> None:
         """Write everything to the database's file."""
@@ -117,9 +108,8 @@ class StagedTable:
     A file that has been read.
 
     ``STAGED_ROWS`` has its rows in the order of the file: the line (the row of a sheet, the
-    position in a list), counted from 1.  The cells of columns ``f0``, ``f1``, … are those of
-    ``select_rows`` and ``select_cells``: texts, null where the cell is empty.  Rows that do not
-    have the file's shape are in ``ROW_ERRORS`` only.
+    position in a list), counted from 1, and the columns ``f0``, ``f1``, …, all texts, null where
+    the cell is empty.  Rows that do not have the file's shape are in ``ROW_ERRORS`` only.
     ``names`` are the names of the fields, unique, and ``labels`` the texts of the header.
     ``declared_types`` are the types that the file itself gives its fields (names of
     ``field_types``), None where it has only texts; a field that the file declares as ``text`` never
@@ -144,15 +134,15 @@ class StagedTable:
 
     @property
     def rows(self) -> StoredRows:
-        """The rows, in the form in which they are stored."""
+        """The rows, and the relations that statements read."""
         return self.staging_area.rows
 
     @property
     def sample_size(self) -> int:
         """The number of rows that are examined before all rows."""
-        if not self.rows.is_wide:
+        if len(self.names) <= MAX_NARROW_FIELDS:
             return _MAX_SAMPLE_ROWS
-        return min(_MAX_SAMPLE_ROWS, max(1, _MAX_SAMPLE_CELLS // max(1, len(self.names))))
+        return _MAX_SAMPLE_CELLS // len(self.names)
 
     def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
@@ -220,11 +210,11 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
 
 
 @contextmanager
-def open_staging_area(folder: Path, interrupter: Interrupter) -> Iterator[StagingArea]:
-    """Open the staging area that another process has created."""
+def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Iterator[StagingArea]:
+    """Open the staging area that another process has created, for a table of ``width`` fields."""
     with _connect(folder) as connection, interrupter.register_connection(connection):
         staging_area = StagingArea(connection, folder)
-        staging_area.open()
+        staging_area.open(width)
         yield staging_area
 
 

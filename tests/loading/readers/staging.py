@@ -59,15 +59,8 @@ def read_in_process(path: Path, options: ReadOptions, *, name: str = "") -> Iter
 
 
 def fetch_rows(table: StagedTable) -> list[tuple[Any, ...]]:
-    """Fetch all rows in their order, in either form: the line of each, and its cells."""
-    lines = table.execute(SQL("SELECT line FROM {}").format(STAGED_ROWS)).fetchall()
-    rows: dict[int, dict[str, str]] = {line: {} for (line,) in lines}
-    for columns in table.rows.split_columns(table.columns):
-        cells = table.rows.select_cells(columns, has_lines=True)
-        found = table.execute(SQL("SELECT line, name, value FROM {}").format(cells)).fetchall()
-        for line, name, value in found:
-            rows[line][name] = value
-    return [(line, *map(cells.get, table.columns)) for line, cells in rows.items()]
+    """Fetch all rows in their order: the line of each, and its cells."""
+    return table.execute(SQL("SELECT * FROM {}").format(STAGED_ROWS)).fetchall()
 
 
 def render_records(table: StagedTable, decisions: Sequence[Decision]) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ _CONTENTS: Mapping[str, bytes] = {
     + b"\n"
     + b",".join(b"%d" % n for n in range(300))
     + b"\n",
-    "too_wide.csv": b",".join(b"c%d" % n for n in range(16_385)) + b"\n",
+    "too_wide.csv": b",".join(b"c%d" % n for n in range(1_601)) + b"\n",
     # Lines
     "quoted_breaks.csv": b'id,text\r\n1,"one\ntwo"\r\n2,"three\r\n\r\nfour"\r\n3,five\r\n4\r\n',
     "returns.csv": b'id,text\r1,"a\rb"\r2,c\r3\r',
