@@ -70,7 +70,7 @@ class Setting(Generic[T]):
 
     def find_problem(self, value: Any) -> str:
         """Return what is wrong with a value; an empty text if it is valid."""
-        kind = type(self.default)
+        kind: type = type(self.default)
         noun, types, minimum = _KINDS[kind]
         minimum = minimum if self.minimum is None else self.minimum
         if not isinstance(value, types) or isinstance(value, bool):

@@ -569,7 +569,7 @@ class SuggestParameters(ResourceParameters, ConditionParameters):
     )
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of values. 0 gives none."),
-        shown_default=lambda: DEFAULT_SUGGESTED_VALUES,
+        shown_default=DEFAULT_SUGGESTED_VALUES,
         reduced_to=lambda: MAX_SUGGESTED_VALUES,
     )
 

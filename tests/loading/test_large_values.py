@@ -112,7 +112,7 @@ def test_a_row_that_is_longer_than_a_statement_has_one_of_its_own() -> None:
     ):
         batches = [[line for line, _text in b] for b in render_rows(table, [Decision(TEXT)])]
 
-    assert batches == [[line] for line in range(2, 8)]
+    assert batches == [[2], [3], [4], [5, 6], [7]]
 
 
 # Values -------------------------------------------------------------------------------------------

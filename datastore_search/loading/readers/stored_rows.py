@@ -112,7 +112,7 @@ class StoredRows:
 
     def limit_memory(self, columns: Sequence[str], max_bytes: int) -> None:
         """
-        Let statements hold few more than ``max_bytes`` of neighbouring rows at once.
+        Let statements hold at most ``max_bytes`` of neighbouring rows, or one row, at once.
 
         Each range of a view of all rows is read by itself.
         """
@@ -130,30 +130,37 @@ class StoredRows:
 
     def split(self, columns: Sequence[str], max_bytes: int) -> list[Composed]:
         """
-        Build conditions that split the rows into ranges, so that few have more than ``max_bytes``.
+        Build conditions that split the rows into ranges of at most ``max_bytes``, or of one row.
 
-        DuckDB reads 2,048 rows at once, and holds what a statement makes of them.  Those that have
-        too many bytes together are split evenly.  Most tables have one range.
+        DuckDB reads 2,048 rows at once, and holds what a statement makes of them.  Where these have
+        fewer bytes they are not split.  Most tables have one range.
         """
+        length = SQL("coalesce(strlen({}), 0)")
+        size = add_terms([length.format(quote_identifier(column)) for column in columns])
         if self._part_bytes is None:
-            length = SQL("coalesce(strlen({}), 0)")
-            lengths = [length.format(quote_identifier(column)) for column in columns]
             query = SQL("SELECT rowid // {}, CAST(sum({}) AS BIGINT) FROM {} GROUP BY 1 ORDER BY 1")
             self._part_bytes = self._execute(
-                query.format(quote_literal(ROWS_AT_ONCE), add_terms(lengths), STAGED_ROWS)
+                query.format(quote_literal(ROWS_AT_ONCE), size, STAGED_ROWS)
             ).fetchall()
         starts = [0]
-        for part, size in self._part_bytes:
-            if size > max_bytes:
-                rows = max(1, ROWS_AT_ONCE * max_bytes // size)
-                starts += range(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE, rows)
-                starts.append((part + 1) * ROWS_AT_ONCE)
+        for part, part_bytes in self._part_bytes:
+            if part_bytes > max_bytes:
+                starts += self._split_part(part * ROWS_AT_ONCE, size, max_bytes)
         if len(starts) == 1:
             return [SQL("true")]
-        return [
-            SQL("rowid >= {} AND rowid < {}").format(quote_literal(start), quote_literal(stop))
-            for start, stop in pairwise(sorted({*starts, _END}))
-        ]
+        return [_select_range(*each) for each in pairwise(sorted({*starts, _END}))]
+
+    def _split_part(self, first: int, size: Composed, max_bytes: int) -> Iterator[int]:
+        """Split 2,048 rows, and yield where each range begins."""
+        query = SQL("SELECT rowid, {} FROM {} WHERE {} ORDER BY rowid").format(
+            size, STAGED_ROWS, _select_range(first, first + ROWS_AT_ONCE)
+        )
+        total = max_bytes  # such a part begins a range
+        for row, row_bytes in self._execute(query).fetchall():
+            total += row_bytes
+            if total > max_bytes:
+                yield row
+                total = row_bytes
 
     def select_cells(
         self,
@@ -189,3 +196,8 @@ class StoredRows:
         lengths = (SQL("max(strlen({}))").format(quote_identifier(column)) for column in columns)
         query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
         return [length or 0 for length in self._execute(query).fetchone() or ()]
+
+
+def _select_range(start: int, stop: int) -> Composed:
+    """Build the condition of the rows from a ``rowid`` up to another, which is excluded."""
+    return SQL("rowid >= {} AND rowid < {}").format(quote_literal(start), quote_literal(stop))

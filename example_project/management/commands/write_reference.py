@@ -16,7 +16,7 @@ from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.conf import PREFIX, Settings, list_settings
+from datastore_search.conf import Settings, list_settings
 
 _REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 
@@ -60,16 +60,10 @@ def _write_settings() -> str:
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("Setting")
     ]
     rows = [
-        f"| `{name}` | `{_write_default(source, default)}` | {setting.text} |\n"
+        f"| `{name}` | `{ast.get_source_segment(source, default)}` | {setting.text} |\n"
         for (name, setting), default in zip(list_settings().items(), defaults, strict=True)
     ]
     return f"<!-- settings -->\n| Setting | Default | Meaning |\n|---|---|---|\n{''.join(rows)}"
-
-
-def _write_default(source: str, default: ast.expr) -> str:
-    """Write a default; a function of other settings without its first words."""
-    shown = default.body if isinstance(default, ast.Lambda) else default
-    return (ast.get_source_segment(source, shown) or "").replace("conf.", PREFIX)
 
 
 def _write_parameters(name: str, page: str) -> str:
