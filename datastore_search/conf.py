@@ -212,9 +212,10 @@ class Settings:
     )
     LOAD_MEMORY_BYTES = Setting(
         256 * 2**20,
-        "Memory that a load may use for reading the file, in addition to Python's own (the process"
-        " that reads it may have 256 MiB more, and 16 times the size of a workbook), and memory"
-        " that PostgreSQL may use for each index (its `maintenance_work_mem`); those of words,"
+        "Memory that a load may use for reading the file, in addition to Python's own: the process"
+        " that reads it may have 256 MiB more, and 16 times the size of a workbook. A table of more"
+        " than 800 fields may use 320 KiB for each. It is also the memory that PostgreSQL may use"
+        " for each index (its `maintenance_work_mem`); those of words,"
         " values and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` indexes are made"
         " at once. From PostgreSQL 18 on, as many of its processes make the index of words, of 32"
         " MiB each.",

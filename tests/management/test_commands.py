@@ -102,7 +102,7 @@ def test_progress_is_printed_on_a_terminal_unless_it_is_silenced(db: None, path:
     call_command("load_resource", path, stdout=StringIO(), stderr=shown)
     call_command("load_resource", path, stdout=StringIO(), stderr=silenced, verbosity=0)
 
-    assert "2 of 2 records" in shown.getvalue()
+    assert "6 of 6 records" in shown.getvalue()
     assert silenced.getvalue() == ""
     assert run_command("load_resource", path)[1] == ""  # no terminal
 
