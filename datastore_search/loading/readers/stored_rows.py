@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import duckdb
 
-from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
+from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.  The
 #: process that loads a file may have a view of them.
@@ -135,8 +135,9 @@ class StoredRows:
         DuckDB reads 2,048 rows at once, and holds what a statement makes of them.  Where these have
         fewer bytes they are not split.  Most tables have one range.
         """
-        length = SQL("coalesce(strlen({}), 0)")
-        size = add_terms([length.format(quote_identifier(column)) for column in columns])
+        size = SQL("coalesce(list_sum(list_transform([{}], lambda cell: strlen(cell))), 0)").format(
+            SQL(", ").join(map(quote_identifier, columns))
+        )
         if self._part_bytes is None:
             query = SQL("SELECT rowid // {}, CAST(sum({}) AS BIGINT) FROM {} GROUP BY 1 ORDER BY 1")
             self._part_bytes = self._execute(
