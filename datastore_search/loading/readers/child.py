@@ -48,6 +48,7 @@ def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str,
     options = ReadOptions(**request["options"] | {"nulls": tuple(request["options"]["nulls"])})
     try:
         with create_staging_area(Path(request["folder"]), limits) as staging_area:
+            staging_area.restrict(Path(request["path"]))
             table = read_file(Path(request["path"]), options, staging_area, name=request["name"])
         return {"table": _table_to_json(table)}
     except LoadFailed as failure:

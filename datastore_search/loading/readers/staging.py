@@ -83,6 +83,14 @@ class StagingArea:
                 )
             )
 
+    def restrict(self, path: Path) -> None:
+        """Let DuckDB open no files but this one and those of the folder, whatever a file says."""
+        files, folders = quote_literal(str(path)), quote_literal(f"{self.folder}/")
+        self.execute(
+            SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]").format(files, folders)
+        )
+        self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
+
     def open(self, width: int) -> None:
         """Open the database of a table of ``width`` fields, which another process has made."""
         self._attach()

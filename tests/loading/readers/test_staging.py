@@ -1,4 +1,4 @@
-"""Tests of the staging area that the process that loads opens."""
+"""Tests of the staging area: what the processes that read and load may open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.test import override_settings
 
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.staging import StagedTable
+from datastore_search.loading.readers.staging import StagedTable, create_staging_area
 
 
 @pytest.fixture
@@ -62,3 +62,25 @@ def test_a_staged_table_still_uses_its_folder_for_what_exceeds_memory(
         spilled = table.connection.execute("SELECT count(*) > 0 FROM duckdb_temporary_files()")
         assert spilled.fetchall() == [(True,)]
         assert table.count_rows() == 600_000
+
+
+def test_the_process_that_reads_opens_no_other_file(tmp_path: Path) -> None:
+    path, other, folder = tmp_path / "file.csv", tmp_path / "other.csv", tmp_path / "working"
+    folder.mkdir()
+    for each in (path, other, folder / "unpacked.csv"):
+        each.write_text("name\nA\n")
+
+    with create_staging_area(folder) as staging_area:
+        staging_area.restrict(path)
+        read = staging_area.connection.execute
+        assert read(f"SELECT name FROM '{path}'").fetchall() == [("A",)]
+        assert read(f"SELECT name FROM '{folder}/unpacked.csv'").fetchall() == [("A",)]
+        for query in (
+            f"FROM '{other}'",
+            f"COPY (SELECT 1) TO '{other}'",
+            f"FROM glob('{tmp_path}/*')",
+        ):
+            with pytest.raises(duckdb.PermissionException):
+                read(query)
+        with pytest.raises(duckdb.InvalidInputException):
+            read("SET memory_limit = '100GB'")
