@@ -814,6 +814,7 @@ def test_no_address_leads_to_an_upload(portal: Portal, kind: str) -> None:
 # What an answer depends on ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nobody", "other"])
 def test_a_copy_from_before_a_resource_turned_private_is_not_confirmed(
     portal: Portal, kind: str

@@ -79,6 +79,7 @@ def upload_file(browser: Chrome, base: str, resource: Resource, path: Path) -> N
     browser.find_element(By.NAME, "cancel")
 
 
+@pytest.mark.slow
 def test_the_breadcrumbs_look_like_those_of_the_other_pages_of_the_admin(
     browser: Chrome, base: str
 ) -> None:
@@ -94,6 +95,7 @@ def test_the_breadcrumbs_look_like_those_of_the_other_pages_of_the_admin(
     assert looks[0] == looks[1]
 
 
+@pytest.mark.slow
 def test_staff_make_preview_load_and_describe_a_table(
     browser: Chrome, base: str, tmp_path: Path
 ) -> None:
@@ -128,6 +130,7 @@ def test_staff_make_preview_load_and_describe_a_table(
     assert list_console_errors(browser) == []
 
 
+@pytest.mark.slow
 def test_a_load_is_watched_until_it_is_ready(
     browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
 ) -> None:
@@ -195,6 +198,7 @@ def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
     assert "left out: 1." in get_text(browser, ".datastore-card-note")
 
 
+@pytest.mark.slow
 def test_a_load_is_cancelled_and_begun_again(
     browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
 ) -> None:
@@ -217,6 +221,7 @@ def test_a_load_is_cancelled_and_begun_again(
     assert [load.state for load in resource.loads.all()] == [LoadState.READY, LoadState.CANCELLED]
 
 
+@pytest.mark.slow
 def test_no_page_of_loading_is_wider_than_a_narrow_window(
     browser: Chrome, base: str, tmp_path: Path
 ) -> None:
@@ -246,6 +251,7 @@ def measure_overflow(browser: Chrome) -> int:
     return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))
 
 
+@pytest.mark.slow
 def test_a_token_is_shown_once(browser: Chrome, base: str) -> None:
     log_in(browser, base, "vi")
     user = make_user("reader")
@@ -259,6 +265,7 @@ def test_a_token_is_shown_once(browser: Chrome, base: str) -> None:
     assert token not in browser.page_source
 
 
+@pytest.mark.slow
 def test_every_page_of_the_portal_keeps_its_policy(browser: Chrome, base: str) -> None:
     log_in(browser, base, "en")
     resource = make_resource()

@@ -80,6 +80,7 @@ def list_blocks(page: Path, *languages: str) -> list[str]:
     return [textwrap.dedent(block) for block in blocks]
 
 
+@pytest.mark.slow
 def test_the_app_is_imported_from_the_wheel(portal: Portal) -> None:
     printed = portal.run("python -c 'import datastore_search; print(datastore_search.__file__)'")
 
@@ -105,6 +106,7 @@ def complete_settings(block: str) -> str:
     return f"from portal.settings import *\n{before}{''.join(statements)}"
 
 
+@pytest.mark.slow
 def test_every_block_of_settings_passes_the_checks(portal: Portal) -> None:
     made_so = {*list_blocks(ROOT / "README.md", "python"), *list_blocks(PAGE, "python")}
     blocks = [block for page in DOCS for block in list_blocks(page, "python")]
@@ -129,6 +131,7 @@ def test_every_block_of_settings_passes_the_checks(portal: Portal) -> None:
     assert len(names) >= 19
 
 
+@pytest.mark.slow
 def test_every_example_in_python_imports_what_exists(portal: Portal) -> None:
     lines = ["import django", "django.setup()"]
     for page in DOCS:
@@ -222,6 +225,7 @@ def test_every_command_of_the_docs_runs(portal: Portal) -> None:
 DROPPING = ("migrate datastore_search", "migrate knox", "remove_stale_contenttypes")
 
 
+@pytest.mark.slow
 def test_a_portal_goes_back_and_forth_as_the_docs_say(portal: Portal) -> None:
     (back,) = {text for text in list_commands() if "migrate datastore_search 0" in text}
 
@@ -230,6 +234,7 @@ def test_a_portal_goes_back_and_forth_as_the_docs_say(portal: Portal) -> None:
     assert portal.run_sql("SELECT count(*) FROM datastore_search_resource") == "1\n"
 
 
+@pytest.mark.slow
 def test_the_steps_of_uninstalling_leave_nothing(portal: Portal) -> None:
     delete, drop, types = list_blocks(UNINSTALLING, "sh")
     settings, urls = (portal.folder / "portal" / name for name in ("settings.py", "urls.py"))

@@ -47,6 +47,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.slow
 def test_the_steps_of_the_tutorial_lead_to_a_portal_with_a_backup(
     server: Server, tmp_path: Path
 ) -> None:

@@ -290,6 +290,7 @@ def is_migration_waiting() -> bool:
         return cursor.fetchone() is not None
 
 
+@pytest.mark.slow
 def test_a_migration_behind_a_long_read_lets_all_others_pass(resource: Resource) -> None:
     (state,) = _STATES[-1:]
     apps = read_apps(state)

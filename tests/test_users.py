@@ -180,6 +180,7 @@ def database(db: None) -> Iterator[dict[str, Any]]:
         server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", ADMINS)
 def test_a_portal_with_its_own_model_of_users_works(
     database: dict[str, Any], tmp_path: Path, known: str

@@ -59,6 +59,7 @@ def get_labels(resource: Resource) -> dict[str, str]:
     return dict(resource.fields.exclude(label="").values_list("name", "label"))
 
 
+@pytest.mark.slow
 def test_a_wide_resource_is_edited_in_parts_and_nothing_is_lost(
     staff: Client, wide: Resource
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_wide_resource_is_translated_in_parts_and_nothing_is_lost(
     }
 
 
+@pytest.mark.slow
 def test_a_wide_draft_is_previewed_in_parts_and_keeps_every_type(
     staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

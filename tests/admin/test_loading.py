@@ -996,6 +996,7 @@ def test_loads_cannot_be_added_changed_or_deleted_by_hand(
     assert staff.post(f"{LOADS}{load.pk}/change/", {"source": "x"}).status_code == 403
 
 
+@pytest.mark.slow
 def test_the_list_asks_as_few_queries_for_many_loads_as_for_one(
     staff: Client, django_assert_max_num_queries: Any
 ) -> None:

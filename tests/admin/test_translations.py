@@ -148,6 +148,7 @@ def test_the_language_of_the_texts_is_chosen_and_translations_stay(staff: Client
     assert resource.fields.get(name="station").translations == {"vi": {"label": "Trạm"}}
 
 
+@pytest.mark.slow
 def test_staff_translate_a_resource_in_a_browser(
     browser: Chrome, live_server: Any, transactional_db: None
 ) -> None:

@@ -243,6 +243,7 @@ def list_examples(language: str, suffix: str) -> list[tuple[str, str]]:
     return [(f"{language}-{number}{suffix}", block) for number, block in enumerate(code)]
 
 
+@pytest.mark.slow
 def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> None:
     call_command("demo", stdout=StringIO())
     token = make_token(get_user_model().objects.get(username="admin"))

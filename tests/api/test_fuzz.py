@@ -191,6 +191,7 @@ def test_every_text_is_found_or_refused(
         check_answer(client.post(PATH, body, content_type="application/json"))
 
 
+@pytest.mark.slow
 @fuzzing
 @given(key=keys, text=texts, operator=st.sampled_from(OPERATORS))
 def test_every_place_of_a_name_takes_every_name(
@@ -206,6 +207,7 @@ def test_every_place_of_a_name_takes_every_name(
         check_answer(act(client, "datastore_search", {"resource_id": str(resource.pk), **sent}))
 
 
+@pytest.mark.slow
 @fuzzing
 @given(name=st.sampled_from(sorted(actions)), sent=changes, parts=st.lists(records, min_size=2))
 def test_no_change_breaks_anything(
@@ -264,6 +266,7 @@ analysed = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @fuzzing
 @given(
     name=st.sampled_from(["datastore_facets", "datastore_aggregate", "datastore_suggest"]),

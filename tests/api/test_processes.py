@@ -55,6 +55,7 @@ def run_server(uploads: Path) -> Iterator[Callable[..., tuple[int, str]]]:
         input_.close()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_every_process_refuses_a_resource_that_has_turned_private(uploads: Path) -> None:
     resource = make_resource()

@@ -353,6 +353,7 @@ texts = st.text(st.sampled_from('",  \t\nab_%;') | st.characters(codec="utf-8"),
 endings = st.sampled_from(sorted(ENDINGS))
 
 
+@pytest.mark.slow
 @given(text=texts)
 def test_any_text_is_cut_into_names(text: str) -> None:
     parts = split_names(text)

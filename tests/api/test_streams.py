@@ -187,6 +187,7 @@ def large(transactional_db: None) -> Iterator[Resource]:
     Resource.objects.all().delete()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gunicorn", "waitress", "granian"])
 def test_a_download_whose_database_goes_away_ends_as_broken(
     large: Resource, uploads: Path, name: str

@@ -87,6 +87,7 @@ def restore(portal: tuple[Server, str], tmp_path: Path) -> Callable[[str, str], 
     return restore_database
 
 
+@pytest.mark.slow
 def test_a_restored_dump_has_the_same_answers_and_can_be_changed(
     portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_dump_in_plain_sql_is_the_same(
     assert run_portal(server, url, "answers") == answers
 
 
+@pytest.mark.slow
 def test_a_restore_in_one_transaction_is_the_same(
     portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_restore_in_one_transaction_is_the_same(
     assert run_portal(server, url, "answers") == answers
 
 
+@pytest.mark.slow
 @_PROGRAMS
 def test_a_recovery_to_a_moment_has_the_answers_of_that_moment(
     find_programs: Callable[[], Path],

@@ -101,6 +101,7 @@ def test_every_attack_has_its_outcome_and_ends_in_time(target: Target, name: str
     timer.cancel()
 
 
+@pytest.mark.slow
 def test_attackers_and_honest_clients_have_addresses_of_their_own(
     server: LimitedServer, target: Target
 ) -> None:
@@ -205,6 +206,7 @@ def test_the_page_names_every_attack_and_every_option() -> None:
 # A whole run --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("transactional_db")
 def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
     connections = list_other_connections()  # also those that threads of other tests have left

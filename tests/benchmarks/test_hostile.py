@@ -31,6 +31,7 @@ TARGETS = Targets("public", "changeable", "private", "token")
 LEAK = 'syntax error at or near "x"'
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("transactional_db")
 def test_a_short_run_has_no_fault_and_leaves_its_three_tables_alone() -> None:
     process = subprocess.run(
@@ -53,6 +54,7 @@ def test_a_short_run_has_no_fault_and_leaves_its_three_tables_alone() -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_requests_which_reach_every_door() -> None:
     targets = replace(TARGETS, public=str(uuid4()))
     requests = list(islice(generate_requests(targets, 1), 5_000))

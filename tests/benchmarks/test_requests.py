@@ -200,6 +200,7 @@ def test_the_rows_are_the_same_on_every_machine(tmp_path: Path) -> None:
 # Resources and tokens -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
     tmp_path: Path,
@@ -273,6 +274,7 @@ def run(database_url: str, *arguments: object) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
     database_url: str, tmp_path: Path, address: str
 ) -> None:
@@ -304,6 +306,7 @@ def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
         assert others.fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_a_run_loads_beside_copy_and_leaves_nothing(database_url: str, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
 
@@ -326,6 +329,7 @@ def test_a_run_loads_beside_copy_and_leaves_nothing(database_url: str, tmp_path:
         assert tables.fetchall() == []
 
 
+@pytest.mark.slow
 def test_a_failed_run_prints_the_reason(database_url: str, address: str) -> None:
     process = run(
         database_url,

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_a_short_soak_with_every_fault_loses_nothing_and_leaves_nothing() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
 

@@ -70,6 +70,7 @@ def test_the_command_ckanapi_calls_actions_by_post_and_by_get(path: str, portal:
     assert rows == '"rivers"\n"water"\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_the_command_ckanapi_dumps_and_searches_datasets(
     path: str, portal: str, tmp_path: Path

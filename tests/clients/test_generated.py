@@ -77,6 +77,7 @@ def run(command: Sequence[str | Path], folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_generated_client_is_well_typed_and_works(
     name: str, portal: str, programs: Path, tmp_path: Path

@@ -182,6 +182,7 @@ def test_every_action_is_tried_in_a_fault() -> None:
     assert set(actions) == SEARCHES.keys() | WRITES.keys() | WITHOUT_DATABASE | OTHERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [stop_server, occupy_connections])
 def test_without_a_connection_every_door_is_503_until_the_fault_ends(
     portal: Portal, fault: Fault
@@ -244,6 +245,7 @@ def test_a_database_that_is_read_only_answers_reads_and_refuses_writes(portal: P
     assert portal.count_records() == 2
 
 
+@pytest.mark.slow
 def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
     portal: Portal, uploads: Path
 ) -> None:
@@ -326,6 +328,7 @@ def test_a_read_only_database_refuses_a_load_before_it_begins(
     assert portal.count_records() == _ROWS
 
 
+@pytest.mark.slow
 def test_a_portal_follows_its_database_to_the_standby_without_a_restart(
     portal: Portal,
 ) -> None:

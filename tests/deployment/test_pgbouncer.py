@@ -145,6 +145,7 @@ def count_advisory_locks(server: ThrowawayServer) -> int:
     return int(row[0])
 
 
+@pytest.mark.slow
 def test_every_kind_of_load_leaves_nothing_behind(
     server: ThrowawayServer, address: str, searched: Resource, load: Callable[..., Load]
 ) -> None:
@@ -278,6 +279,7 @@ def waits_for_lock(server: ThrowawayServer, statement: str) -> bool:
     return row is not None
 
 
+@pytest.mark.slow
 def test_loads_of_one_resource_run_one_after_the_other(
     server: ThrowawayServer, address: str, searched: Resource, tmp_path: Path
 ) -> None:

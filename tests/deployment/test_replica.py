@@ -96,6 +96,7 @@ def list_tables() -> set[int]:
 # Loading ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_table_that_was_just_published_stays(
     standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
 ) -> None:
@@ -316,6 +317,7 @@ def test_a_search_sees_what_the_replica_has_wholly(
     assert read_versions(resource) == ({2}, 35)
 
 
+@pytest.mark.slow
 def test_a_dump_reads_all_from_one_database(
     servers: tuple[ThrowawayServer, Standby],
     standby: Standby,
@@ -339,6 +341,7 @@ def test_a_dump_reads_all_from_one_database(
                 assert read_versions(resource) in (({1}, 40_000), ({2}, 50_000))
 
 
+@pytest.mark.slow
 def test_a_search_that_the_standby_ends_is_made_again(
     servers: tuple[ThrowawayServer, Standby],
     standby: Standby,

@@ -79,6 +79,7 @@ def list_tables(alias: str) -> list[str]:
     return connections[alias].introspection.table_names()
 
 
+@pytest.mark.slow
 def test_each_database_has_its_own_tables_and_no_others(rivers: Resource) -> None:
     default, data = list_tables("default"), list_tables("data")
 
@@ -257,6 +258,7 @@ class Committed(Portal, TransactionTestCase): pass
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("router", ["DataRouter", "MuseumRouter"])
 def test_the_tests_of_a_portal_run_with_a_router(
     server: ThrowawayServer, tmp_path: Path, router: str

@@ -62,6 +62,7 @@ def test_every_format_is_packed_on_request(client: Client, resource: Resource, n
     assert gzip.decompress(read_file(packed)) == read_file(plain)
 
 
+@pytest.mark.slow
 def test_a_packed_file_is_compressed_as_it_is_read(client: Client, transactional_db: None) -> None:
     text = "x" * 1000
     resource = make_resource("text\n" + f"{text}\n" * 20_000)

@@ -59,6 +59,7 @@ def keep_server(folder: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.slow
 def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "postgres"
     folder.parent.mkdir()

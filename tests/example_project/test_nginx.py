@@ -343,6 +343,7 @@ ENTRANCES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "entrance"), list(enumerate(ENTRANCES, 1)))
 def test_a_client_that_asks_too_often_is_refused_at_every_entrance_and_no_other(
     server: str, number: int, entrance: tuple[str, str, int]

@@ -125,6 +125,7 @@ def test_queued_loads_run_and_no_process_is_left(
         assert len(ended) == len(processes)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced(resource: Resource, uploads: Path) -> None:
     with run_serve(uploads) as (supervisor, _port):
         get_worker(supervisor.children()).kill()
@@ -132,6 +133,7 @@ def test_a_worker_that_dies_is_replaced(resource: Resource, uploads: Path) -> No
         assert run_load(resource, supervisor) == LoadState.READY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2], ids=["one", "all"])
 @pytest.mark.usefixtures("transactional_db")
 def test_workers_of_the_web_server_that_are_killed_are_replaced(uploads: Path, killed: int) -> None:
@@ -150,6 +152,7 @@ def test_workers_of_the_web_server_that_are_killed_are_replaced(uploads: Path, k
         assert get_web_server(supervisor) == web
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("transactional_db")
 def test_a_web_server_that_is_killed_is_started_again_and_leaves_no_worker_behind(
     uploads: Path,
@@ -222,6 +225,7 @@ def large(transactional_db: None) -> Iterator[Resource]:
     Resource.objects.all().delete()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_replaced_finishes_its_downloads(large: Resource, uploads: Path) -> None:
     with replace_workers(uploads) as (web, port):
         with urlopen(f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}") as download:
@@ -239,6 +243,7 @@ def test_a_worker_that_is_replaced_finishes_its_downloads(large: Resource, uploa
     assert len(file.splitlines()) == 4_001
 
 
+@pytest.mark.slow
 def test_a_download_that_takes_too_long_ends_as_broken(large: Resource, uploads: Path) -> None:
     with replace_workers(uploads, workers_kill_timeout=1) as (_web, port):
         address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}"
@@ -271,6 +276,7 @@ def is_listening(worker: psutil.Process, port: int) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("transactional_db")
 def test_a_worker_over_the_limit_of_memory_is_replaced(uploads: Path) -> None:
     port = find_free_port()

@@ -87,6 +87,7 @@ def send_request(port: int, path: str) -> socket.socket:
     return client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_statement_ends_when_its_client_closes_the_connection(
     slow: Resource, uploads: Path, name: str

@@ -81,6 +81,7 @@ def sleep(seconds: float) -> None:
 # Time limits --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", [ADDRESSES[0], *ADDRESSES[4:9]])
 def test_only_a_valid_token_has_more_time_than_an_anonymous_client(
     client: Browser, committed: Resource, settings: Any, address: str
@@ -95,6 +96,7 @@ def test_only_a_valid_token_has_more_time_than_an_anonymous_client(
         assert response.status_code == status
 
 
+@pytest.mark.slow
 def test_a_signed_in_reader_has_more_time(
     client: Browser, committed: Resource, settings: Any
 ) -> None:
@@ -173,6 +175,7 @@ def test_a_cancellation_that_comes_between_two_statements_is_sent_again(
         begin_late()
 
 
+@pytest.mark.slow
 def test_a_cancellation_never_reaches_the_next_statement(transactional_db: None) -> None:
     running: list[Watched] = []
     is_over = threading.Event()

@@ -131,6 +131,7 @@ def check_pages(
     assert {address: found for address, found in failures.items() if found} == {}
 
 
+@pytest.mark.slow
 @EACH_VIEW
 def test_every_page_is_accessible(
     browser: Chrome, live_server: Any, axe: str, table: Resource, view: View
@@ -174,6 +175,7 @@ def test_every_page_is_accessible(
     )
 
 
+@pytest.mark.slow
 def test_the_menus_of_a_page_are_accessible(
     browser: Chrome, live_server: Any, axe: str, table: Resource
 ) -> None:
@@ -187,6 +189,7 @@ def test_the_menus_of_a_page_are_accessible(
             assert (menu, list_violations(browser)) == (menu, [])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("read_here")
 @EACH_VIEW
 def test_every_page_of_the_admin_is_accessible(

@@ -149,6 +149,7 @@ def list_errors(browser: Chrome) -> list[str]:
     return [line["message"] for line in lines if "favicon" not in line["message"]]
 
 
+@pytest.mark.slow
 @EACH_LOCALE
 def test_a_question_is_asked_and_taken_back_by_keyboard(
     browser: Chrome, base: str, survey: Resource, locale: str
@@ -254,6 +255,7 @@ def test_a_long_description_fills_few_lines(
     Resource.objects.all().delete()
 
 
+@pytest.mark.slow
 @EACH_LOCALE
 def test_a_facet_is_used_by_keyboard(
     browser: Chrome, base: str, survey: Resource, locale: str
@@ -293,6 +295,7 @@ def test_facets_stand_beside_the_records_in_a_wide_window(
         assert browser.execute_script(script) == sides
 
 
+@pytest.mark.slow
 @EACH_LOCALE
 def test_a_chart_is_chosen_by_keyboard(
     browser: Chrome, base: str, survey: Resource, locale: str
@@ -386,6 +389,7 @@ def test_the_menu_of_a_column_is_used_by_keyboard(
     assert list_errors(browser) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 1440])
 def test_a_long_question_is_changed_by_keyboard_and_stays_in_the_history(
     browser: Chrome, base: str, survey: Resource, width: int

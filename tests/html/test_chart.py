@@ -343,6 +343,7 @@ def unfilter(kind: int, row: bytearray, above: bytearray) -> bytearray:
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["river", "Sông Cửu Long", "نهر النيل"])
 def test_the_drawing_is_sent_as_png_with_its_texts(client: Client, db: None, text: str) -> None:
     resource = make_resource(f"k,n\n{text},1\n{text},2\n")

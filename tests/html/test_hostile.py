@@ -152,6 +152,7 @@ HARMFUL = (
 )
 
 
+@pytest.mark.slow
 def test_a_hostile_table_does_no_harm_in_a_browser(
     browser: Chrome,
     live_server: Any,
@@ -204,6 +205,7 @@ return "hostile" in window;
 """
 
 
+@pytest.mark.slow
 def test_drawings_of_a_hostile_table_by_script_do_no_harm(
     browser: Chrome, live_server: Any, hostile_places: Resource
 ) -> None:
@@ -225,6 +227,7 @@ def test_drawings_of_a_hostile_table_by_script_do_no_harm(
     assert failures == {}
 
 
+@pytest.mark.slow
 def test_a_hostile_table_is_shown_as_it_is(
     client: Client, hostile: Resource, hostile_places: Resource, settings: Any
 ) -> None:

@@ -171,6 +171,7 @@ def test_a_template_shows_a_map(db: None) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_links_of_clusters_lead_to_the_pages(client: Client, db: None) -> None:
     resource = make_sites(501)
 

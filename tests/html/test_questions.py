@@ -273,6 +273,7 @@ def test_the_documentation_has_the_steps_of_each_question() -> None:
     assert rows == [(question.words, str(question.step_count)) for question in QUESTIONS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("take", "has_script"),
     [(take_by_mouse, True), (take_by_keyboard, True), (take_by_mouse, False)],

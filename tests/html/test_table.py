@@ -195,6 +195,7 @@ def make_wide_resource(kind: str) -> Resource:
     return resource
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mixed", "long"])
 def test_a_page_of_three_hundred_columns_is_light(client: Client, db: None, kind: str) -> None:
     resource = make_wide_resource(kind)

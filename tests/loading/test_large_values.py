@@ -72,6 +72,7 @@ def test_a_longer_row_is_named_and_leaves_nothing(db: None, more: int) -> None:
     assert storage.list_record_tables(connection) == tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "count"), [("replace", 20), ("append", 6)])
 def test_rows_of_five_megabytes_are_loaded(db: None, mode: str, count: int) -> None:
     resource = load_new_resource("a\nfirst\n")

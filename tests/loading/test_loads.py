@@ -368,6 +368,7 @@ class Readers(ReaderThreads):
         self.seen.append(min(versions))
 
 
+@pytest.mark.slow
 def test_readers_see_the_old_records_until_the_switch_and_never_an_error(
     transactional_db: None, tmp_path: Path
 ) -> None:

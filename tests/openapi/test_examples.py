@@ -92,6 +92,7 @@ def build_schema(document: dict[str, Any], action: str, status: int) -> Draft202
     return Draft202012Validator({**schema, "components": document["components"]})
 
 
+@pytest.mark.slow
 def test_every_example_is_answered_as_it_says(
     portal: Portal, client: Client, document: dict[str, Any]
 ) -> None:

@@ -439,6 +439,7 @@ def change_everything(resource: Resource, version: int) -> None:
         Resource.objects.filter(pk=resource.pk).update(private=version % 2 == 1)
 
 
+@pytest.mark.slow
 def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource) -> None:
     load_csv(committed, "kind,n,f2\nx,1,word\nx,2,word\n")
     committed.fields.filter(name="kind").update(label="2")

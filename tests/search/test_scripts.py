@@ -173,6 +173,7 @@ def test_the_longest_texts_fit_into_a_vector(db: None, text: str) -> None:
         assert cursor.fetchone() == (True, True)
 
 
+@pytest.mark.slow
 def test_the_limit_of_words_counts_the_letters_that_are_cut(db: None) -> None:
     """Python counts the words of a query, which PostgreSQL cuts."""
     counted = re.compile(f"[{UNSPACED_LETTERS}]")

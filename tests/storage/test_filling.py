@@ -228,6 +228,7 @@ def render_typed_line(number: int) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connections", [1, 2, 4])
 @pytest.mark.parametrize("language", ["english", "simple"])
 def test_a_load_has_the_search_vectors_of_postgresql(

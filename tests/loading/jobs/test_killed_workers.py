@@ -122,6 +122,7 @@ def has_no_session(load: Load) -> bool:
     return not storage.is_running(connection, load.pk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [*MOMENTS, "inserting"])
 def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     served: Resource, uploads: Path, settings: Any, moment: str
@@ -151,6 +152,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     assert not list(uploads.rglob("*.csv"))
 
 
+@pytest.mark.slow
 def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     served: Resource, uploads: Path
 ) -> None:
@@ -215,6 +217,7 @@ def test_a_load_that_is_queued_twice_runs_once(served: Resource, uploads: Path) 
     assert list(DBTaskResult.objects.values_list("return_value", flat=True)) == ["ready", "ready"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["copying", "inserting", "indexing", "publishing"])
 def test_a_load_is_cancelled_by_another_process(
     served: Resource, uploads: Path, moment: str
@@ -245,6 +248,7 @@ def test_a_load_is_cancelled_by_another_process(
     assert storage.list_record_tables(connection) == {before}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["merging", "publishing"])
 def test_what_is_added_is_added_wholly_or_not_at_all(
     served: Resource, uploads: Path, settings: Any, moment: str
@@ -283,6 +287,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     assert (served.table_version.pk, served.table_version.record_count) == (before, 20 + _ROWS)
 
 
+@pytest.mark.slow
 def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
     served: Resource, uploads: Path
 ) -> None:
@@ -313,6 +318,7 @@ def has_ended(load: Load) -> bool:
     return load.is_finished
 
 
+@pytest.mark.slow
 def test_a_load_whose_resource_is_deleted_ends(served: Resource, uploads: Path) -> None:
     resource = Resource.objects.create(name="deleted")
     load = queue_load(resource)

@@ -309,6 +309,7 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
 # Progress -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_progress_only_grows_and_is_seen_from_elsewhere(
     committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

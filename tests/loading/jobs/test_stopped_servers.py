@@ -92,6 +92,7 @@ def write_records(version: int, count: int) -> bytes:
     return b"version,text\n" + f"{version},{TEXT_FOR_POSTGRESQL}\n".encode() * count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
     portal: ThrowawayServer, settings: Any, uploads: Path, tmp_path: Path, moment: str

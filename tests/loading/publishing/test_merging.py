@@ -500,6 +500,7 @@ class _Readers(ReaderThreads):
             self.errors.append((len(records), result["total"], marks))
 
 
+@pytest.mark.slow
 def test_readers_see_the_records_before_a_merge_or_after_it(committed: Table) -> None:
     with _Readers(committed) as readers:
         for turn in range(1, 7):

@@ -402,7 +402,7 @@ def test_a_wide_table_is_rendered_whole_and_in_order(db: None) -> None:
     lines[3] = lines[3].replace("2024-01-03", "", 1)
     lines[5] += ",one more"
     text = "\n".join(lines) + "\n"
-    with patch.object(rows, "_MAX_CELL_BYTES_PER_STATEMENT", 320 * 5 * 40):  # five rows each
+    with patch.object(rows, "_MAX_BYTES_PER_STATEMENT", 320 * 5 * 40):  # five rows each
         resource = load_new_resource(text, bad_rows="skip")
 
     records = get_result(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))["records"]

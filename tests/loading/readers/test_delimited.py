@@ -321,6 +321,7 @@ def test_a_delimiter_may_be_a_word(path: Path, delimiter: str) -> None:
     assert read_names(path, LoadOptions(delimiter=delimiter)) == ("a,b", "c")
 
 
+@pytest.mark.slow
 def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
     header = ",".join(f"c{number}" for number in range(MAX_FIELDS))
     row = ",".join('"x"' if number % 2 else "1" for number in range(MAX_FIELDS))

@@ -125,6 +125,7 @@ def test_the_files_are_six_hundred_in_many_languages() -> None:
     assert len({language for _encoding, language in PAIRS}) >= 40
 
 
+@pytest.mark.slow
 def test_an_encoding_is_hardly_asked_for_in_a_long_file() -> None:
     asked = [
         pair

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _COUNT = 200
 
 
+@pytest.mark.slow
 def test_a_damaged_file_raises_nothing_but_a_load_failure() -> None:
     # 10,000 of them: python -m tests.loading.readers.mutations --count 10000
     ended = subprocess.run(

@@ -208,6 +208,7 @@ def test_duckdb_is_closed_with_memory_after_a_shortage(
     assert more == [conf.LOAD_MEMORY_BYTES]
 
 
+@pytest.mark.slow
 @override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20)
 def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"

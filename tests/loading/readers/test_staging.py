@@ -48,6 +48,7 @@ def test_the_settings_of_a_staged_table_do_not_change(setting: str, table: Stage
         table.connection.execute(f"SET {setting}")
 
 
+@pytest.mark.slow
 def test_a_staged_table_still_uses_its_folder_for_what_exceeds_memory(
     tmp_path: Path,
 ) -> None:

@@ -63,6 +63,7 @@ MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)).map(  # noqa: 
 NUMBERS = st.decimals(-(10**14), 10**14, places=2).filter(lambda number: number != 0)
 
 
+@pytest.mark.slow
 @thorough
 @given(st.sampled_from(list(list_date_spellings())), st.lists(DAYS, min_size=1))
 @example(Spelling("date:dmy", lambda day: f"{day:%d.%m.}{day.year:04}"), [date(1, 1, 31)])
