@@ -89,7 +89,7 @@ class StagingArea:
         self.execute(
             SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]").format(files, folders)
         )
-        self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
+        self.execute(SQL("SET enable_external_access = false"))
 
     def open(self, width: int) -> None:
         """Open the database of a table of ``width`` fields, which another process has made."""
