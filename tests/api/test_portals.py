@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -263,7 +264,7 @@ def collect_answers(client: Client, public: Resource, private: Resource, token: 
         (
             each.status_code,
             each.headers.get("Content-Type"),
-            each.getvalue(),
+            re.sub(rb'"db_size": \d+', b"", each.getvalue()),  # other work changes it
             each.headers.get("Allow"),
         )
         for each in got
