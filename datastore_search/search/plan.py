@@ -483,7 +483,7 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
     slot = nullcontext() if query.is_light else read.session.hold_slot()
     with slot, translate_database_errors(plain=query.plain):
         bound = BoundQuery(read.relation, query, read.connection)
-        key = build_top_matches_key(read, bound)
+        key = build_top_matches_key(read, query, bound)
         if key is None or use_top_matches(key, bound, is_counted=query.include_total):
             return _read_page(read, query, bound)
         with rankings_in_progress.begin(key):

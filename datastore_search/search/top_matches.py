@@ -19,7 +19,9 @@ from typing import Final, NamedTuple
 from psycopg import sql
 
 from ..bounded_cache import BoundedCache
+from .common_words import has_rare_word
 from .consistency import ConsistentRead, VersionKey
+from .query import Query
 from .sql import BoundQuery
 
 #: The ids that are kept of a question: ten pages.  With fewer matches, ranking is fast.
@@ -63,14 +65,15 @@ top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
 )
 
 
-def build_top_matches_key(read: ConsistentRead, bound: BoundQuery) -> TopMatchesKey | None:
+def build_top_matches_key(
+    read: ConsistentRead, query: Query, bound: BoundQuery
+) -> TopMatchesKey | None:
     """Build the key of a query whose page may be kept; None for any other."""
     version = read.version_key
     is_within = bound.end is not None and bound.end <= MAX_TOP_IDS
     if version is None or not is_within or not bound.is_ranked or bound.is_copied:
         return None
-    count = read.relation.record_count
-    if count is not None and count < MAX_TOP_IDS:
+    if has_rare_word(read, query, limit=MAX_TOP_IDS):
         return None
     where = bound.where.text.as_string()
     parameters = tuple(sql.Literal(each).as_string() for each in bound.where.parameters)

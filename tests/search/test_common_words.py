@@ -1,0 +1,79 @@
+"""Which words of a query are rare, by the statistics of a loaded table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.models import Resource
+from datastore_search.search import Query, with_consistent_read
+from datastore_search.search.common_words import common_words_cache, has_rare_word
+from datastore_search.writing import Method, open_writer
+
+from ..builders import make_resource
+
+#: Records with “bridge”, with “run”, and all.
+BRIDGES, RUNS, ALL = 20, 12, 40
+
+
+@pytest.fixture
+def survey(transactional_db: None) -> Iterator[Resource]:
+    words = ["bridge"] * BRIDGES + ["run fast"] * RUNS + ["đường dài"] * (ALL - BRIDGES - RUNS - 1)
+    yield make_resource("\n".join(["text,kind", *(f"{word},a" for word in words), "harbour,a\n"]))
+    Resource.objects.all().delete()
+    clean_up_loads()
+    common_words_cache.clear()
+
+
+def find_out(resource: Resource, query: Query, limit: int = 10) -> bool:
+    return with_consistent_read(resource.pk, lambda read: has_rare_word(read, query, limit=limit))
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [
+        ("harbour", True),
+        ("bridge harbour", True),
+        ("bridge", False),
+        ("Bridges", False),  # another form of a common word
+        ("running", False),  # its stem is shorter
+        ("bridge run", False),
+        ("harb", False),  # so short a beginning may have many words
+        ("hải-cảng", False),
+        ("", False),
+    ],
+)
+def test_a_rare_word_is_one_that_few_records_have(survey: Resource, q: str, expected: bool) -> None:
+    assert find_out(survey, Query(limit=1, q=q)) is expected
+
+
+def test_words_of_one_field_count_too(survey: Resource) -> None:
+    assert find_out(survey, Query(limit=1, q_fields={"text": "harbour"}))
+
+
+def test_queries_of_other_kinds_may_find_any_number(survey: Resource) -> None:
+    assert not find_out(survey, Query(limit=1, q="harbour | bridge", plain=False))
+    assert not find_out(survey, Query(limit=1, q="harbour", substrings=True))
+
+
+def test_a_table_of_few_records_has_only_rare_words(survey: Resource) -> None:
+    assert find_out(survey, Query(limit=1, q="bridge"), limit=ALL + 1)
+
+
+def test_the_statistics_are_read_once_for_each_version(survey: Resource) -> None:
+    query = Query(limit=1, q="harbour")
+    find_out(survey, query)
+
+    with CaptureQueriesContext(connection) as captured:
+        assert find_out(survey, query)
+    assert not any("pg_stats" in each["sql"] for each in captured)
+
+    with open_writer(survey) as writer:
+        writer.write([{"text": "pier"}], Method.INSERT)
+    with CaptureQueriesContext(connection) as captured:
+        find_out(survey, query)
+    assert any("pg_stats" in each["sql"] for each in captured)
