@@ -82,14 +82,16 @@ def list_child_processes() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "child" in " ".join(child.cmdline())]
 
 
-def _call_later(call: Callable[[], object]) -> None:
-    """Call in another thread, a second from now."""
+def _call_later(call: Callable[[], object]) -> Timer:
+    """Call in another thread, a second from now; return the thread."""
 
     def call_and_close() -> None:
         call()
         connections.close_all()
 
-    Timer(1, call_and_close).start()
+    timer = Timer(1, call_and_close)
+    timer.start()
+    return timer
 
 
 # How it ends --------------------------------------------------------------------------------------
@@ -313,12 +315,13 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
         file=ContentFile(b"a,b\n1,2\n", name="file.csv"),
         state=LoadState.DRAFT,
     )
-    _call_later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
+    deletion = _call_later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
     started_at = monotonic()
 
     draft_previews.preview_draft(load)
 
     assert monotonic() - started_at < 60
+    deletion.join()
     assert not Load.objects.filter(pk=load.pk).exists()
     assert not list_child_processes()
 
