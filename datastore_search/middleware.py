@@ -30,11 +30,7 @@ from rest_framework.exceptions import Throttled
 
 from .conf import conf
 from .database_errors import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
-from .exceptions.availability import (
-    ShareExceeded,
-    TemporarilyUnavailable,
-    describe_throttling,
-)
+from .exceptions.availability import TemporarilyUnavailable, describe_throttling
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
 from .guards.shares import hold_slot
@@ -206,9 +202,7 @@ class LoginRateMiddleware(MiddlewareMixin):
         try:
             slot.__enter__()
         except TemporarilyUnavailable as error:
-            is_own = isinstance(error, ShareExceeded)
-            status = HTTPStatus.TOO_MANY_REQUESTS if is_own else HTTPStatus.SERVICE_UNAVAILABLE
-            return answer_unavailable(request, str(error), status, error.wait)
+            return answer_unavailable(request, str(error), error.status, error.wait)
         request.META[_LOGIN_SLOT] = slot
         return None
 

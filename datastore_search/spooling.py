@@ -47,7 +47,8 @@ class Spool:
 
         Raises: ``AnswerTooLarge``; ``TooManyStreams``; ``NoRoomForAnswer``.
         """
-        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115 - closed by ``close``
+        # The file outlives this call: ``close`` closes it.
+        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115 - see above
         self._slot: StreamSlot | None = None
         self._sizes: Sequence[int] = ()
         self.size_bytes = 0

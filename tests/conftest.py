@@ -12,9 +12,9 @@ from zlib import crc32
 import psycopg
 import pytest
 from django.conf import settings
+from django.core.signals import setting_changed
 from django.db import connection
 from django.utils import translation
-from rest_framework.settings import api_settings
 from selenium.webdriver import Chrome
 
 from datastore_search import storage
@@ -35,7 +35,9 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Tests, and the servers that they start, ask more often than a client of the example portal may.
 os.environ["THROTTLE"] = "0"
 settings.REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": settings.REST_FRAMEWORK["DEFAULT_SCHEMA_CLASS"]}
-api_settings.reload()  # type: ignore[no-untyped-call, unused-ignore]
+setting_changed.send(  # REST framework reads them again
+    sender=None, setting="REST_FRAMEWORK", value=settings.REST_FRAMEWORK, enter=True
+)
 
 # Find static files on request: otherwise each test client scans all of them.
 settings.WHITENOISE_AUTOREFRESH = True

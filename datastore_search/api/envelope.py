@@ -87,12 +87,8 @@ _STATUSES: Final = (
         _("Bad request"),
     ),
     (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
-    (ShareExceeded, status.HTTP_429_TOO_MANY_REQUESTS, None),
-    (
-        (TemporarilyUnavailable, RecordsIncomplete),
-        status.HTTP_503_SERVICE_UNAVAILABLE,
-        None,
-    ),
+    (ShareExceeded, ShareExceeded.status, None),
+    ((TemporarilyUnavailable, RecordsIncomplete), TemporarilyUnavailable.status, None),
     (
         (OperationalError, InterfaceError),
         status.HTTP_503_SERVICE_UNAVAILABLE,

@@ -212,7 +212,7 @@ class QueryParameters(ConditionParameters):
     offset = NonNegativeIntegerField(
         help_text=_("Number of matching records to skip before the first."), shown_default="0"
     )
-    fields = NamesField(  # type: ignore[assignment] # the metaclass takes it out of the class
+    fields = NamesField(  # type: ignore[assignment] # not the property: the metaclass takes it out
         help_text=_(
             "Fields that the records have, in this order; all if not given. A name with a comma is"
             " in double quotes."
@@ -362,7 +362,7 @@ class CreateParameters(ActionParameters):
             " resource is public, and an existing one stays as it is."
         )
     )
-    fields = ObjectsField(  # type: ignore[assignment] # the metaclass takes it out of the class
+    fields = ObjectsField(  # type: ignore[assignment] # not the property: the metaclass takes it out
         help_text=format_lazy(
             _(
                 "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from math import ceil
 from typing import ClassVar, Final
 
@@ -32,6 +33,7 @@ class TemporarilyUnavailable(DatastoreError):
     """The request is refused for now; the client may send it again after ``wait`` seconds."""
 
     wait: ClassVar[int] = 1
+    status: ClassVar[HTTPStatus] = HTTPStatus.SERVICE_UNAVAILABLE
 
 
 class TooManyRetries(TemporarilyUnavailable):
@@ -51,6 +53,7 @@ class ShareExceeded(TemporarilyUnavailable):
     """A client asks for more at once than its share."""
 
     wait = 5
+    status = HTTPStatus.TOO_MANY_REQUESTS
     message = _(
         "Too many of your requests are being answered or wait already. Send the next one when an"
         " answer has come."

@@ -98,7 +98,8 @@ def check_rates(request: HttpRequest, view: Any) -> None:
     _check(list_throttles(), request, view)
 
 
-def _check(throttles: Iterable[BaseThrottle], request: HttpRequest, view: Any) -> None:
-    refusing = [each for each in throttles if not each.allow_request(request, view)]  # type: ignore[arg-type]
+def _check(throttles: Iterable[BaseThrottle], request: Any, view: Any) -> None:
+    """Check all; throttles read the address and the user, which Django's requests have, too."""
+    refusing = [each for each in throttles if not each.allow_request(request, view)]
     if refusing:
         raise Throttled(wait=max(each.wait() or 0 for each in refusing))

@@ -20,10 +20,6 @@ MAX_CATALOGUE_Q_LENGTH = 200
 #: Each word is compared with the description and the fields of every resource.
 MAX_CATALOGUE_WORDS = 10
 
-#: The fields with an input of their own, and the size of their names in the address.
-MAX_INPUTS = 12
-MAX_INPUT_NAMES_BYTES = 1_000
-
 
 def validate_catalogue_word_count(text: str) -> None:
     """

@@ -16,7 +16,6 @@ from ..exceptions.availability import (
     RETRY_AFTER_SECONDS,
     DatabaseUnreachable,
     QueryTooSlow,
-    ShareExceeded,
     TemporarilyUnavailable,
     describe_throttling,
 )
@@ -127,6 +126,5 @@ def _describe_temporary_error(error: Exception) -> ErrorMessage:
             logger.error("datastore_search failed.", exc_info=error)
             message = str(DatabaseUnreachable())
     title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
-    is_own = isinstance(error, ShareExceeded)
-    status = HTTPStatus.TOO_MANY_REQUESTS if is_own else HTTPStatus.SERVICE_UNAVAILABLE
+    status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)
     return ErrorMessage(status, title, message, wait)

@@ -152,13 +152,6 @@ class Load(GuardedModel):
         return self.state in FINISHED
 
     @property
-    def is_waiting(self) -> bool:
-        """Return whether no process has begun with the load."""
-        return self.state == LoadState.DRAFT or (
-            self.state == LoadState.QUEUED and self.started_at is None
-        )
-
-    @property
     def untaken_for(self) -> timedelta | None:
         """Compute for how long no worker has begun; None when nothing waits for a worker."""
         if self.state == LoadState.DRAFT and self.preview is None:

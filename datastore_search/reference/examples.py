@@ -39,11 +39,6 @@ class Example:
     answer: Any
     with_token: bool = True
 
-    @property
-    def as_form(self) -> dict[str, Any]:
-        """The parameters of a form: a list of texts is repeated, objects are JSON."""
-        return {name: _write_text(value) for name, value in self.sent.items()}
-
 
 def list_examples(prefix: str = _PREFIX) -> list[Example]:
     """List all examples in order, with URLs under a prefix such as ``/vi/``."""
@@ -70,10 +65,3 @@ def show_examples(
 @cache
 def _read_examples() -> str:
     return (files(__package__) / "examples.json").read_text(encoding="utf-8")
-
-
-def _write_text(value: Any) -> Any:
-    is_nested = isinstance(value, dict) or (
-        isinstance(value, list) and not all(isinstance(each, str) for each in value)
-    )
-    return json.dumps(value, ensure_ascii=False) if is_nested else value

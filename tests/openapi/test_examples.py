@@ -32,12 +32,24 @@ VOLATILE = {
 }
 
 
+def write_form(example: Example) -> dict[str, Any]:
+    """Write the parameters of a form: a list of texts is repeated, objects are JSON."""
+    return {name: write_text(value) for name, value in example.sent.items()}
+
+
+def write_text(value: Any) -> Any:
+    is_nested = isinstance(value, dict) or (
+        isinstance(value, list) and not all(isinstance(each, str) for each in value)
+    )
+    return json.dumps(value, ensure_ascii=False) if is_nested else value
+
+
 def ask(client: Client, example: Example, kind: str, token: str) -> Any:
     headers = {"Authorization": token} if example.with_token else {}
     path = ACTIONS + example.action
     if kind == "query":
-        return client.get(path, example.as_form, headers=headers)
-    body = json.dumps(example.sent) if kind == JSON else urlencode(example.as_form, doseq=True)
+        return client.get(path, write_form(example), headers=headers)
+    body = json.dumps(example.sent) if kind == JSON else urlencode(write_form(example), doseq=True)
     return client.post(path, body, content_type=kind, headers=headers)
 
 
@@ -155,7 +167,7 @@ def test_every_operation_has_an_example_of_its_request_and_its_result(
 
 def test_the_example_of_the_dump_is_its_file(portal: Portal, client: Client) -> None:
     (example,) = select_examples("dump")
-    asked = {name: value for name, value in example.as_form.items() if name != "name"}
+    asked = {name: value for name, value in write_form(example).items() if name != "name"}
 
     response = client.get(f"/en/datastore/dump/{example.sent['name']}", asked)
 

@@ -94,7 +94,7 @@ def test_an_upload_waits_for_its_worker_under_a_name_that_cannot_be_guessed(
     load = submit_load(Resource.objects.create(name="r"), file=build_upload())
 
     (path,) = list_files(uploads)
-    assert (load.state, load.is_waiting, load.percentage) == (LoadState.QUEUED, True, None)
+    assert (load.state, load.started_at, load.percentage) == (LoadState.QUEUED, None, None)
     assert path.read_bytes() == CSV
     assert path.suffix == ".csv"
     assert "file" not in path.stem
