@@ -106,7 +106,9 @@ def django_db_setup(
         with connection._nodb_cursor() as cursor:
             cursor.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
             cursor.execute(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s",
+                # An ordinary role may not end autovacuum; DROP DATABASE ends it by itself.
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                " WHERE datname = %s AND backend_type = 'client backend'",
                 [connection.settings_dict["NAME"]],
             )
 
