@@ -47,8 +47,7 @@ class Spool:
 
         Raises: ``AnswerTooLarge``; ``TooManyStreams``; ``NoRoomForAnswer``.
         """
-        # The file outlives this call: ``close`` closes it.
-        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115 - see above
+        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115 - ``close`` closes it
         self._slot: StreamSlot | None = None
         self._sizes: Sequence[int] = ()
         self.size_bytes = 0

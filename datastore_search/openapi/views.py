@@ -90,7 +90,7 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
         with _build_lock:  # a document that another thread has just built is not built again
             if document := _documents.get(key):
                 return document
-            built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call]
+            built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
             content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
             tag = blake2b(content, digest_size=16).hexdigest()
             document = f'W/"{tag}"', zlib.compress(content, 6)

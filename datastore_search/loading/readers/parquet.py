@@ -98,6 +98,7 @@ class _Column:
     name: str
     type: _DuckDBType
     source: Composed
+    has_int96: bool
 
     @property
     def may_be_long(self) -> bool:
@@ -105,12 +106,13 @@ class _Column:
 
 
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
-    columns, int96 = _read_columns(source, staging_area)
+    columns = _read_columns(source, staging_area)
     staging_area.allow_width(len(columns))
     _check_size(source, len(columns), staging_area)
     relation = _build_relation(source, columns)
-    for column in int96:
-        _check_moments(source, columns, column, staging_area)
+    for column in columns:
+        if column.has_int96:
+            _check_moments(source, columns, column, staging_area)
     labels = tuple(column.name for column in columns)
     names = make_unique_names(labels)
     notices: list[Notice] = []
@@ -140,48 +142,44 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
     )
 
 
-def _read_columns(
-    source: Composed, staging_area: StagingArea
-) -> tuple[list[_Column], list[_Column]]:
+def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     """
-    Read which columns there are, and which of them have INT96.
+    Read which columns there are.
 
     Raises: ``LoadFailed`` with ``file.too_many_fields``, ``file.empty``.
     """
     query = SQL("SELECT * FROM read_parquet({})").format(source)
     types = staging_area.connection.sql(query.text).types
-    names, int96 = _read_names(source, staging_area)
-    if len(names) > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=len(names), most=MAX_FIELDS)
-    if not names:
+    named = _read_names(source, staging_area)
+    if len(named) > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=len(named), most=MAX_FIELDS)
+    if not named:
         raise LoadFailed("file.empty")
-    columns = [
-        _Column(name, kind, quote_identifier(f"c{position}"))
-        for position, (name, kind) in enumerate(zip(names, types, strict=True))
+    return [
+        _Column(name, kind, quote_identifier(f"c{position}"), has_int96)
+        for position, ((name, has_int96), kind) in enumerate(zip(named, types, strict=True))
     ]
-    return columns, [columns[position] for position in sorted(int96)]
 
 
-def _read_names(source: Composed, staging_area: StagingArea) -> tuple[list[str], set[int]]:
+def _read_names(source: Composed, staging_area: StagingArea) -> list[tuple[str, bool]]:
     """
-    Read the names of the columns, and the positions of those that are INT96 or have it within.
+    Read the names of the columns, and whether each is INT96 or has it within.
 
     DuckDB's own names differ where only the case is another.
     """
     tree = staging_area.execute(
         SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})").format(source)
     ).fetchall()
-    names: list[str] = []
-    int96: set[int] = set()
+    named: list[tuple[str, bool]] = []
     below = 0
     for name, children, kind in tree[1:]:
         if not below:
-            names.append(name)
+            named.append((name, False))
             below = 1
         if kind == "INT96":
-            int96.add(len(names) - 1)
+            named[-1] = named[-1][0], True
         below += children - 1
-    return names, int96
+    return named
 
 
 def _check_moments(

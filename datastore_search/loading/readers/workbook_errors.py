@@ -98,7 +98,7 @@ def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
 
 
 def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
-    root = ET.fromstring(archive.read(part))  # noqa: S314 - in a process with limits
+    root = ET.fromstring(archive.read(part))  # noqa: S314 - the reading process has limits
     return [element for element in root.iter() if _get_name(element) == name]
 
 
@@ -173,7 +173,7 @@ def _find_ods_rows(content: IO[bytes], number: int) -> Iterator[tuple[int, dict[
     """Find the rows with errors in a sheet."""
     sheet, row, column = -1, 1, 1
     errors: dict[int, str] = {}
-    for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - in a process with limits
+    for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - the reading process has limits
         name = _get_name(element)
         if event == "start":
             if name == "table":

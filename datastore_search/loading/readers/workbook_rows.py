@@ -50,8 +50,8 @@ class Sheet:
     A sheet that has been read.
 
     ``area`` has its cells, and ``rows`` all rows from the first of the sheet on, with the columns
-    of ``area``.  ``errors`` are the cells with errors, which
-    are empty in ``rows``.  ``empty_formulas`` counts the formulas whose values are not in the file.
+    of ``area``.  ``errors`` are the cells with errors, which are empty in ``rows``.
+    ``empty_formulas`` counts the formulas whose values are not in the file.
     """
 
     name: str

@@ -27,7 +27,6 @@ from python_calamine import (
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
-from ..sources.limits import ReadingLimits
 from .options import ReadOptions
 from .sheet_tables import CellRange
 from .staging import StagedTable, StagingArea
@@ -143,8 +142,9 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
             lambda numbers: [n for n in numbers if measure_width(book.sheet_by_index(n))],
             lambda number: read_xls_sheet(book, number),
         )
-    suffix = _find_suffix(path)
-    _check_unpacked_bytes(path, limits)
+    suffix, unpacked_bytes = _inspect_archive(path)
+    limits.check_unpacked_bytes(unpacked_bytes)
+    limits.extend_cpu_time(unpacked_bytes)
     source = staging_area.folder / f"workbook.{suffix}"
     source.symlink_to(path.resolve())
     calamine = CalamineWorkbook.from_path(source)
@@ -186,33 +186,24 @@ def _build_range(start: tuple[int, int], end: tuple[int, int]) -> CellRange:
     return CellRange(start[0] + 1, start[1] + 1, end[0] + 1, end[1] + 1)
 
 
-def _find_suffix(path: Path) -> str:
+def _inspect_archive(path: Path) -> tuple[str, int]:
     """
-    Find the suffix that calamine knows the kind of a workbook by, from the content of its zip.
+    Find the suffix that calamine knows the kind of a workbook by, and the size that its zip states.
+
+    Where the size is wrong, calamine stops.
 
     Raises: ``LoadFailed`` with ``workbook.unknown_format``, ``workbook.damaged``.
     """
     with open_archive(path) as archive:
         names = archive.namelist()
+        unpacked_bytes = sum(member.file_size for member in archive.infolist())
         if "xl/workbook.xml" in names:
-            return "xlsx"
+            return "xlsx", unpacked_bytes
         if "content.xml" in names and "mimetype" in names:
             with archive.open("mimetype") as mimetype:
                 if b"opendocument.spreadsheet" in mimetype.read(200):
-                    return "ods"
+                    return "ods", unpacked_bytes
     raise LoadFailed("workbook.unknown_format")
-
-
-def _check_unpacked_bytes(path: Path, limits: ReadingLimits) -> None:
-    """
-    Check the unpacked size that the zip declares; calamine stops where that is wrong.
-
-    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
-    """
-    with open_archive(path) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    limits.check_unpacked_bytes(size)
-    limits.extend_cpu_time(size)
 
 
 def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
