@@ -166,9 +166,9 @@ class Settings:
     MAX_SLOTS = Setting(
         3,
         "Requests that may be slow, and calls that write, which a process answers at once: [each"
-        " client has its share](../how-to/deploy.md#each-client-has-its-share). The sum of this"
-        " setting, `MAX_WAITING` and `MAX_STREAMS` should be smaller than the number of threads of"
-        " a process.",
+        " client has its share](../how-to/deploy.md#each-client-has-its-share). The sum of twice"
+        " this setting, `MAX_WAITING` and `MAX_STREAMS` should be smaller than the number of"
+        " threads of a process.",
     )
     MAX_SLOTS_PER_CLIENT = Setting(
         1, "How many of these slots one client may hold while another client waits."

@@ -3,9 +3,11 @@ Shares: each client has its share of the work that may be slow.
 
 A process has a few slots for such work.  A client holds one of them; it may hold more only while no
 other client waits, and the last free slot is for the client that has used the least time lately.
-Who finds no slot waits: first the client that has used the least time, so that a client with many
-slow requests waits for itself.  Waiting is bounded: a client that asks for more than its share is
-refused (429), any other client only where many clients wait (503).
+Clients that have used much more than most share half of the slots, and what they work on does not
+keep others waiting: for these there are up to as many slots again.  Who finds no slot waits: first
+the client that has used the least time, so that a client with many slow requests waits for itself.
+Waiting is bounded: a client that asks for more than its share is refused (429), any other client
+only where many clients wait (503).
 
 The time that statements take decides who is next, and never whether a request is refused.  So a
 busy machine, on which everything takes longer, changes nothing (``docs/decisions/0051``).
@@ -19,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from statistics import median
 from threading import Condition, local
 from time import monotonic
 from typing import Final
@@ -35,11 +38,17 @@ from .clients import Client
 #: Used time counts half after so many seconds.
 _HALF_LIFE_SECONDS: Final = 30.0
 
+#: A client is heavy if it has used more, and more than twice as much as the median client.
+_HEAVY_SECONDS: Final = 1.0
+
+#: Clients that have used less do not count for the median.
+_LIGHT_SECONDS: Final = 0.1
+
 #: How often a request that waits looks whether its client is gone.
 _CHECK_SECONDS: Final = 0.05
 
 #: Clients whose used time is known; of more, those with the least are forgotten.
-_MAX_CLIENTS: Final = 1_000
+_MAX_CLIENTS: Final = 200
 
 
 @dataclass(eq=False, slots=True)
@@ -60,12 +69,24 @@ class Shares:
         self._working: set[_Request] = set()
         self._waiting: list[_Request] = []
         self._used: dict[str, tuple[float, float]] = {}
+        self._heavy_seconds = _HEAVY_SECONDS
         self._held = local()
 
     @property
     def held_key(self) -> str:
         """The client for which this thread holds a slot; empty without one."""
         return getattr(self._held, "key", "")
+
+    @property
+    def is_needed_by_others(self) -> bool:
+        """Whether this thread holds a slot while other clients have work, or for a heavy client."""
+        key = self.held_key
+        if not key:
+            return False
+        with self._condition:
+            return any(each.key != key for each in (*self._working, *self._waiting)) or (
+                self._get_used(key, monotonic()) > self._heavy_seconds
+            )
 
     @contextmanager
     def hold(self, client: Client, timeout: timedelta) -> Iterator[None]:
@@ -143,7 +164,7 @@ class Shares:
 
     def _find_next(self) -> _Request | None:
         """Find the next request: from the client that has used the least time."""
-        if not self._waiting or len(self._working) >= max(1, conf.MAX_SLOTS):
+        if not self._waiting:
             return None
         now = monotonic()
         for each in sorted(self._waiting, key=lambda each: self._get_used(each.key, now)):
@@ -154,18 +175,21 @@ class Shares:
     def _may_work(self, request: _Request) -> bool:
         """Return whether a request may have one of the slots that are free."""
         slots = max(1, conf.MAX_SLOTS)
-        free = slots - len(self._working)
-        if free <= 0:
+        if len(self._working) >= 2 * slots:
+            return False
+        now = monotonic()
+        used = self._get_used(request.key, now)
+        used_by_working = [self._get_used(each.key, now) for each in self._working]
+        heavy = sum(each > self._heavy_seconds for each in used_by_working)
+        is_heavy = used > self._heavy_seconds
+        free = slots - len(self._working) + (0 if is_heavy else heavy)
+        if free <= 0 or (is_heavy and heavy >= max(1, slots // 2)):
             return False
         held = sum(each.key == request.key for each in self._working)
         others_wait = any(each.key != request.key for each in self._waiting)
         if held >= conf.MAX_SLOTS_PER_CLIENT and (others_wait or free == 1):
             return False
-        if free > 1 or slots == 1:
-            return True
-        now = monotonic()
-        used = self._get_used(request.key, now)
-        return all(used <= self._get_used(each.key, now) for each in self._working)
+        return free > 1 or slots == 1 or all(used <= each for each in used_by_working)
 
     def _get_used(self, key: str, now: float) -> float:
         """Return the seconds that a client has used lately, running requests included."""
@@ -181,6 +205,9 @@ class Shares:
                 del self._used[key]
         used = self._get_used(request.key, now) + now - request.began_at
         self._used[request.key] = used, now
+        known = (self._get_used(key, now) for key in self._used)
+        counted = [each for each in known if each > _LIGHT_SECONDS]
+        self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))
 
 
 _shares = Shares()
@@ -198,6 +225,11 @@ os.register_at_fork(after_in_child=_forget_requests)
 def hold_slot(client: Client | None, timeout: timedelta) -> AbstractContextManager[None]:
     """Hold a slot of this process, as ``Shares.hold`` does; the program itself needs none."""
     return nullcontext() if client is None else _shares.hold(client, timeout)
+
+
+def is_slot_needed_by_others() -> bool:
+    """Return whether this thread has a slot while others have work, or for a heavy client."""
+    return _shares.is_needed_by_others
 
 
 class _Thread(local):

@@ -16,7 +16,7 @@ from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
 from ..guards.clients import Client
-from ..guards.shares import hold_slot
+from ..guards.shares import hold_slot, is_slot_needed_by_others
 from ..guards.watchdog import Watched
 from .batches import BatchCursor, BatchReader, Result
 
@@ -28,6 +28,9 @@ _READ_SETTINGS = {"random_page_cost": "1.1", "jit": "off", "client_min_messages"
 #: much, because it evicts the buffers of other tables, and a sequential scan reuses a few buffers.
 #: Of each record only a key and a rank are passed on, so parallel workers pass it on for little.
 _SCAN_SETTINGS = {"random_page_cost": "4", "parallel_tuple_cost": "0.01"}
+
+#: Settings of statements while other clients need the processors.
+_NO_WORKERS = {"max_parallel_workers_per_gather": "0"}
 
 #: How long a reader waits for a lock: longer than ``tables.LOCK_TIMEOUT``, the time for which new
 #: readers wait behind a writer that waits for the old ones.  Not much longer, because each waiting
@@ -181,7 +184,9 @@ class Session:
         statement = text.as_bytes(self.connection.connection)
         if not self._settings:
             return 0, statement
-        return 1, f"{_render_settings({**self._settings, **settings})}; ".encode() + statement
+        workers = _NO_WORKERS if is_slot_needed_by_others() else {}
+        all_settings = {**self._settings, **settings, **workers}
+        return 1, f"{_render_settings(all_settings)}; ".encode() + statement
 
 
 def _open_client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:

@@ -12,7 +12,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client as Browser
+from psycopg.sql import SQL
 
 from datastore_search.exceptions.availability import (
     ClientDisconnected,
@@ -28,6 +30,7 @@ from datastore_search.guards.clients import DISCONNECTED, Client
 from datastore_search.guards.shares import Shares, hold_slot
 from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Resource
+from datastore_search.storage.sessions import open_session
 from datastore_search.storage.writes import RowToLock, _take_turn
 
 from ..builders import act, check_error, make_token, make_user
@@ -135,6 +138,81 @@ def test_the_client_that_has_used_the_least_is_next(requests: Requests) -> None:
         assert requests.worked == []
     requests.join()
     assert requests.worked == ["bob", "ann", "eve"]
+
+
+def test_heavy_clients_share_half_of_the_slots(requests: Requests, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_MAX_SLOTS = 3
+    heavy = dict.fromkeys((EVE.key, ANN.key), (9.0, time.monotonic()))
+    requests.shares._used = heavy | {f"light {number}": (0.3, time.monotonic()) for number in "123"}
+    with hold(requests, BOB):
+        pass
+    with hold(requests, EVE):
+        requests.send("ann", ANN)
+        requests.send("bob", BOB)
+
+        assert requests.worked == ["bob"]
+    requests.join()
+    assert requests.worked == ["bob", "ann"]
+
+
+def test_others_do_not_wait_for_heavy_clients(requests: Requests) -> None:
+    with hold(requests, EVE, ANN):
+        requests.send("bob", BOB)
+        assert requests.worked == []
+        for request in requests.shares._working:
+            request.began_at -= 2 * shares._HEAVY_SECONDS
+
+        requests.join()
+
+        assert requests.worked == ["bob"]
+
+
+def test_at_most_twice_as_many_requests_work(requests: Requests) -> None:
+    with hold(requests, EVE, ANN):
+        for request in requests.shares._working:
+            request.began_at -= 2 * shares._HEAVY_SECONDS
+        others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(2)]
+        with hold(requests, *others):
+            for request in requests.shares._working:
+                request.began_at -= 2 * shares._HEAVY_SECONDS
+            requests.send("bob", BOB)
+
+            assert requests.worked == []
+
+
+def test_where_all_use_much_none_is_heavy(requests: Requests, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_MAX_SLOTS = 3
+    requests.shares._used = dict.fromkeys((EVE.key, ANN.key, BOB.key), (9.0, time.monotonic()))
+    with hold(requests, BOB):
+        pass
+    with hold(requests, EVE):
+        requests.send("ann", ANN)
+
+        assert requests.worked == ["ann"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_workers_are_not_used_while_others_work(
+    requests: Requests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "_shares", requests.shares)
+    setting = SQL("SELECT current_setting('max_parallel_workers_per_gather')")
+
+    def read() -> str:
+        with open_session(connection, MINUTE, 2**20, EVE) as session:
+            ((value,),) = session.fetch_rows(setting)
+        return str(value)
+
+    with requests.shares.hold(EVE, MINUTE):
+        alone = read()
+        requests.shares._waiting.append(shares._Request(BOB.key, time.monotonic()))
+        among_others = read()
+        requests.shares._waiting.clear()
+        requests.shares._used = {EVE.key: (9.0, time.monotonic())}
+        heavy = read()
+
+    assert int(alone) > 0
+    assert (among_others, heavy) == ("0", "0")
 
 
 def test_used_time_is_forgotten(requests: Requests) -> None:
