@@ -17,7 +17,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The servers and workers that tests start would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(PY) -m pip install --quiet
+# Modules are compiled when they are first imported: most never are.
+INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(PY) -m pip install --quiet --no-compile
 # For its axe-core alone.
 AXE := axe-playwright-python>=0.1.8
 
