@@ -36,7 +36,7 @@ class ReaderThreads:
     def __exit__(self, *_error: object) -> None:
         self.done.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(60)
         self._slots.disable()
 
     def read_once(self) -> None:

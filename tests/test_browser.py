@@ -80,22 +80,6 @@ def upload_file(browser: Chrome, base: str, resource: Resource, path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_breadcrumbs_look_like_those_of_the_other_pages_of_the_admin(
-    browser: Chrome, base: str
-) -> None:
-    resource = make_resource()
-    log_in(browser, base, "en")
-    names = ("background-color", "color", "padding-left", "margin-top", "list-style-position")
-    looks = []
-    for page in ("change", "load"):
-        browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/{page}/")
-        crumbs = browser.find_element(By.CSS_SELECTOR, ".breadcrumbs")
-        looks.append({name: crumbs.value_of_css_property(name) for name in names})
-
-    assert looks[0] == looks[1]
-
-
-@pytest.mark.slow
 def test_staff_make_preview_load_and_describe_a_table(
     browser: Chrome, base: str, tmp_path: Path
 ) -> None:
@@ -196,59 +180,6 @@ def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
 
     wait_for(browser, "#outcome", "2 records were loaded.")
     assert "left out: 1." in get_text(browser, ".datastore-card-note")
-
-
-@pytest.mark.slow
-def test_a_load_is_cancelled_and_begun_again(
-    browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
-) -> None:
-    path = tmp_path / "survey.csv"
-    path.write_text(SURVEY)
-    log_in(browser, base, "en")
-    resource = Resource.objects.create(name="rivers")
-    upload_file(browser, base, resource, path)
-    click(browser, "load")
-
-    press(browser, "Cancel the load")
-    wait_for(browser, "#outcome", "The load was cancelled")
-    waiting.clear()
-    press(browser, "Try again")
-    browser.find_element(By.CSS_SELECTOR, "[aria-current=step]")
-    for call in waiting:
-        call()
-
-    wait_for(browser, "#outcome", "6 records were loaded.")
-    assert [load.state for load in resource.loads.all()] == [LoadState.READY, LoadState.CANCELLED]
-
-
-@pytest.mark.slow
-def test_no_page_of_loading_is_wider_than_a_narrow_window(
-    browser: Chrome, base: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "wide.csv"
-    header = [f"a long name of a field {number}" for number in range(40)]
-    path.write_text(",".join(header) + "\n" + ",".join("x" * 80 for _ in header) + "\n1\n")
-    log_in(browser, base, "en")
-    resource = Resource.objects.create(name="wide")
-    browser.set_window_size(500, 900)
-    admin = f"{base}/ar/admin/datastore_search"
-
-    upload_file(browser, base, resource, path)
-    assert measure_overflow(browser) <= 0
-    browser.find_element(By.CSS_SELECTOR, "[name=bad_rows][value=refuse]").click()
-    click(browser, "load")
-    browser.find_element(By.ID, "outcome")
-    assert measure_overflow(browser) <= 0
-    load = resource.loads.get()
-    for address in (f"resource/{resource.pk}/load/", f"load/{load.pk}/change/"):
-        browser.get(f"{admin}/{address}")
-        assert measure_overflow(browser) <= 0
-
-
-def measure_overflow(browser: Chrome) -> int:
-    """Measure how much wider the page is than its window."""
-    page = "document.documentElement"
-    return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))
 
 
 @pytest.mark.slow

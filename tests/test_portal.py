@@ -130,7 +130,7 @@ def serve(server: Server, folder: Path, text: str) -> Iterator[None]:
         yield
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
+        process.wait(60)
 
 
 def read_answers(output: str) -> list[dict[str, Any]]:

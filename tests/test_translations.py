@@ -12,7 +12,6 @@ from django.utils import translation
 
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import LocalText, Resource
-from datastore_search.search import with_consistent_read
 
 from .builders import make_resource, make_writer_token
 from .writing.tables import Table
@@ -108,32 +107,6 @@ def test_info_has_the_texts_of_the_language_of_the_path_and_all_translations(db:
         "fr": {"label": "Gare", "notes": "Where", **translations},
         "vi": {"label": "Station", "notes": "Where", **translations},
         "ar": {"label": "محطة", "notes": "أين", **translations},
-    }
-
-
-def test_the_entries_of_many_languages_share_what_is_not_translated(db: None) -> None:
-    resource = make_translated_resource()
-
-    def count_entries(read: Any) -> int:
-        for language in ("en", "fr", "fr-ca", "ar", "vi", "de", "pt-br"):
-            with translation.override(language):
-                assert read.resource.infos["level"] == {}
-        return len(vars(read.resource)["_local_infos"])
-
-    # French and Arabic.
-    assert with_consistent_read(str(resource.pk), count_entries) == 2
-
-
-def test_a_search_has_the_label_of_the_language_of_the_path(db: None) -> None:
-    resource = make_translated_resource()
-
-    path = f"/fr/api/action/datastore_search?resource_id={resource.pk}"
-    fields = Client().get(path).json()["result"]["fields"]
-
-    assert {field["id"]: field.get("info", {}).get("label") for field in fields} == {
-        "_id": None,
-        "station": "Gare",
-        "level": None,
     }
 
 
@@ -259,38 +232,6 @@ def test_a_page_has_the_texts_of_its_language(db: None) -> None:
     # The notes are English.
     assert '<bdi lang="en" dir="ltr">Where</bdi>' in page
     assert "Station" not in page
-
-
-def test_a_page_in_another_language_marks_the_language_of_each_text(db: None) -> None:
-    resource = make_translated_resource()
-
-    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
-
-    assert '<h1 id="title"><bdi lang="en" dir="ltr">Rivers</bdi>' in page
-    assert '<bdi lang="en" dir="ltr">Their levels</bdi>' in page
-    assert '<legend><bdi lang="en" dir="ltr">Station</bdi>' in page
-    # A name is in no language.
-    assert "<bdi>level</bdi>" in page
-
-
-def test_a_text_from_right_to_left_says_so(db: None) -> None:
-    resource = make_translated_resource()
-    resource.content_language, resource.title = "ar", "أنهار"
-    resource.save()
-
-    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
-
-    assert '<h1 id="title"><bdi lang="ar" dir="rtl">أنهار</bdi>' in page
-
-
-def test_texts_of_an_unknown_language_have_no_language(db: None) -> None:
-    resource = make_translated_resource()
-    resource.content_language = ""
-    resource.save()
-
-    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
-
-    assert '<h1 id="title"><bdi>Rivers</bdi>' in page
 
 
 def test_the_catalogue_and_a_record_have_the_texts_of_their_language(db: None) -> None:

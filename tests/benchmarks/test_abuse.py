@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,10 +15,9 @@ from typing import Any
 import pytest
 
 from benchmarks.abuse.__main__ import build_parser
-from benchmarks.abuse.attackers import attack_once, run_attackers
+from benchmarks.abuse.attackers import attack_once
 from benchmarks.abuse.attacks import ATTACKS, Target
-from benchmarks.abuse.honest_clients import QUESTIONS, Answer, Answers, ask_questions
-from benchmarks.abuse.run import Findings, format_findings
+from benchmarks.abuse.honest_clients import QUESTIONS
 from benchmarks.abuse.scenarios import SCENARIOS
 from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
@@ -101,22 +99,6 @@ def test_every_attack_has_its_outcome_and_ends_in_time(target: Target, name: str
     timer.cancel()
 
 
-@pytest.mark.slow
-def test_attackers_and_honest_clients_have_addresses_of_their_own(
-    server: LimitedServer, target: Target
-) -> None:
-    with run_attackers(target, ["health", "slow-readers"], 4) as outcomes:
-        answers = ask_questions(target, 2)
-
-    assert answers.outcomes == {"200": 10}
-    assert outcomes["health"]["200"] > 0
-    assert outcomes["slow-readers"] == {"held to the end": 8}
-    assert {source for source in server.sources if source.startswith("127.1.")} == {
-        f"127.1.0.{number}" for number in range(1, 5)
-    }
-    assert len({source for source in server.sources if source.startswith("127.2.")}) == 10
-
-
 @pytest.mark.parametrize(
     "server", ["192.0.2.1:80", "portal.example.org:80", "127.0.0.1.evil.org:80"]
 )
@@ -139,48 +121,6 @@ def test_every_honest_question_is_answered(client: Any, kind: str) -> None:
             else client.get(request.path)
         )
         assert answer.status_code == 200
-
-
-# The requirements ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("scenario", "prompt", "other", "server", "has_passed"),
-    [
-        ("each", 95, "503", (600, 2), True),
-        ("each", 94, "503", (600, 2), False),
-        ("each", 95, "503", (601, 2), False),
-        ("each", 95, "503", (600, 3), False),
-        ("all", 85, "429", (600, 2), True),
-        ("all", 84, "429", (600, 2), False),
-        ("loaded", 10, "timed out", (600, 2), True),
-        ("loaded", 99, "429", (600, 2), False),
-        ("quiet", 99, "503", (600, 2), False),
-    ],
-)
-def test_a_portal_passes_that_meets_the_requirements_of_the_scenario(
-    scenario: str, prompt: int, other: str, server: tuple[int, int], has_passed: bool
-) -> None:
-    mebibytes, workers = server
-    answers = Answers(
-        [
-            *[Answer("q", "200", 0.1)] * prompt,
-            *[Answer("facets", other, 0.1)] * (100 - prompt),
-        ]
-    )
-    attacks = {"schema": Counter({"429": 3})}
-    findings = Findings(
-        "measured", SCENARIOS[scenario], answers, mebibytes * 2**20, workers, attacks
-    )
-    text = format_findings(1, 20, [findings])
-
-    assert findings.has_passed == has_passed
-    assert text.endswith("The portal passed." if has_passed else "The portal failed: measured.")
-    cells = [cell.strip() for cell in text.splitlines()[-3].split("|")[1:-1]]
-    assert cells[:2] == ["measured", str(prompt)]
-    assert cells[3:5] == [str(mebibytes), str(workers - 2)]
-    assert f"{other}: {100 - prompt}" in cells[5]
-    assert cells[6:] == [f"facets: {100 - prompt}", "429: 3"]
 
 
 # The options and the page -------------------------------------------------------------------------
@@ -220,6 +160,7 @@ def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
         env={**os.environ, "DATABASE_URL": build_database_url()},
         capture_output=True,
         text=True,
+        timeout=580,
         check=False,
     )
 

@@ -40,6 +40,7 @@ def test_a_short_run_has_no_fault_and_leaves_its_three_tables_alone() -> None:
         env={**os.environ, "DATABASE_URL": build_database_url()},
         capture_output=True,
         text=True,
+        timeout=580,
         check=False,
     )
 

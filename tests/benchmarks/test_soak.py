@@ -26,6 +26,7 @@ def test_a_short_soak_with_every_fault_loses_nothing_and_leaves_nothing() -> Non
         env=environment,
         capture_output=True,
         text=True,
+        timeout=580,
         check=False,
     )
 

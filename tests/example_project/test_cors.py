@@ -76,26 +76,6 @@ def test_an_answer_may_be_read_by_a_page_of_any_origin(
     assert {"origin", "authorization"} <= split_words(response["Vary"])
 
 
-@pytest.mark.parametrize("prefix", ["/vi", "/en_GB"])
-def test_a_dump_may_be_read_by_a_page_of_any_origin(
-    client: Client, resource: Resource, prefix: str
-) -> None:
-    dump = client.get(f"{prefix}/datastore/dump/{resource.pk}", headers={"Origin": ORIGIN})
-    unknown = client.get(f"{prefix}/datastore/dump/nope", headers={"Origin": ORIGIN})
-
-    assert b"".join(dump).count(b"\n") == 7
-    assert (dump.status_code, dump[ALLOW_ORIGIN]) == (200, "*")
-    assert (unknown.status_code, unknown[ALLOW_ORIGIN]) == (404, "*")
-
-
-def test_an_answer_to_a_request_without_an_origin_has_no_cors_headers(
-    client: Client, resource: Resource
-) -> None:
-    response = client.get(f"/{SEARCH}?resource_id={resource.pk}&limit=1")
-
-    assert ALLOW_ORIGIN not in response
-
-
 @pytest.mark.parametrize(
     ("parameters", "status", "kind"),
     [
@@ -129,13 +109,6 @@ def test_a_page_may_read_an_unexpected_error(
     response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
 
     check_error(response, 500, "Internal Server Error")
-    assert response[ALLOW_ORIGIN] == "*"
-
-
-def test_a_page_may_read_that_a_method_is_not_allowed(client: Client, db: None) -> None:
-    response = client.put(f"/en/{SEARCH}", headers={"Origin": ORIGIN})
-
-    check_error(response, 405, "Method Not Allowed")
     assert response[ALLOW_ORIGIN] == "*"
 
 
@@ -183,7 +156,7 @@ def elsewhere() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-        thread.join()
+        thread.join(30)
 
 
 @pytest.fixture
@@ -227,14 +200,3 @@ def test_a_page_of_another_origin_searches_a_private_table_with_its_token(
     assert status == 200
     assert json.loads(text)["result"]["records"][0]["title"] == "Mực nước sông Hồng"
     assert (refused, json.loads(refusal)["success"]) == (403, False)
-
-
-def test_a_page_of_another_origin_reads_nothing_but_the_api(
-    browser: Chrome, base: str, elsewhere: str
-) -> None:
-    browser.get(elsewhere)
-
-    assert fetch_from_page(browser, f"{base}/vi/api/3") == (200, '{"version": 3}')
-    assert fetch_from_page(browser, f"{base}/vi/admin/login/") == (0, "TypeError")
-    for options in ({"headers": {"X-Other": "1"}}, {"credentials": "include"}):
-        assert fetch_from_page(browser, f"{base}/vi/api/3", **options) == (0, "TypeError")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from select import select
 
 import psutil
 import pytest
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SCRIPT = """
 import sys, psycopg
 from pathlib import Path
+from select import select
 from example_project.embedded_postgres import start_server
 with psycopg.connect(start_server(Path(sys.argv[1]))) as connection:
     print(connection.execute(
@@ -39,6 +41,7 @@ def run_start_script(folder: Path, **environment: str) -> str:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
+        timeout=300,
         check=False,
     )
     assert process.returncode == 0, process.stderr
@@ -53,10 +56,13 @@ def keep_server(folder: Path) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
-    with process:
+    try:
         assert process.stdout
+        assert select([process.stdout], [], [], 120)[0]
         assert process.stdout.readline().startswith("('đà'")
         yield process
+    finally:
+        process.communicate(timeout=120)
 
 
 @pytest.mark.slow
@@ -87,7 +93,7 @@ def test_it_stops_though_another_process_was_killed(tmp_path: Path) -> None:
 
     with keep_server(folder), keep_server(folder) as killed:
         killed.kill()
-        killed.wait()
+        killed.wait(30)
         assert (folder / "postmaster.pid").exists()
 
     assert not (folder / "postmaster.pid").exists()
@@ -125,6 +131,7 @@ def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message
         env={**os.environ, "DATABASE_URL": url},
         capture_output=True,
         text=True,
+        timeout=300,
         check=False,
     )
 
@@ -136,6 +143,8 @@ def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message
 def test_dbshell_finds_the_server() -> None:
     command = [sys.executable, "manage.py", "dbshell", "--", "-Atc", "SELECT 6 * 7"]
 
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    process = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
 
     assert (process.stdout, process.stderr, process.returncode) == ("42\n", "", 0)

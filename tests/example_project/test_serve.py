@@ -27,9 +27,6 @@ from ..builders import make_resource
 from ..loading.jobs.holds import wait_until
 from ..loading.jobs.workers import DATABASE, PROJECT, build_database_url, build_environment
 
-#: Of curl, where an answer ends before its end.
-CURLE_PARTIAL_FILE = 18
-
 
 def find_free_port() -> int:
     with socket.socket() as probe:
@@ -40,7 +37,7 @@ def find_free_port() -> int:
 
 def has_answer(port: int) -> bool:
     try:
-        with urlopen(f"http://127.0.0.1:{port}/en/datastore/") as answer:
+        with urlopen(f"http://127.0.0.1:{port}/en/datastore/", timeout=30) as answer:
             return bool(answer.status == 200)
     except HTTPError:
         raise
@@ -76,7 +73,7 @@ def run_serve(uploads: Path, workers: int = 1) -> Iterator[tuple[psutil.Popen, i
         for process in [supervisor, *processes]:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        supervisor.wait()
+        supervisor.wait(30)
 
 
 def get_web_server(supervisor: psutil.Popen) -> psutil.Process:
@@ -118,7 +115,7 @@ def test_queued_loads_run_and_no_process_is_left(
         assert len(processes) >= 3
 
         os.kill(supervisor.pid, number)
-        supervisor.wait()
+        supervisor.wait(60)
 
         ended, alive = psutil.wait_procs(processes, timeout=0)
         assert alive == []
@@ -178,6 +175,7 @@ def test_a_web_server_that_cannot_be_started_ends_everything(
         env=build_environment(build_database_url(), uploads),
         capture_output=True,
         text=True,
+        timeout=300,
         check=False,
     )
 
@@ -214,7 +212,7 @@ def replace_workers(uploads: Path, **options: int) -> Iterator[tuple[psutil.Pope
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        web.wait()
+        web.wait(30)
 
 
 @pytest.fixture
@@ -228,7 +226,9 @@ def large(transactional_db: None) -> Iterator[Resource]:
 @pytest.mark.slow
 def test_a_worker_that_is_replaced_finishes_its_downloads(large: Resource, uploads: Path) -> None:
     with replace_workers(uploads) as (web, port):
-        with urlopen(f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}") as download:
+        with urlopen(
+            f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}", timeout=60
+        ) as download:
             start = download.read(100)
             (serving,) = list_busy_workers(web, port)
             wait_until(
@@ -241,20 +241,6 @@ def test_a_worker_that_is_replaced_finishes_its_downloads(large: Resource, uploa
         wait_until(lambda: not serving.is_running(), "the end of the worker", alive=web.is_running)
 
     assert len(file.splitlines()) == 4_001
-
-
-@pytest.mark.slow
-def test_a_download_that_takes_too_long_ends_as_broken(large: Resource, uploads: Path) -> None:
-    with replace_workers(uploads, workers_kill_timeout=1) as (_web, port):
-        address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}"
-        curl = ["curl", "--silent", "--limit-rate", "1M", "--output", "/dev/null", address]
-
-        finished = subprocess.run(
-            [*curl, "--write-out", "%{http_code}"], check=False, capture_output=True
-        )
-
-    # The status was sent before: the missing end of the answer tells.
-    assert (finished.returncode, finished.stdout) == (CURLE_PARTIAL_FILE, b"200")
 
 
 def list_busy_workers(web: psutil.Popen, port: int) -> list[psutil.Process]:
@@ -274,27 +260,3 @@ def is_listening(worker: psutil.Process, port: int) -> bool:
         each.status == psutil.CONN_LISTEN and each.laddr.port == port
         for each in worker.net_connections()
     )
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("transactional_db")
-def test_a_worker_over_the_limit_of_memory_is_replaced(uploads: Path) -> None:
-    port = find_free_port()
-    command = change_options(
-        serve.build_web_server_command(port, 1, 1),
-        workers_max_rss=1,
-        rss_sample_interval=1,
-        rss_samples=1,
-    )
-    web = psutil.Popen(command, cwd=PROJECT, env=build_environment(build_database_url(), uploads))
-    try:
-        wait_until(lambda: has_answer(port), "an answer", alive=lambda: web.poll() is None)
-        first = web.children()
-        wait_until(
-            lambda: not any(process.is_running() for process in first),
-            "another worker", alive=lambda: web.poll() is None,
-        )  # fmt: skip
-        wait_until(lambda: has_answer(port), "an answer", alive=lambda: web.poll() is None)
-    finally:
-        web.terminate()
-        web.wait()

@@ -40,9 +40,11 @@ ALTER FUNCTION datastore_search_vector_not_held RENAME TO datastore_search_vecto
 
 
 def wait_until(condition: Callable[[], object], event: str, *, alive: Callable[[], object]) -> None:
-    """Wait for a condition, while the process that fulfils it is alive."""
+    """Wait for a condition, for five minutes while the process that fulfils it is alive."""
+    end = time.monotonic() + 300
     while not condition():
         assert alive(), f"{event} cannot happen: the process has ended"
+        assert time.monotonic() < end, f"{event} has not happened"
         time.sleep(0.05)
 
 
