@@ -12,16 +12,15 @@ from django.views.decorators.csrf import csrf_exempt
 
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
-from .html.api_page import ApiView
+from .html.api_examples import ApiView
 from .html.catalogue import CatalogueView
 from .html.chart import ChartView
 from .html.dcat import JsonLdView, TurtleView
 from .html.descriptions import DataPackageView, SchemaView
 from .html.download_failures import answer_browsers
-from .html.feed import FeedView
 from .html.map import MapView
 from .html.record import RecordView
-from .html.sitemap import SitemapView
+from .html.resource_lists import FeedView, SitemapView
 from .html.views import ResourceView
 
 app_name = "datastore_search"

@@ -25,7 +25,8 @@ def start_browser() -> Iterator[Chrome]:
 
 
 def reset_browser(browser: Chrome) -> None:
-    """Let a browser forget what it has stored, and show an empty page."""
+    """Let a browser forget what it has stored and emulated, and show an empty page."""
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     browser.execute_cdp_cmd(
         "Storage.clearDataForOrigin",
         {"origin": browser.execute_script("return origin"), "storageTypes": "all"},
@@ -33,4 +34,5 @@ def reset_browser(browser: Chrome) -> None:
     browser.delete_all_cookies()
     browser.get("about:blank")
     browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium's
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.set_window_size(1280, 1000)

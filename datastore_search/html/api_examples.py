@@ -1,22 +1,29 @@
-"""Programs that ask the API for the records that a page shows, and the answer they get."""
+"""The page of programs that ask the API for the records of a data page, and their answer."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from ..field_names import format_sort_key
 from ..field_types import Json, dump_json_as_sent
 from ..messages.bidi import BIDI_CONTROLS, show_bidi_controls
 from ..models import Resource
-from ..search import Page, Query
+from ..search import ConsistentRead, Page, Query, read_page
 from .api_parameters import build_query_parameters, format_filters
-from .links import add_query_string
+from .chips import build_chips
+from .columns import build_columns
+from .links import add_query_string, find_search_path, reverse_in_locale
+from .page_query import clean_parameters, list_shared_parameters, parse_page_query
+from .pagination import parse_page_number
+from .views import ResourcePageView
 
 #: Letters of a record in the answer that is shown.
 MAX_SHOWN_RECORD_LENGTH = 1_500
@@ -24,28 +31,54 @@ MAX_SHOWN_RECORD_LENGTH = 1_500
 _ACTION = "datastore_search"
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A program, and the name of its language or client."""
+class ApiView(ResourcePageView):
+    """The question of a data page as programs, with the beginning of the answer."""
 
-    name: str
-    code: str
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """
+        Show the programs, or redirect to the data page if it would refuse the question.
+
+        Raises: ``UnknownPage`` and what ``search`` raises; ``Http404`` if the portal has no API.
+        """
+        resource = read.resource
+        validators = self.authorize_read(resource)
+        path = find_search_path(self.request)
+        if not path:
+            raise Http404
+        parameters = clean_parameters(self.request.GET)
+        query = parse_page_query(parameters, resource)
+        page_address = add_query_string(
+            reverse_in_locale(self.request, "resource", resource.pk), parameters
+        )
+        if not query.is_valid:
+            return redirect(page_address)
+        self.shared_parameters = list_shared_parameters(query)
+        search = Query(
+            limit=query.size,
+            offset=(parse_page_number(self.request) - 1) * query.size,
+            q=query.q,
+            filters=query.all_conditions,
+            sort=query.sort,
+        )
+        columns = build_columns(resource)
+        with closing(read_page(read, replace(search, limit=1))) as page:
+            context = {
+                "resource": resource,
+                "title": str(resource),
+                "chips": build_chips(query, columns),
+                "page_address": page_address,
+                **_describe_call(self.request, path, resource, search, page),
+            }
+        return self.render_page(
+            "api.html", context, private=resource.private, validators=validators
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class ApiExamples:
-    """The programs for a question, the beginning of the answer, and a link to the whole of it."""
-
-    programs: tuple[Example, ...]
-    answer: str
-    answer_address: str
-
-
-def build_api_examples(
+def _describe_call(
     request: HttpRequest, path: str, resource: Resource, query: Query, page: Page
-) -> ApiExamples:
+) -> dict[str, Any]:
     """
-    Write the programs for the records of a query, with the path of the action.
+    Write the programs for the records of a query, with the path of the action, and the answer.
 
     ``page`` has the first of the records and their total.  A private resource needs a token, which
     the programs read from the environment.
@@ -54,11 +87,11 @@ def build_api_examples(
     texts = {"resource_id": str(resource.pk), **build_query_parameters(query)}
     texts |= {"limit": str(query.limit), **({"offset": str(query.offset)} if query.offset else {})}
     call = _Call(address, texts, _build_members(resource, query), resource.private)
-    return ApiExamples(
-        tuple(Example(name, write(call)) for name, write in _WRITERS.items()),
-        _write_answer(page),
-        "" if resource.private else add_query_string(path, texts.items()),
-    )
+    return {
+        "programs": [(name, write(call)) for name, write in _WRITERS.items()],
+        "answer": _write_answer(page),
+        "answer_address": "" if resource.private else add_query_string(path, texts.items()),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,27 +241,6 @@ def _write_javascript(call: _Call) -> str:
     )
 
 
-def _write_powershell(call: _Call) -> str:
-    token = " -Headers @{ Authorization = $env:TOKEN }" if call.needs_token else ""
-    body = _quote_for_powershell(_dump(call.members))
-    return (
-        f"$parameters = {body}\n"
-        f"$answer = Invoke-RestMethod {_quote_for_powershell(call.address)} -Method Post"
-        ' -ContentType "application/json; charset=utf-8"'
-        f" -Body ([Text.Encoding]::UTF8.GetBytes($parameters)){token}\n"
-        "$answer.result.records | Format-Table"
-    )
-
-
-def _quote_for_powershell(text: str) -> str:
-    """
-    Write a text in single quotes, which are doubled inside it.
-
-    Source: PowerShell, "about_Quoting_Rules"; it takes typographic single quotes for quotes too.
-    """
-    return "'" + re.sub("(['‘’‚‛])", r"\1\1", text) + "'"
-
-
 _WRITERS: Mapping[str, Callable[[_Call], str]] = {
     "curl": _write_curl,
     "Python: requests": _write_requests,
@@ -236,5 +248,4 @@ _WRITERS: Mapping[str, Callable[[_Call], str]] = {
     "Python: ckanapi": _write_ckanapi,
     "R: httr2": _write_r,
     "JavaScript: fetch": _write_javascript,
-    "PowerShell": _write_powershell,
 }

@@ -1,31 +1,81 @@
-"""The catalogue page: the datasets that the user may see."""
+"""The catalogue page: its filter form, and the datasets that the user may see."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
 
-from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, Value
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import CharField, Count, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy
+from django_filters import CharFilter, FilterSet
 
-from ..catalogue import SortTerm, find_page, open_portal_datasets
+from ..catalogue import SortTerm, find_page, match_word, open_portal_datasets
 from ..conf import conf
 from ..exceptions.requests import UnknownPage
+from ..exceptions.search import TooManyWords
 from ..guards.clients import Client
 from ..messages.numbers import format_count
 from ..models import Field, Resource
 from ..object_permissions import Permitted
 from ..search import open_snapshot
-from .catalogue_filter import CatalogueFilterSet
 from .links import reverse_in_locale
 from .pagination import Pagination, parse_page_number
 from .published import build_catalogue_links, describe_catalogue
 from .views import PageView
 
 ENTRIES_PER_PAGE = 20
+
+MAX_CATALOGUE_Q_LENGTH = 200
+
+#: Each word is compared with the description and the fields of every resource.
+MAX_CATALOGUE_WORDS = 10
+
+
+def validate_catalogue_word_count(text: str) -> None:
+    """
+    Refuse too many words.
+
+    Raises: ``ValidationError``.
+    """
+    if len(text.split()) > MAX_CATALOGUE_WORDS:
+        raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
+
+
+class CatalogueFilterSet(FilterSet):
+    """The filter of the catalogue."""
+
+    q = CharFilter(
+        label=gettext_lazy("Find resources"),
+        method="filter_by_words",
+        max_length=MAX_CATALOGUE_Q_LENGTH,
+        validators=[validate_catalogue_word_count],
+        widget=forms.TextInput({"id": "q", "type": "search"}),
+    )
+
+    class Meta:
+        model = Resource
+        fields = ()
+
+    def __init__(
+        self, data: Any, resources: QuerySet[Resource], match: Callable[[str], Q] = match_word
+    ) -> None:
+        """Filter resources; ``match`` tells which hold a word."""
+        super().__init__(data, resources)
+        self._match = match
+
+    def filter_by_words(
+        self, resources: QuerySet[Resource], name: str, text: str
+    ) -> QuerySet[Resource]:
+        """Keep the resources that hold every word."""
+        for word in text.split():
+            resources = resources.filter(self._match(word))
+        return resources
 
 
 @dataclass(frozen=True, slots=True)

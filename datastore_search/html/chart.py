@@ -1,170 +1,185 @@
-"""The chart of a question: a page with its form, drawing and figures, and the files of both."""
+"""The chart of a question: what it shows and says, its page, and its figures as a file."""
 
 from __future__ import annotations
 
 import csv
 import io
-import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from http import HTTPStatus
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from ..guards.clients import Client
-from ..http_caching import set_cache_headers
-from ..search import ConsistentRead, with_consistent_read
-from .chart_content import describe_chart, read_question_chart
-from .chart_data import ChartData
-from .chart_query import FIGURES, STEPS, ChartParser, ChartQuery
-from .chips import build_chips
-from .columns import Column, build_columns
-from .links import reverse_in_locale
-from .page_query import (
-    OF_TABLE,
-    clean_parameters,
-    list_shared_parameters,
-    parse_page_query,
-)
-from .png import can_draw_png, draw_png
+from ..messages.numbers import format_count
+from ..search import ConsistentRead, Query
+from ..xml_text import clean_xml
+from .chart_data import ChartData, Group, Point, Series, read_chart
+from .chart_drawing import draw_chart
+from .chart_query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
+from .columns import Column
+from .drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_options
+from .languages import Phrase, compose_phrase, join_phrases, mark_text
 from .query_string import QueryString
-from .views import PageView
-
-
-class Option(NamedTuple):
-    """What can be chosen: the value, the label, and the language of the label."""
-
-    value: str
-    label: str
-    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A list of options, and the chosen value."""
+class TableRow:
+    """A group in the table of figures, and the link to its records; empty where there is none."""
 
-    name: str
-    label: str
-    options: tuple[Option, ...]
-    value: str
+    group: Group
+    link: str
+    record_count: str
 
 
-class ChartView(PageView):
-    """A chart of the records that a question finds."""
+class Chart(QuestionDrawing[ChartQuery, ChartData]):
+    """The chart of a question."""
 
-    can_be_embedded = True
+    name = "chart"
 
-    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+    def parse(
+        self,
+        columns: Sequence[Column],
+        profiles: Mapping[str, Mapping[str, Any]],
+        parameters: Mapping[str, str],
+    ) -> ChartQuery | None:
         """
-        Show the chart, or send it as a file.
+        Read what is shown from parameters, or propose it.
 
-        Raises: ``UnknownResource``, ``AccessDenied`` and what ``analysis`` raises.
+        Raises: ``UnknownField``.
         """
-        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
+        self._parser = ChartParser(columns, profiles)
+        return self._parser.parse(parameters)
 
-    def _answer(self, read: ConsistentRead) -> HttpResponse:
-        resource = read.resource
-        validators = self.authorize_read(resource)
-        query = parse_page_query(clean_parameters(self.request.GET), resource)
-        columns = build_columns(resource)
-        question = query.query_string.remove(*OF_TABLE)
-        found = read_question_chart(read, query, columns, self.request.GET)
-        chart, data = found.query, found.data
-        pairs = chart.pairs if chart else ()
-        self.shared_parameters = [*list_shared_parameters(query), *pairs]
-        content = describe_chart(chart, data, question, "../") if chart and data else {}
-        files = list_drawing_files(content.get("drawing", ""))
+    def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData:
+        """
+        Read the figures.
+
+        Raises: as ``read_chart``.
+        """
+        return read_chart(read, query, shown)
+
+    @property
+    def title(self) -> Phrase:
+        """The chart in words."""
+        return self.shown.title if self.shown else mark_text(_("Chart"))
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the chart for its templates."""
+        chart, data = self.shown, self.data
+        context = {"title": str(self.resource), "errors": self.errors, "chart": chart}
+        if not chart or not data:
+            return context
+        series = [mark_text(each.label, each.language) for each in data.series]
+        return context | {
+            "drawing": self.svg,
+            "summary": join_phrases(" ", list(_summarise(chart, data))).html,
+            "series": [each.html for each in (series if chart.split else [chart.figure_label])],
+            "shows_records": chart.figure != "count",
+            "rows": [self._build_row(chart, group) for group in data.groups],
+        }
+
+    def describe_page(self, address: QueryString) -> dict[str, Any]:
+        """Describe what can be chosen, with what the chart has, and propose other charts."""
+        chosen = dict(self.pairs)
+        measurable = list_options(self._parser.measurable)
+        groupable = list_options(self._parser.groupable)
+        figures = tuple(Option(name, str(label)) for name, label in FIGURES.items())
+        steps = tuple(Option(name, str(label)) for name, label in STEPS.items())
+        none = Option("", _("nothing"))
+        choices = [
+            ("show", _("Show"), figures if measurable else figures[:1]),
+            ("of", _("of"), (none, *measurable)),
+            ("by", _("by"), groupable),
+            ("per", _("in steps"), (Option("", _("chosen by the field")), *steps)),
+            ("split", _("split by"), (none, *groupable)),
+        ]
+        return {
+            "choices": [Choice(*each, chosen.get(each[0], "")) for each in choices],
+            "proposals": [
+                (chart.title, QueryString((*self.question.pairs, *chart.pairs)).link)
+                for chart in self._parser.propose(self.shown)
+            ],
+        }
+
+    @cached_property
+    def svg(self) -> SafeString:
+        """The drawing; empty if there is nothing to draw."""
+        if not self.shown or not self.data:
+            return SafeString()
+        has_categories = self.shown.has_categories
+        drawing = draw_chart(self.data, self.title.text, has_categories=has_categories)
+        if drawing is None:
+            return SafeString()
+        context = {"drawing": drawing, "language": get_language()}
+        return SafeString(clean_xml(render_to_string("datastore_search/chart.svg", context)))
+
+    def list_files(self) -> dict[str, Callable[[], File]]:
+        """List the drawing and the figures."""
+        files: dict[str, Callable[[], File]] = {}
+        chart, data = self.shown, self.data
+        if self.svg:
+            files["svg"] = lambda: ("image/svg+xml", self.svg)
         if chart and data:
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
-        if (name := self.request.GET.get("format", "")) in files:
-            response = build_file_response("chart", name, *files[name]())
-            set_cache_headers(response, private=resource.private, vary=("Cookie",))
-            return response
-        address = QueryString((*question.pairs, *pairs))
-        shown = replace(query, query_string=address, sort=(), fields=(), hidden=())
-        context: dict[str, Any] = {
-            "resource": resource,
-            "title": str(resource),
-            "chips": build_chips(shown, columns),
-            "errors": found.errors,
-            "chart": chart,
-            **content,
-        }
-        if self.is_embedded:
-            context["whole_address"] = address.link
-        else:
-            context |= {
-                "page_address": reverse_in_locale(self.request, "resource", resource.pk)
-                + question.query,
-                "address": self.request.path,
-                "hidden": question.pairs,
-                "choices": _list_choices(found.parser, chart),
-                "proposals": found.parser.propose(question, chart),
-                "files": [(name.upper(), address.replace("format", name).link) for name in files],
-            }
-            if chart and data:
-                context |= self.describe_embedding(address.pairs, chart.title.text)
-        response = self.render_page(
-            "embedded_chart.html" if self.is_embedded else "chart.html",
-            context,
-            private=resource.private,
-            status=HTTPStatus.BAD_REQUEST if found.errors else HTTPStatus.OK,
-        )
-        if validators and not found.errors:
-            validators.set_headers(response, self.request)
-        return response
+        return files
+
+    def _build_row(self, chart: ChartQuery, group: Group) -> TableRow:
+        address = None
+        if group.key is None:
+            address = self.question.add(f"empty.{chart.by.name}", "yes")
+        elif chart.step == EACH and group.key != "":
+            key = str(group.key).lower() if isinstance(group.key, bool) else group.key
+            address = self.question.add(f"field.{chart.by.name}", key)
+        link = f"{self.page_path}{address.query}" if address and self.page_path is not None else ""
+        return TableRow(group, link, format_count(group.record_count))
 
 
-def _list_choices(parser: ChartParser, chart: ChartQuery | None) -> list[Choice]:
-    """List what can be chosen, with what the chart has."""
-    chosen = dict(chart.pairs) if chart else {}
-    measurable = list_options(parser.measurable)
-    groupable = list_options(parser.groupable)
-    figures = tuple(Option(name, str(label)) for name, label in FIGURES.items())
-    steps = tuple(Option(name, str(label)) for name, label in STEPS.items())
-    none = Option("", _("nothing"))
-    choices = [
-        ("show", _("Show"), figures if measurable else figures[:1]),
-        ("of", _("of"), (none, *measurable)),
-        ("by", _("by"), groupable),
-        ("per", _("in steps"), (Option("", _("chosen by the field")), *steps)),
-        ("split", _("split by"), (none, *groupable)),
+class ChartView(DrawingView):
+    """The page of a chart."""
+
+    drawing_class = Chart
+
+
+def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
+    """Say in words what the chart shows."""
+    points = [
+        (point, group, series)
+        for group in data.groups
+        for point, series in zip(group.points, data.series, strict=True)
+        if point is not None
     ]
-    return [Choice(name, label, options, chosen.get(name, "")) for name, label, options in choices]
+    if points:
+        highest = max(points, key=lambda each: each[0].size)
+        lowest = min(points, key=lambda each: each[0].size)
+        yield compose_phrase(
+            _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s)."),
+            highest=highest[0].text,
+            group=_name(*highest),
+            lowest=lowest[0].text,
+            other=_name(*lowest),
+        )
+    if data.group_total > len(data.groups):
+        yield compose_phrase(
+            _("Only the %(shown)s largest of %(total)s groups are shown."),
+            shown=format_count(len(data.groups)),
+            total=format_count(data.group_total),
+        )
+    if chart.split and data.series_total > len(data.series):
+        yield compose_phrase(
+            _("Only the %(shown)s most common of %(total)s values of %(field)s are shown."),
+            shown=format_count(len(data.series)),
+            total=format_count(data.series_total),
+            field=chart.split.marked_label,
+        )
 
 
-def list_options(columns: Sequence[Column]) -> tuple[Option, ...]:
-    """List fields as the options of a choice."""
-    return tuple(Option(column.name, column.label, column.label_language) for column in columns)
-
-
-# Files --------------------------------------------------------------------------------------------
-
-
-#: Media type and content of a file.
-File = tuple[str, str | bytes]
-
-
-def list_drawing_files(svg: str) -> dict[str, Callable[[], File]]:
-    """List the files of a drawing, by the parameter ``format``."""
-    if not svg:
-        return {}
-    files: dict[str, Callable[[], File]] = {"svg": lambda: ("image/svg+xml", svg)}
-    if can_draw_png(svg):
-        files["png"] = lambda: ("image/png", draw_png(svg))
-    return files
-
-
-def build_file_response(
-    name: str, extension: str, content_type: str, content: str | bytes
-) -> HttpResponse:
-    """Send a file to keep."""
-    response = HttpResponse(content, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+def _name(_point: Point, group: Group, series: Series) -> Phrase:
+    names = [mark_text(each.label, each.language) for each in (group, series) if each.label]
+    return join_phrases(", ", names)
 
 
 def _write_csv(chart: ChartQuery, data: ChartData) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -109,8 +110,10 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     Raises: ``TooManyChartGroups``, and as ``analysis.read_aggregate``.
     """
     rows, total = _read_rows(read, query, chart)
-    counts = _add_up(rows)
-    series = sorted(counts, key=lambda key: -counts[key])[:MAX_SERIES]
+    counts: Counter[Key] = Counter()
+    for row in rows:
+        counts[row.series] += row.record_count
+    series = [key for key, _count in counts.most_common(MAX_SERIES)]
     found: dict[Key, dict[Key, _Row]] = {}
     for row in rows:
         if row.series in series:
@@ -164,14 +167,6 @@ def _read_row(record: Mapping[str, object]) -> _Row:
 def _get_key(record: Mapping[str, object], name: str) -> Key:
     value = record.get(name)
     return value if value is None or isinstance(value, str | bool) else str(value)
-
-
-def _add_up(rows: Sequence[_Row]) -> dict[Key, int]:
-    """Count the records of each series."""
-    counts: dict[Key, int] = {}
-    for row in rows:
-        counts[row.series] = counts.get(row.series, 0) + row.record_count
-    return counts
 
 
 def _build_group(

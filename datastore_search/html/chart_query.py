@@ -17,11 +17,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ..analysis import INTERVALS, GroupBy, Metric
-from ..exceptions.parameters import UnknownField
-from .columns import Column
+from .columns import Column, find_column
 from .facet_choice import FacetKind, find_kind
 from .languages import Phrase, capitalize_phrase, compose_phrase, mark_text
-from .query_string import Pair, QueryString
+from .query_string import Pair
 from .typed_values import DATES, INTEGERS, NUMBERS
 
 #: The figures by the names of addresses: the metrics of ``analysis``.
@@ -46,8 +45,6 @@ STEPS = {
     RANGES: gettext_lazy("in ranges"),
     EACH: gettext_lazy("each value"),
 }
-
-PARAMETERS = ("show", "of", "by", "per", "split")
 
 #: Ranges of numbers where the profile proposes no width.
 _BINS = 20
@@ -140,14 +137,6 @@ class ChartQuery:
         return tuple((name, value) for name, value in values.items() if value)
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A chart that suits the fields, in words, and the link to it."""
-
-    title: Phrase
-    link: str
-
-
 class ChartParser:
     """Reads what a chart shows from an address, or proposes it."""
 
@@ -165,9 +154,9 @@ class ChartParser:
 
         Raises: ``UnknownField``.
         """
-        by = self._find(sent.get("by", ""), self.groupable)
-        of = self._find(sent.get("of", ""), self.measurable)
-        split = self._find(sent.get("split", ""), self.groupable)
+        by = find_column(sent.get("by", ""), self.groupable)
+        of = find_column(sent.get("of", ""), self.measurable)
+        split = find_column(sent.get("split", ""), self.groupable)
         figure = sent.get("show", "")
         if not by:
             proposed = next(self._propose(), None)
@@ -182,21 +171,10 @@ class ChartParser:
             of = next((each for each in self.measurable if each != by), self.measurable[0])
         return self._build(figure, of, by, sent.get("per", ""), split if split != by else None)
 
-    def propose(self, question: QueryString, shown: ChartQuery | None) -> list[Proposal]:
-        """Propose other charts than the one shown, as links that keep the question."""
-        charts = (chart for chart in dict.fromkeys(self._propose()) if chart != shown)
-        return [
-            Proposal(chart.title, QueryString((*question.pairs, *chart.pairs)).link)
-            for chart in charts
-        ][:_MAX_PROPOSALS]
-
-    def _find(self, name: str, columns: Sequence[Column]) -> Column | None:
-        if not name:
-            return None
-        for column in columns:
-            if column.name == name:
-                return column
-        raise UnknownField(field=name[:100])
+    def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
+        """Propose other charts than the one shown."""
+        charts = [chart for chart in dict.fromkeys(self._propose()) if chart != shown]
+        return charts[:_MAX_PROPOSALS]
 
     def _propose(self) -> Iterator[ChartQuery]:
         """Propose counts by the first fields of each kind, then a sum of the first number."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from ..exceptions.parameters import UnknownField
 from ..messages.bidi import show_bidi_controls
 from ..models import Field, Resource
 from .languages import Phrase, is_foreign, mark_text, write_language
@@ -113,6 +114,18 @@ class ColumnChoice:
 def build_columns(resource: Resource) -> tuple[Column, ...]:
     """Build a column for each field of a described resource."""
     return tuple(_build_column(field, resource.content_language) for field in resource.schema)
+
+
+def find_column(name: str, columns: Iterable[Column]) -> Column | None:
+    """
+    Find the column that an address names; None for no name.
+
+    Raises: ``UnknownField``.
+    """
+    found = next((column for column in columns if column.name == name), None)
+    if name and not found:
+        raise UnknownField(field=name[:100])
+    return found if name else None
 
 
 def _build_column(field: Field, plain_language: str) -> Column:

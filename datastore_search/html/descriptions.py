@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 
 from ..addresses import ResourceAddresses
 from ..catalogue.data_package import build_data_package
 from ..catalogue.published import PublishedResource
-from ..guards.clients import Client
 from ..http_caching import Validators
 from ..loading.typing.schema import build_table_schema
-from ..search import ConsistentRead, with_consistent_read
+from ..search import ConsistentRead
 from .published import add_addresses
-from .views import PageView
+from .views import ResourcePageView
 
 #: The header that the answers depend on: it decides who may read.
 _VARY = ("Cookie",)
 
 
-class DescriptionView(PageView):
+class DescriptionView(ResourcePageView):
     """A description of a resource for those who may read it."""
-
-    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
-        """
-        Send the description.
-
-        Raises: ``UnknownResource``, ``AccessDenied``.
-        """
-        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
 
     def describe(self, published: PublishedResource) -> dict[str, Any]:
         """Describe a resource, whose fields have been read."""
         raise NotImplementedError
 
-    def _answer(self, read: ConsistentRead) -> HttpResponse:
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Send the description."""
         resource = read.resource
         self.check_may_read(resource)
         validators = Validators.from_resource(resource, self.request, vary=_VARY)

@@ -77,20 +77,19 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
 
 def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMessage | None:
     """Describe an error of the request; None for any other error."""
+    message = str(error)
     match error:
         case RecordsMissing() | UnknownPage() | UnknownRecord():
-            status, title, message = HTTPStatus.NOT_FOUND, _("Not found"), str(error)
+            status, title = HTTPStatus.NOT_FOUND, _("Not found")
         case UnknownResource():
             status, title = HTTPStatus.NOT_FOUND, _("Not found")
             message = _("There is no such resource, or nothing has been loaded into it yet.")
-        case QueryStringTooLong():
-            status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
-            message = _("This address is too long. Leave some conditions out.")
         case RequestTooLarge():
             status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
-            message = str(error)
+            if isinstance(error, QueryStringTooLong):
+                message = _("This address is too long. Leave some conditions out.")
         case TooManyParameters():
-            status, title, message = HTTPStatus.BAD_REQUEST, _("Bad request"), str(error)
+            status, title = HTTPStatus.BAD_REQUEST, _("Bad request")
         case AnswerTooLarge():
             status, title = HTTPStatus.CONFLICT, _("Too large")
             message = _("These records are too large for a page. Download them instead.")
@@ -114,16 +113,12 @@ def describe_access_denied(*, is_authenticated: bool) -> str:
 
 def _describe_temporary_error(error: Exception) -> ErrorMessage:
     """Describe an error after which the same request may succeed later."""
-    match error:
-        case QueryTooSlow():
-            message = _("The search took too long. Ask for something rarer, or in fewer words.")
-        case TemporarilyUnavailable():
-            message = str(error)
-        case RecordsIncomplete():
-            logger.error("datastore_search failed.", exc_info=error)
-            message = str(error)
-        case _:
-            logger.error("datastore_search failed.", exc_info=error)
+    message = str(error)
+    if isinstance(error, QueryTooSlow):
+        message = _("The search took too long. Ask for something rarer, or in fewer words.")
+    elif not isinstance(error, TemporarilyUnavailable):
+        logger.error("datastore_search failed.", exc_info=error)
+        if not isinstance(error, RecordsIncomplete):
             message = str(DatabaseUnreachable())
     title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
     status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from ..analysis import Facet, FacetsQuery, GroupBy, list_stored_counts, read_facets
 from ..exceptions.availability import TemporarilyUnavailable
 from ..exceptions.parameters import InvalidParameters
-from ..filters import Comparison, Condition, In
+from ..filters import Comparison, In
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Field, Profiles
@@ -30,7 +30,6 @@ from .conditions import YES_OR_NO
 from .facet_choice import (
     MAX_VALUE_LENGTH,
     MAX_VALUES,
-    FacetChoice,
     FacetField,
     FacetKind,
     choose_facets,
@@ -95,24 +94,16 @@ class ShownFacet:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherField:
-    """A field without a facet, and the link that opens one."""
-
-    label: str
-    label_language: str
-    link: Link
-
-
-@dataclass(frozen=True, slots=True)
 class FacetPanel:
     """
-    All facets of a page; ``hidden`` are the parameters that have no input.
+    All facets of a page, and the fields without one with links that open it.
 
-    Some are not ``is_complete`` where they took too long.
+    ``hidden`` are the parameters that have no input.  Some facets are not ``is_complete`` where
+    they took too long.
     """
 
     facets: tuple[ShownFacet, ...]
-    others: tuple[OtherField, ...]
+    others: tuple[tuple[Column, Link], ...]
     hidden: tuple[Pair, ...]
     is_complete: bool
 
@@ -144,23 +135,10 @@ def build_facet_panel(
         builder.build(position, field, counts[field.column.name])
         for position, field in enumerate(choice.shown)
     )
-    return FacetPanel(
-        facets,
-        _list_others(choice, query),
-        _list_hidden(facets, query),
-        counter.is_complete,
+    others = tuple(
+        (column, query.query_string.add("facet", column.name).link) for column in choice.others
     )
-
-
-def _list_others(choice: FacetChoice, query: PageQuery) -> tuple[OtherField, ...]:
-    return tuple(
-        OtherField(
-            column.label,
-            column.label_language,
-            query.query_string.add("facet", column.name).link,
-        )
-        for column in choice.others
-    )
+    return FacetPanel(facets, others, _list_hidden(facets, query), counter.is_complete)
 
 
 def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, ...]:
@@ -210,7 +188,11 @@ class _Counter:
         query = self._query
         own = (each.condition for each in query.conditions if each.field.name != name)
         filters = tuple(each for each in own if each)
-        others = tuple(each for each in query.filters if not _is_on_field(each, name))
+        others = tuple(
+            each
+            for each in query.filters
+            if not (isinstance(each, In | Comparison) and each.field == name)
+        )
         return Query(limit=None, q=query.q, filters=(*filters, *others))
 
     def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, _Counts]:
@@ -282,10 +264,6 @@ def _is_counted(field: FacetField) -> bool:
     return field.kind is not FacetKind.TEXT and field.column.type != "time"
 
 
-def _is_on_field(condition: Condition, name: str) -> bool:
-    return isinstance(condition, In | Comparison) and condition.field == name
-
-
 def _read_bins(column: Column, answer: Mapping[str, Any]) -> Histogram | None:
     bins = answer["bins"]
     if not bins:
@@ -310,10 +288,11 @@ class _Builder:
     def build(self, position: int, field: FacetField, counts: _Counts) -> ShownFacet:
         """Describe a facet; values that turn out to be many have the inputs of a text."""
         column = field.column
+        own = self._query.query_string.remove_pairs(("facet", column.name))
         shown = ShownFacet(
             column,
             f"field.{column.name}",
-            close_link=self._build_close_link(field),
+            close_link=own.link if field.is_wanted else "",
             is_of_all_records=counts.is_of_all_records,
             histogram=counts.histogram,
         )
@@ -342,11 +321,6 @@ class _Builder:
         empty = None if is_range else self._build_empty(column, counts)
         return replace(shown, inputs=inputs, empty=empty)
 
-    def _build_close_link(self, field: FacetField) -> Link | str:
-        if not field.is_wanted:
-            return ""
-        return self._query.query_string.remove_pairs(("facet", field.column.name)).link
-
     def _list_values(self, column: Column, counts: _Counts) -> Iterator[FacetValue]:
         """List the values, texts without regard to their case, then those asked for in vain."""
         condition = self._asked.get(f"field.{column.name}")
@@ -370,7 +344,9 @@ class _Builder:
                 format_count(numbers[key]),
                 measure_bar(numbers[key], most),
             )
-        for key, text in {**_list_all_values(column), **asked}.items():
+        # Both values of a truth value are there, whether records have them or not.
+        always = {value: value for value in YES_OR_NO} if column.type == "bool" else {}
+        for key, text in {**always, **asked}.items():
             if key not in first:
                 label = YES_OR_NO.get(text, text) if column.type == "bool" else text
                 yield FacetValue(text, show_bidi_controls(str(label)), key in asked)
@@ -388,11 +364,6 @@ class _Builder:
 def _write_value(value: object) -> str:
     """Write a value as a parameter has it, the same in every language."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _list_all_values(column: Column) -> Mapping[str, str]:
-    """List the values of a type that has few, by what they are compared with."""
-    return {value: value for value in YES_OR_NO} if column.type == "bool" else {}
 
 
 def _fold(column: Column, text: str) -> str:

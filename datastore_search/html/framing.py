@@ -16,22 +16,13 @@ from django.utils.module_loading import import_string
 
 from ..conf import conf
 
-_SELF, _NONE = "'self'", "'none'"
+#: The sources of no page at all, and of the portal's own pages.
+NONE, SELF = ["'none'"], ["'self'"]
 
 
 def list_frame_ancestors() -> list[str]:
     """List the sources that may frame an embedded page; an empty setting allows none."""
-    return list(conf.FRAME_ANCESTORS) or [_NONE]
-
-
-def has_frame_ancestors() -> bool:
-    """Return whether any page may frame an embedded one."""
-    return list_frame_ancestors() != [_NONE]
-
-
-def is_framed_by_portal_only() -> bool:
-    """Return whether only pages of the portal itself may frame an embedded one."""
-    return list_frame_ancestors() == [_SELF]
+    return list(conf.FRAME_ANCESTORS) or NONE
 
 
 def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
@@ -45,7 +36,7 @@ def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
     Source: HTML Living Standard, "The X-Frame-Options header"; CSP Level 3, section 6.4.2.
     """
     directive = {"frame-ancestors": list_frame_ancestors()}
-    if django.VERSION >= (6, 0) and _get_django_nonce(request) is not None:
+    if django.VERSION >= (6, 0) and _has_django_policy(request):
         policy = {**settings.SECURE_CSP, **directive}
         _decorate("django.views.decorators.csp.csp_override", policy, request, response)
     elif hasattr(request, "csp_nonce") and getattr(settings, "CONTENT_SECURITY_POLICY", None):
@@ -54,9 +45,9 @@ def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
         response["Content-Security-Policy"] = f"frame-ancestors {' '.join(list_frame_ancestors())}"
 
 
-def _get_django_nonce(request: HttpRequest) -> object:
-    """Return the nonce of Django's middleware; None if it does not send the policy."""
-    return import_string("django.middleware.csp.get_nonce")(request)
+def _has_django_policy(request: HttpRequest) -> bool:
+    """Return whether Django's middleware sends the policy."""
+    return import_string("django.middleware.csp.get_nonce")(request) is not None
 
 
 def _decorate(

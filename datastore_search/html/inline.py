@@ -19,14 +19,13 @@ from ..field_types import dump_json_as_sent, is_storable
 from ..guards.clients import Client
 from ..guards.sizes import MAX_QUERY_STRING_BYTES
 from ..search import ConsistentRead, with_consistent_read
-from .chart_content import describe_chart, read_question_chart
 from .chips import build_chips
 from .columns import build_columns, choose_columns
+from .drawings import QuestionDrawing
 from .errors import REPORTED_ERRORS, describe_error
 from .headings import build_plain_headings
 from .languages import join_phrases, mark_text
 from .links import reverse_in_locale
-from .map_content import describe_map, name_map, read_question_map
 from .page_query import PAGE_SIZES, PageQuery, parse_page_query
 from .pagination import format_range
 from .query_string import Pair, QueryString
@@ -93,54 +92,24 @@ def describe_table(
     return _answer(request, resource_id, answer)
 
 
-def describe_chart_of(
+def describe_drawing(
     request: HttpRequest | None,
     resource_id: object,
     question: Question,
+    drawing_class: type[QuestionDrawing[Any, Any]],
     parameters: Mapping[str, object],
 ) -> Context:
-    """Describe a chart for its template, by the parameters of a chart page, or ``errors``."""
-    chosen = {name: str(value) for name, value in parameters.items() if value}
-
-    def answer(read: ConsistentRead) -> Context:
-        query = parse_page_query(question.pairs, read.resource)
-        found = read_question_chart(read, query, build_columns(read.resource), chosen)
-        chart, asked = found.query, query.query_string
-        path = _find_page_path(request, read)
-        pairs = chart.pairs if chart else ()
-        shown = replace(query, query_string=QueryString((*asked.pairs, *pairs)))
-        context = _describe_resource(read, shown, path, "chart/")
-        context |= {"errors": found.errors, "chart": chart}
-        if chart and found.data:
-            context |= describe_chart(chart, found.data, asked, path)
-        return context
-
-    return _answer(request, resource_id, answer)
-
-
-def describe_map_of(
-    request: HttpRequest | None,
-    resource_id: object,
-    question: Question,
-    parameters: Mapping[str, object],
-) -> Context:
-    """Describe a map for its template, by the parameters of a map page, or ``errors``."""
+    """Describe a chart or map for its template, by the parameters of its page, or ``errors``."""
     chosen = {name: str(value) for name, value in parameters.items() if value}
 
     def answer(read: ConsistentRead) -> Context:
         query = parse_page_query(question.pairs, read.resource)
         path = _find_page_path(request, read)
-        columns = build_columns(read.resource)
-        asked = query.query_string
-        found = read_question_map(read, query, columns, chosen, asked, page_path=path)
-        pairs = found.query.pairs if found.query else ()
-        shown = replace(query, query_string=QueryString((*asked.pairs, *pairs)))
-        context = _describe_resource(read, shown, path, "map/")
-        title = name_map(read.resource)
-        context |= {"title": title, "errors": found.errors, "shown": found.query}
-        if found.data:
-            context |= describe_map(found.data, title.text, has_links=path is not None)
-        return context
+        drawing = drawing_class(read, query, build_columns(read.resource), chosen, path)
+        address = QueryString((*query.query_string.pairs, *drawing.pairs))
+        shown = replace(query, query_string=address)
+        page = f"{drawing.name}/"
+        return {**_describe_resource(read, shown, path, page), **drawing.describe()}
 
     return _answer(request, resource_id, answer)
 

@@ -1,136 +1,157 @@
-"""The map of a question: a page with its form, drawing and places, and the drawing as a file."""
+"""The map of a question: what it shows and says, its page, and its places for a script."""
 
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Callable
-from dataclasses import replace
-from http import HTTPStatus
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..conf import conf
-from ..guards.clients import Client
-from ..http_caching import set_cache_headers
-from ..search import ConsistentRead, with_consistent_read
-from .chart import Choice, File, Option, build_file_response, list_drawing_files, list_options
-from .chips import build_chips
-from .columns import build_columns
-from .links import reverse_in_locale
-from .map_content import describe_map, draw_svg, name_map, read_question_map
-from .map_data import MapData, Place
+from ..messages.bidi import show_bidi_controls
+from ..messages.numbers import format_count
+from ..search import ConsistentRead, Query
+from ..xml_text import clean_xml
+from .columns import Column
+from .drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_options
+from .languages import Phrase, compose_phrase, mark_text, write_drawing_language
+from .map_data import MapData, Place, read_map
+from .map_drawing import draw_map
 from .map_query import MapParser, MapQuery
-from .page_query import OF_TABLE, clean_parameters, list_shared_parameters, parse_page_query
 from .query_string import QueryString
-from .views import PageView
 
 #: The parameter ``format`` of the places, for the script of the page.
 PLACES = "places.json"
 
 
-class MapView(PageView):
-    """A map of the records that a question finds."""
+class Map(QuestionDrawing[MapQuery, MapData]):
+    """The map of a question."""
 
-    can_be_embedded = True
+    name = "map"
 
-    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+    def parse(
+        self,
+        columns: Sequence[Column],
+        profiles: Mapping[str, Mapping[str, Any]],
+        parameters: Mapping[str, str],
+    ) -> MapQuery | None:
         """
-        Show the map, or send its drawing as a file.
+        Read what is shown from parameters, or propose it.
 
-        Raises: ``UnknownResource``, ``AccessDenied`` and what ``search`` and ``analysis`` raise.
+        Raises: ``UnknownField``.
         """
-        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
+        self._parser = MapParser(columns, profiles)
+        return self._parser.parse(parameters)
 
-    def _answer(self, read: ConsistentRead) -> HttpResponse:
-        resource = read.resource
-        validators = self.authorize_read(resource)
-        query = parse_page_query(clean_parameters(self.request.GET), resource)
-        columns = build_columns(resource)
-        question = query.query_string.remove(*OF_TABLE)
-        found = read_question_map(read, query, columns, self.request.GET, question, page_path="../")
-        shown, data, errors = found.query, found.data, found.errors
-        pairs = shown.pairs if shown else ()
-        self.shared_parameters = [*list_shared_parameters(query), *pairs]
-        title = name_map(resource)
-        files = _list_files(data, title.text) if data else {}
-        if (name := self.request.GET.get("format", "")) in files:
-            response = build_file_response("map", name, *files[name]())
-            set_cache_headers(response, private=resource.private, vary=("Cookie",))
-            return response
-        address = QueryString((*question.pairs, *pairs))
-        asked = replace(query, query_string=address, sort=(), fields=(), hidden=())
-        context: dict[str, Any] = {
-            "resource": resource,
-            "title": title,
-            "resource_title": str(resource),
-            "chips": build_chips(asked, columns),
-            "errors": errors,
-            "shown": shown,
-            "whole_address": address.link,
+    def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
+        """
+        Read the places.
+
+        Raises: as ``read_map``.
+        """
+        return read_map(read, query, shown, self.question, self.page_path)
+
+    @property
+    def title(self) -> Phrase:
+        """The map of the resource, by its title."""
+        title = self.resource.local_title
+        name = mark_text(show_bidi_controls(title.text), title.language)
+        return compose_phrase(_("Map of %(resource)s"), resource=name)
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the map for its templates."""
+        context = {"title": self.title, "errors": self.errors, "shown": self.shown}
+        if not self.data:
+            return context
+        return context | {
+            "drawing": self._draw(self.data, has_links=self.page_path is not None),
+            "summary": " ".join(_summarise(self.data)),
+            "data": self.data,
         }
-        if shown and data:
-            context |= describe_map(data, title.text, has_links=True)
-        if not self.is_embedded:
-            context |= {
-                "page_address": reverse_in_locale(self.request, "resource", resource.pk)
-                + question.query,
-                "address": self.request.path,
-                "hidden": question.pairs,
-                "choices": _list_choices(found.parser, shown),
-            }
-        if shown and data and not self.is_embedded:
-            context |= self.describe_embedding(address.pairs, title.text)
-            context |= {
-                "places_link": address.replace("format", PLACES).link,
-                "inner_question": _leave_out_view(address, shown).query,
-                "tiles": conf.MAP_TILES,
-                "files": [
-                    (name.upper(), address.replace("format", name).link)
-                    for name in files
-                    if name != PLACES
-                ],
-            }
-        status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
-        template = "embedded_map.html" if self.is_embedded else "map.html"
-        response = self.render_page(template, context, private=resource.private, status=status)
-        if validators and not errors:
-            validators.set_headers(response, self.request)
-        return response
+
+    def describe_page(self, address: QueryString) -> dict[str, Any]:
+        """Describe what can be chosen, with what the map has, and what a script needs."""
+        chosen = dict(self.pairs)
+        none = Option("", _("nothing"))
+        numbers = list_options(self._parser.numbers)
+        choices = [
+            ("lat", _("Latitude"), (none, *numbers)),
+            ("lon", _("Longitude"), (none, *numbers)),
+            ("geometry", _("or GeoJSON"), (none, *list_options(self._parser.geometries))),
+            ("title", _("Title"), list_options(self._parser.titles)),
+        ]
+        pages = {
+            "resource_title": str(self.resource),
+            "choices": [
+                Choice(name, label, options, chosen.get(name, ""))
+                for name, label, options in choices
+                if len(options) > (name != "title")
+            ],
+        }
+        if not self.shown or not self.data:
+            return pages
+        columns = [column for column in (self.shown.latitude, self.shown.longitude) if column]
+        view = [f"{end}.{column.name}" for column in columns for end in ("from", "to")]
+        return pages | {
+            "svg_link": address.replace("format", "svg").link,
+            "places_link": address.replace("format", PLACES).link,
+            # The script adds the conditions of the view.
+            "inner_question": address.remove(*view).query,
+            "tiles": conf.MAP_TILES,
+        }
+
+    def list_files(self) -> dict[str, Callable[[], File]]:
+        """List the drawing, whose links would lead nowhere, and the places."""
+        files: dict[str, Callable[[], File]] = {}
+        data = self.data
+        if data and data.places:
+            files["svg"] = lambda: ("image/svg+xml", self._draw(data, has_links=False))
+        if data:
+            files[PLACES] = lambda: ("application/json", _write_places(data))
+        return files
+
+    def _draw(self, data: MapData, *, has_links: bool) -> SafeString:
+        """Draw the map as SVG; empty if there is nothing to draw."""
+        drawing = draw_map(data, self.title.text)
+        if drawing is None:
+            return SafeString()
+        context = {
+            "drawing": drawing,
+            "has_links": has_links,
+            "language": get_language(),
+            "places_attribute": write_drawing_language(data.title_language),
+        }
+        return SafeString(clean_xml(render_to_string("datastore_search/map.svg", context)))
 
 
-def _list_choices(parser: MapParser, shown: MapQuery | None) -> list[Choice]:
-    """List what can be chosen, with what the map has."""
-    chosen = dict(shown.pairs) if shown else {}
-    none = Option("", _("nothing"))
-    choices = [
-        ("lat", _("Latitude"), (none, *list_options(parser.numbers))),
-        ("lon", _("Longitude"), (none, *list_options(parser.numbers))),
-        ("geometry", _("or GeoJSON"), (none, *list_options(parser.geometries))),
-        ("title", _("Title"), list_options(parser.titles)),
-    ]
-    return [
-        Choice(name, label, options, chosen.get(name, ""))
-        for name, label, options in choices
-        if len(options) > (name != "title")
-    ]
+class MapView(DrawingView):
+    """The page of a map."""
+
+    drawing_class = Map
 
 
-def _leave_out_view(address: QueryString, shown: MapQuery) -> QueryString:
-    """Leave out the conditions that are those of a view."""
-    columns = [column for column in (shown.latitude, shown.longitude) if column]
-    return address.remove(*(f"{end}.{column.name}" for column in columns for end in ("from", "to")))
+def _summarise(data: MapData) -> Iterator[str]:
+    """Say in words what the map shows."""
+    numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
+    if data.is_clustered:
+        numbers["places"] = format_count(len(data.places))
+        yield _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.") % numbers
+    else:
+        yield _("%(shown)s of %(total)s records are on the map.") % numbers
+    if data.missing:
+        yield _("Records without a place: %(number)s.") % {"number": format_count(data.missing)}
+    left_out = data.total - data.missing - data.record_count
+    if left_out > 0:
+        yield _("The first ones are shown; ask for fewer records to see the others.")
 
 
-def _list_files(data: MapData, title: str) -> dict[str, Callable[[], File]]:
-    """List the files of a map; links of its drawing would lead nowhere."""
-    files = list_drawing_files(draw_svg(data, title, has_links=False))
+def _write_places(data: MapData) -> str:
     places = [_describe_place(place) for place in data.places]
-    content = {"language": data.title_language, "places": places}
-    files[PLACES] = lambda: ("application/json", json.dumps(content))
-    return files
+    return json.dumps({"language": data.title_language, "places": places})
 
 
 def _describe_place(place: Place) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..exceptions.parameters import UnknownField
 from ..geometry import GEOMETRIES, NUMBERS, find_coordinate_fields, find_geometry_field, read_ranges
-from .columns import Column
+from .columns import Column, find_column
 from .query_string import Pair
 
 PARAMETERS = ("lat", "lon", "geometry", "title")
@@ -61,10 +60,10 @@ class MapParser:
 
         Raises: ``UnknownField``.
         """
-        latitude = self._find(sent.get("lat", ""), self.numbers)
-        longitude = self._find(sent.get("lon", ""), self.numbers)
-        geometry = self._find(sent.get("geometry", ""), self.geometries)
-        title = self._find(sent.get("title", ""), self.titles)
+        latitude = find_column(sent.get("lat", ""), self.numbers)
+        longitude = find_column(sent.get("lon", ""), self.numbers)
+        geometry = find_column(sent.get("geometry", ""), self.geometries)
+        title = find_column(sent.get("title", ""), self.titles)
         if not geometry and not (latitude and longitude):
             types = {name: column.type for name, column in self._columns.items()}
             if found := find_coordinate_fields(types, self._ranges):
@@ -82,13 +81,6 @@ class MapParser:
         columns = [column for column in self.titles if column != geometry]
         names = {column.name.casefold(): column for column in reversed(columns)}
         return next((names[name] for name in _TITLES if name in names), next(iter(columns), None))
-
-    def _find(self, name: str, columns: Sequence[Column]) -> Column | None:
-        if not name:
-            return None
-        if self._columns.get(name) in columns:
-            return self._columns[name]
-        raise UnknownField(field=name[:100])
 
 
 def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:

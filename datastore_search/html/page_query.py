@@ -39,8 +39,8 @@ from ..models import Load, Resource
 from ..search import ID
 from .api_parameters import format_filters
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
-from .parameter_errors import describe_parameter_errors
 from .query_string import CHANGE, Pair, QueryString, read_change
+from .type_labels import describe_parameter_errors
 
 MAX_Q_LENGTH = 1_000
 MAX_SORT_KEYS = 10

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from ..exceptions.requests import UnknownPage
 from ..messages.numbers import format_count
 from .links import Parameters, add_query_string
+from .query_string import Pair
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}")
 
@@ -54,21 +55,6 @@ class Pagination:
     is_exact: bool = True
 
     @property
-    def first(self) -> str:
-        """The number of the first item on this page."""
-        return format_count((self.number - 1) * self.size + 1)
-
-    @property
-    def last(self) -> str:
-        """The number of the last item on this page."""
-        return format_count(min(self.number * self.size, self.total))
-
-    @property
-    def formatted_total(self) -> str:
-        """The total with separators."""
-        return format_count(self.total)
-
-    @property
     def range_text(self) -> str:
         """The numbers of the items on this page, and of all."""
         return format_range((self.number - 1) * self.size, self.size, self.total)
@@ -101,11 +87,10 @@ class Pagination:
         return self._build_address(count) if self.is_exact and self.number < count - 1 else None
 
     @property
-    def form_pairs(self) -> Parameters:
+    def form_pairs(self) -> list[Pair]:
         """The parameters that a form for another page keeps."""
         return [pair for pair in self.parameters if pair[0] != "page"]
 
     def _build_address(self, number: int) -> str:
-        parameters = [(name, value) for name, value in self.parameters if name != "page"]
         page = [("page", str(number))] if number > 1 else []
-        return add_query_string(self.request.path, [*parameters, *page])
+        return add_query_string(self.request.path, [*self.form_pairs, *page])

@@ -103,17 +103,14 @@ class FieldNotes:
 def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> FieldNotes:
     """Describe the fields of columns, with the statistics of their values if there are any."""
     found = profiles.fields if profiles else {}
-    notes = tuple(
-        _limit_bars(
-            _describe_field(column, number, found.get(column.name))
-            for number, column in enumerate(columns, 1)
-        )
+    is_current = profiles is not None and profiles.is_current
+    described = (
+        _describe_field(column, number, found.get(column.name), is_current=is_current)
+        for number, column in enumerate(columns, 1)
     )
-    if profiles is None:
-        return FieldNotes(notes)
-    if profiles.is_current:
-        checked = (replace(note, is_complete=_is_complete(found, note)) for note in notes)
-        return FieldNotes(tuple(checked), has_figures=True)
+    notes = tuple(_limit_bars(described))
+    if profiles is None or is_current:
+        return FieldNotes(notes, has_figures=is_current)
     count = format_count(profiles.record_count)
     return FieldNotes(notes, True, count, profiles.created_at)
 
@@ -132,20 +129,17 @@ def _limit_bars(notes: Iterable[FieldNote]) -> Iterator[FieldNote]:
             yield replace(note, bars=())
 
 
-def _is_complete(profiles: Mapping[str, Mapping[str, Any]], note: FieldNote) -> bool:
-    profile = profiles.get(note.column.name)
-    return profile is not None and not profile["nulls"]
-
-
-def _describe_field(column: Column, number: int, profile: Mapping[str, Any] | None) -> FieldNote:
+def _describe_field(
+    column: Column, number: int, profile: Mapping[str, Any] | None, *, is_current: bool
+) -> FieldNote:
     id_ = f"about-{number}"
     if profile is None:
         return FieldNote(column, id_)
-    facts = tuple(_list_facts(column, profile))
+    facts, is_complete = tuple(_list_facts(column, profile)), is_current and not profile["nulls"]
     if number > MAX_FIELDS_WITH_CHARTS:
-        return FieldNote(column, id_, facts)
+        return FieldNote(column, id_, facts, is_complete=is_complete)
     bars, histogram = _build_bars(column, profile), draw_histogram(column, profile)
-    return FieldNote(column, id_, facts, bars, histogram)
+    return FieldNote(column, id_, facts, bars, histogram, is_complete)
 
 
 def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:

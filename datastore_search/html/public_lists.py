@@ -9,17 +9,10 @@ from typing import ClassVar, Generic, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 
-from ..catalogue import (
-    CatalogueState,
-    Datasets,
-    open_public_datasets,
-    read_state,
-    select_columns,
-)
+from ..catalogue import CatalogueState, Datasets, open_public_datasets
 from ..exceptions.requests import UnknownPage
 from ..guards.clients import Client
 from ..http_caching import Validators
-from ..models import Resource
 from ..search import open_snapshot
 from .pagination import parse_page_number
 from .published import get_site_description, get_site_title
@@ -88,18 +81,3 @@ class PublicListView(PageView, ABC, Generic[Item]):
     @abstractmethod
     def write(self, page: ListPage[Item]) -> str:
         """Write a page."""
-
-
-class ResourceListView(PublicListView[Resource]):
-    """A list of the public resources of all datasets."""
-
-    #: The order of the ids does not change with new versions.
-    order: ClassVar[tuple[str, ...]] = ("pk",)
-
-    def read_state(self, datasets: Datasets) -> CatalogueState:
-        """Read the state of the resources."""
-        return read_state(datasets.resources)
-
-    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
-        """Read the resources of a page."""
-        return list(select_columns(datasets.resources).order_by(*self.order)[bounds])

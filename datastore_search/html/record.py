@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.utils.safestring import SafeString
+from django.http import HttpResponse
 
 from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import UnknownRecord
-from ..guards.clients import Client
 from ..models import Resource
-from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
-from .columns import Column, build_columns
+from ..search import ID, ConsistentRead, Query, read_page
+from .columns import build_columns
 from .links import add_query_string, find_search_path, reverse_in_locale
 from .page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
 from .record_keys import POSITION, RecordLink, decode_key, encode_key
 from .records import parse_record, render_value
-from .views import PageView
+from .views import ResourcePageView
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
 Record = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A field of a record, and its value as HTML; None for null."""
-
-    column: Column
-    value: SafeString | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +36,16 @@ class FoundRecord:
     next_link: str = ""
 
 
-class RecordView(PageView):
+class RecordView(ResourcePageView):
     """One record with all its fields."""
 
-    def get(self, request: HttpRequest, resource_id: uuid.UUID, key: str) -> HttpResponse:
+    def answer(self, read: ConsistentRead) -> HttpResponse:
         """
-        Show the record with a key.
+        Show the record with the key of the address.
 
-        Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownRecord`` and what ``search`` raises.
+        Raises: ``UnknownRecord`` and what ``search`` raises.
         """
-        return with_consistent_read(
-            resource_id,
-            lambda read: self._answer(read, key),
-            client=Client.from_request(request),
-        )
-
-    def _answer(self, read: ConsistentRead, key: str) -> HttpResponse:
-        resource = read.resource
+        resource, key = read.resource, self.kwargs["key"]
         validators = self.authorize_read(resource)
         query = parse_page_query(clean_parameters(self.request.GET), resource)
         self.shared_parameters = list_shared_parameters(query)
@@ -75,17 +57,16 @@ class RecordView(PageView):
             "found": found,
             "id": found.record[ID],
             "members": [
-                Member(column, None if value is None else render_value(column, value))
+                (column, None if value is None else render_value(column, value))
                 for column in build_columns(resource)
                 for value in [found.record[column.name]]
             ],
             "page_address": add_query_string(page_address, query.query_string.pairs),
             "api_address": self._build_api_address(resource, found.record),
         }
-        response = self.render_page("record.html", context, private=resource.private)
-        if validators:
-            validators.set_headers(response, self.request)
-        return response
+        return self.render_page(
+            "record.html", context, private=resource.private, validators=validators
+        )
 
     def _find_beside(self, read: ConsistentRead, query: PageQuery, key: str) -> FoundRecord | None:
         """Find the record at its place among those asked for; None if another one is there now."""

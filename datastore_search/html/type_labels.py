@@ -1,8 +1,11 @@
-"""The types of fields in words."""
+"""The types of fields in words, also in the errors of parameters."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
+
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..messages import render_message
 
 _LIST_OF_INTEGERS = gettext_lazy("list of whole numbers")
 
@@ -28,5 +31,20 @@ _LABELS = {
 
 
 def label_type(name: str) -> str:
-    """Return a type in words; one that there is not stays as it is."""
+    """Return a type in words; unknown types are returned unchanged."""
     return str(_LABELS.get(name, name))
+
+
+def describe_parameter_errors(error: InvalidParameter | InvalidParameters) -> list[str]:
+    """Describe each error as the API does, but with the types of fields in words."""
+    errors = error.errors if isinstance(error, InvalidParameters) else (error,)
+    return [
+        render_message(
+            each.message,
+            {
+                name: label_type(value) if name == "type" else value
+                for name, value in each.values.items()
+            },
+        )
+        for each in errors
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -35,6 +35,7 @@ from ..request_reports import Question, note_resource, report_answer, start_cloc
 from ..routing import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
 from ..unreadable_users import forget_unreadable_user
+from . import framing
 from .about import list_facts
 from .chips import build_chips
 from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
@@ -43,12 +44,7 @@ from .downloads import list_downloads
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .facets import build_facet_panel
 from .filter_form import FilterForm
-from .framing import (
-    allow_framing,
-    has_frame_ancestors,
-    is_framed_by_portal_only,
-    list_frame_ancestors,
-)
+from .framing import allow_framing, list_frame_ancestors
 from .headings import build_headings, build_plain_headings
 from .links import Parameters, add_query_string, find_search_path, reverse_in_locale
 from .map_query import has_map
@@ -132,10 +128,17 @@ class PageView(View):
         *,
         private: bool,
         status: HTTPStatus = HTTPStatus.OK,
+        validators: Validators | None = None,
     ) -> HttpResponse:
-        """Render a page; ``private`` means that caches must not share it between users."""
+        """
+        Render a page; ``private`` means that caches must not share it between users.
+
+        A page without errors has the ``validators``, if any.
+        """
         response = self._render(template, context, status)
         set_cache_headers(response, private=private, vary=_VARY)
+        if validators and status == HTTPStatus.OK:
+            validators.set_headers(response, self.request)
         return response
 
     def check_may_read(self, resource: Resource) -> None:
@@ -172,7 +175,8 @@ class PageView(View):
 
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
         """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
-        if not has_frame_ancestors():
+        ancestors = list_frame_ancestors()
+        if ancestors == framing.NONE:
             return {}
         address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
         code = format_html(
@@ -180,7 +184,7 @@ class PageView(View):
             self.request.build_absolute_uri(address),
             title,
         )
-        return {"embed_code": code, "is_framed_by_portal_only": is_framed_by_portal_only()}
+        return {"embed_code": code, "is_framed_by_portal_only": ancestors == framing.SELF}
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
         """Render an error page, which no cache keeps."""
@@ -207,23 +211,38 @@ class PageView(View):
         return render(self.request, f"datastore_search/{template}", own | context, status=status)
 
 
+class ResourcePageView(PageView):
+    """A page of one version of a resource."""
+
+    def get(
+        self, request: HttpRequest, resource_id: uuid.UUID, **_arguments: object
+    ) -> HttpResponse:
+        """
+        Send the page.
+
+        Raises: ``UnknownResource``, ``AccessDenied``, and what ``answer`` raises.
+        """
+        return with_consistent_read(resource_id, self.answer, client=Client.from_request(request))
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Answer from a consistent read, which may be repeated, to those who may read it."""
+        raise NotImplementedError
+
+
 # The data page ------------------------------------------------------------------------------------
 
 
-class ResourceView(PageView):
+class ResourceView(ResourcePageView):
     """The records of a resource."""
 
     can_be_embedded = True
 
-    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+    def answer(self, read: ConsistentRead) -> HttpResponse:
         """
         Show a page of them, or redirect to the address without empty parameters.
 
-        Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownPage`` and what ``search`` raises.
+        Raises: ``UnknownPage`` and what ``search`` raises.
         """
-        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
-
-    def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
         parameters = clean_parameters(self.request.GET)
         is_described = not resource.private and not parameters and not self.is_embedded
@@ -284,12 +303,16 @@ class ResourceView(PageView):
         context |= self.describe_embedding(query.query_string.pairs, context["title"])
         if is_described:
             context["structured_data"] = describe_resource(self.request, resource, dataset)
-        response = self.render_page("resource.html", context, private=resource.private)
+        # Figures that took too long must not be repeated from a cache.
+        is_complete = panel.is_complete and did_you_mean.is_complete
+        response = self.render_page(
+            "resource.html",
+            context,
+            private=resource.private,
+            validators=validators if is_complete else None,
+        )
         if link := ResourceAddresses(self.request).build_link_header(resource.pk):
             response["Link"] = link
-        # Figures that took too long must not be repeated from a cache.
-        if validators and panel.is_complete and did_you_mean.is_complete:
-            validators.set_headers(response, self.request)
         return response
 
     def _read_table(
@@ -322,26 +345,20 @@ class ResourceView(PageView):
             context["pagination"], context["table"] = self._read_table(read, query, choice)
             context["headings"] = build_plain_headings(choice.columns, query)
         context["whole_address"] = query.query_string.remove(EMBED).link
-        response = self.render_page(
-            "embedded_table.html", context, private=read.resource.private, status=status
+        return self.render_page(
+            "embedded_table.html",
+            context,
+            private=read.resource.private,
+            status=status,
+            validators=validators,
         )
-        if validators and query.is_valid:
-            validators.set_headers(response, self.request)
-        return response
 
 
-@dataclass(frozen=True, slots=True)
-class PageSize:
-    """A number of records on a page, and the link to such a page; empty for the present one."""
-
-    size: int
-    link: Link | str
-
-
-def list_sizes(query: PageQuery) -> list[PageSize]:
-    """List the sizes of pages that can be chosen."""
-    links = {
-        size: query.query_string.replace("limit", *([] if size == PAGE_SIZES[0] else [str(size)]))
-        for size in PAGE_SIZES
-    }
-    return [PageSize(size, "" if size == query.size else links[size].link) for size in PAGE_SIZES]
+def list_sizes(query: PageQuery) -> list[tuple[int, Link | str]]:
+    """List the sizes of pages, each with its link; empty for the present one."""
+    default, *others = PAGE_SIZES
+    values = {default: [], **{size: [str(size)] for size in others}}
+    return [
+        (size, "" if size == query.size else query.query_string.replace("limit", *value).link)
+        for size, value in values.items()
+    ]

@@ -17,8 +17,7 @@ from ..api.permissions import get_reader
 from ..catalogue import match_word, open_portal_datasets
 from ..conf import conf
 from ..guards.clients import Client
-from ..html.catalogue import find_readable, list_tables
-from ..html.catalogue_filter import CatalogueFilterSet
+from ..html.catalogue import CatalogueFilterSet, find_readable, list_tables
 from ..models import Field, Resource
 from ..search import open_snapshot
 from .answers import write_page

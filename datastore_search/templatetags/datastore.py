@@ -15,7 +15,9 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ..html.inline import Question, describe_chart_of, describe_map_of, describe_table
+from ..html.chart import Chart
+from ..html.inline import Question, describe_drawing, describe_table
+from ..html.map import Map
 
 register = template.Library()
 
@@ -57,8 +59,9 @@ def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's param
     filters: object = "",
 ) -> dict[str, Any]:
     """Show a chart of the records that a question finds."""
-    chart = {"show": show, "of": of, "by": by, "per": per, "split": split}
-    return describe_chart_of(context.get("request"), resource_id, Question(q, filters), chart)
+    chosen = {"show": show, "of": of, "by": by, "per": per, "split": split}
+    question = Question(q, filters)
+    return describe_drawing(context.get("request"), resource_id, question, Chart, chosen)
 
 
 @register.inclusion_tag("datastore_search/inline_map.html", takes_context=True)
@@ -75,4 +78,5 @@ def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's paramet
 ) -> dict[str, Any]:
     """Show a map of the records that a question finds."""
     chosen = {"lat": lat, "lon": lon, "geometry": geometry, "title": title}
-    return describe_map_of(context.get("request"), resource_id, Question(q, filters), chosen)
+    question = Question(q, filters)
+    return describe_drawing(context.get("request"), resource_id, question, Map, chosen)

@@ -1,11 +1,19 @@
-"""``{{ language|language_attributes }}``: the language of a text that is not the page's."""
+"""
+Filters for texts of other languages and directions.
+
+``{{ language|language_attributes }}``: the language of a text that is not the page's.
+``{{ text|show_bidi_controls }}``: a text with the controls of its direction made visible.
+"""
 
 from __future__ import annotations
 
 from django import template
+from django.template.defaultfilters import stringfilter
 
 from ..html.languages import write_attributes
+from ..messages.bidi import show_bidi_controls
 
 register = template.Library()
 
 register.filter("language_attributes", write_attributes)
+register.filter("show_bidi_controls", stringfilter(show_bidi_controls), is_safe=True)

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.html.api_examples import MAX_SHOWN_RECORD_LENGTH
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_token, make_user
@@ -78,7 +77,7 @@ def test_every_program_gets_the_records_of_the_page(
     assert expected == [28, 29, 30]
     response = client.get(address, query, headers={"Host": live_server.url.split("//")[1]})
     programs = list_programs(response.content.decode())
-    assert len(programs) == 7
+    assert len(programs) == 6
     (tmp_path / "pandas.py").write_text(PANDAS)
     files = {
         "Python: requests": ("a.py", [sys.executable]),
@@ -99,22 +98,6 @@ def test_every_program_gets_the_records_of_the_page(
     assert "other" not in "".join(printed.values())
 
 
-def test_powershell_has_the_same_question_in_quotes(client: Client, table: Resource) -> None:
-    user = make_user(permissions=("view_resource",))
-    client.force_login(user)
-
-    page = client.get(f"/en/datastore/{table.pk}/api/", {"field.a%b": HOSTILE}).content.decode()
-
-    first, second, _third = list_programs(page)["PowerShell"].splitlines()
-    assert first.startswith("$parameters = '")
-    quoted = first.removeprefix("$parameters = '").removesuffix("'")
-    assert not re.search("['‘’‚‛]", re.sub("(['‘’‚‛])\\1", "", quoted))
-    asked = json.loads(re.sub("(['‘’‚‛])\\1", r"\1", quoted))
-    assert asked["filters"] == {"a%b": {"ieq": HOSTILE}}
-    assert "-Headers @{ Authorization = $env:TOKEN }" in second
-    assert "\u202e" not in quoted
-
-
 def test_the_beginning_of_the_answer_is_shown(client: Client, db: None) -> None:
     resource = make_resource("a,b\n1,<x>\n2,y\n")
     page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()
@@ -129,49 +112,9 @@ def test_the_beginning_of_the_answer_is_shown(client: Client, db: None) -> None:
     assert [record["_id"] for record in result["records"]] == [1, 2]
 
 
-def test_a_long_record_is_cut(client: Client, db: None) -> None:
-    resource = make_resource(f"a\n{'x' * 10_000}\n")
-
-    page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()
-
-    assert len(ANSWER.findall(page)[0]) < MAX_SHOWN_RECORD_LENGTH + 200
-
-
-def test_no_record_has_an_answer_without_records(client: Client, resource: Resource) -> None:
-    page = client.get(f"/en/datastore/{resource.pk}/api/", {"q": "zzz"}).content.decode()
-
-    assert '"total": 0' in html.unescape(ANSWER.findall(page)[0])
-
-
-def test_a_private_resource_has_no_link_to_its_answer(client: Client, db: None) -> None:
-    resource = make_resource(private=True)
-    client.force_login(make_user(permissions=("view_resource",)))
-
-    page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()
-
-    assert "The whole answer" not in page
-    assert "They read your API token from the environment variable TOKEN." in page
-
-
-def test_the_data_page_links_to_its_programs(client: Client, resource: Resource) -> None:
-    page = client.get(f"/en/datastore/{resource.pk}/", {"q": "river", "limit": "50"})
-
-    link = '<a href="api/?q=river&amp;limit=50">How to ask the API</a>'
-    assert link in page.content.decode()
-
-
 def test_a_question_that_is_refused_leads_to_the_data_page(
     client: Client, resource: Resource
 ) -> None:
     response = client.get(f"/en/datastore/{resource.pk}/api/", {"from.amount": "many"})
 
     assert response.headers["Location"] == f"/en/datastore/{resource.pk}/?from.amount=many"
-
-
-def test_the_programs_of_a_private_resource_are_refused(client: Client, db: None) -> None:
-    resource = make_resource("salary\n1\n", private=True)
-
-    response = client.get(f"/en/datastore/{resource.pk}/api/")
-
-    assert response.status_code == 403
-    assert b"salary" not in response.content

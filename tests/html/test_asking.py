@@ -16,7 +16,7 @@ from django.utils import translation
 from datastore_search.filters import Comparison, Condition, In, TypedFields
 from datastore_search.html.conditions import parse_field_condition
 from datastore_search.html.page_query import clean_parameters
-from datastore_search.html.typed_values import parse_end_of_day, parse_typed_value
+from datastore_search.html.typed_values import parse_typed_value
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource
@@ -89,16 +89,6 @@ def test_a_list_is_asked_for_an_element(client: Client, db: None) -> None:
     assert list_found_ids(open_page(client, resource, {"contains.n": "3"})) == [2]
 
 
-@pytest.mark.parametrize("kind", ["int2", "timestamptz"])
-def test_a_rare_type_has_inputs(client: Client, db: None, kind: str) -> None:
-    values = {"int2": "7", "timestamptz": "2020-05-06T23:30:00Z"}
-    resource = make_resource(f"a\n{values[kind]}\n", types={"a": kind})
-
-    page = open_page(client, resource, {}).content.decode()
-
-    assert re.findall(r'name="(\w+\.a)"', page) == ["from.a", "to.a"]
-
-
 def test_up_to_a_day_is_up_to_its_end(client: Client, db: None) -> None:
     rows = "2020-05-06T23:30:00,2020-05-06T23:30:00Z\n2020-05-07T00:00:00,2020-05-07T00:00:00Z\n"
     resource = make_resource(f"a,b\n{rows}", types={"a": "timestamp", "b": "timestamptz"})
@@ -154,27 +144,6 @@ def test_values_are_read_in_the_language_of_the_page() -> None:
             assert parse_typed_value(kind, typed) == value
 
 
-def test_the_last_day_of_all_has_no_next_day() -> None:
-    with translation.override("en"):
-        assert parse_end_of_day("timestamp", "12/31/9999") is None
-        assert parse_end_of_day("timestamp", "12/31/2020 23:59") is None
-        assert parse_end_of_day("timestamp", "12/31/2020") == "2021-01-01"
-
-
-def test_numbers_and_days_are_found_as_they_are_typed_in_vietnamese(
-    client: Client, db: None
-) -> None:
-    resource = make_resource("n,day\n10000.5,2020-12-31\n10,2020-03-04\n")
-
-    def find(**query: str) -> list[int]:
-        sent = {name.replace("__", "."): value for name, value in query.items()}
-        return list_found_ids(open_page(client, resource, sent, "vi"))
-
-    assert find(from__n="10.000,5") == [1]
-    assert find(from__day="31/12/2020") == [1]
-    assert find(field__day="4/3/2020") == [2]
-
-
 def test_a_wrong_value_stays_in_its_input_with_a_plain_message(
     client: Client, resource: Resource
 ) -> None:
@@ -193,13 +162,6 @@ def test_a_wrong_value_stays_in_its_input_with_a_plain_message(
 
 
 # The form -----------------------------------------------------------------------------------------
-
-
-def test_the_form_is_folded_after_it_was_sent(client: Client, resource: Resource) -> None:
-    page = open_page(client, resource, {"field.stage": "active"}).content.decode()
-
-    assert "<details open" not in page
-    assert 'name="field.stage" value="active"' in page
 
 
 def test_the_form_keeps_what_it_has_no_input_for(client: Client, resource: Resource) -> None:
@@ -330,38 +292,6 @@ def test_a_group_within_a_group_is_in_brackets(
     assert list(chips) == [text]
 
 
-def test_records_come_in_the_order_of_sort(client: Client, resource: Resource) -> None:
-    assert list_found_ids(open_page(client, resource, {"sort": "amount"})) == [3, 5, 6, 1, 2, 4]
-    descending = {"sort": "amount desc nulls last"}
-    assert list_found_ids(open_page(client, resource, descending)) == [2, 1, 6, 5, 3, 4]
-
-
-def test_unknown_parameters_are_passed_over(client: Client, resource: Resource) -> None:
-    path = f"/en/datastore/{resource.pk}/"
-
-    response = client.get(path, {"utm_source": "mail", "field.code": "001", "fbclid": "x"})
-
-    assert response.status_code == 302
-    assert response["Location"] == f"{path}?field.code=001"
-
-
-def test_controls_of_direction_are_visible_on_chips(client: Client, resource: Resource) -> None:
-    chips = list_chips(open_page(client, resource, {"field.code": "a\u202eb"}))
-
-    assert list(chips) == ["code: a‹U+202E›b"]
-
-
-def test_too_many_conditions_are_refused_with_the_words_of_the_api(
-    client: Client, resource: Resource
-) -> None:
-    query = {"contains.title": [f"x{number}" for number in range(11)]}
-
-    response = open_page(client, resource, query)
-
-    assert response.status_code == 400
-    assert "Filters have more than 10 conditions" in extract_text(response)
-
-
 @pytest.mark.parametrize(
     ("path", "query", "words"),
     [
@@ -394,23 +324,6 @@ def test_a_message_has_no_words_of_the_database(
     text = extract_text(response)
     assert words in text
     assert not re.search(r"numeric|int[248]|float8|timestamp|\bbool\b|json", text)
-
-
-def test_controls_of_direction_in_messages_are_visible(client: Client, db: None) -> None:
-    resource = make_resource("a\u202eb,n\nx,1\n")
-
-    for query in (
-        {"filters": '{"n": "x\u202ey"}'},
-        {"field.n": "x\u202ey"},
-        {"sort": "x\u202ey"},
-        {"hide": "x\u202ey"},
-        {"sort": "a\u202eb sideways"},
-    ):
-        response = open_page(client, resource, query)
-        assert response.status_code == 400
-        text = extract_text(response)
-        assert "‹U+202E›" in text
-        assert "\u202e" not in text
 
 
 def test_a_question_that_is_too_long_gets_a_clear_message(

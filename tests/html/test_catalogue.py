@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.test.utils import override_script_prefix
 
 from datastore_search.models import Field, Resource
 
@@ -35,41 +34,6 @@ def test_an_entry_describes_a_resource(client: Client, no_resource: None) -> Non
     assert "6 records" in page
     assert "6 fields" in page
     assert "Loaded on" in page
-
-
-def test_a_long_description_is_cut_even_without_blanks(client: Client, no_resource: None) -> None:
-    make_resource("a\n1\n", description="x" * 3_000)
-
-    page = client.get(PATH).content.decode()
-
-    assert "x" * 599 + "…" in page
-    assert "x" * 600 not in page
-
-
-def test_controls_of_direction_are_visible(client: Client, no_resource: None) -> None:
-    make_resource("a\n1\n", title="a\u202eb", description="c\u202ed")
-
-    page = client.get(PATH).content.decode()
-
-    assert "\u202e" not in page
-    assert "<bdi>a‹U+202E›b</bdi>" in page
-    assert "<bdi>c‹U+202E›d</bdi>" in page
-
-
-def test_one_record_is_no_records(client: Client, no_resource: None) -> None:
-    make_resource("a\n1\n")
-
-    page = extract_text(client.get(PATH))
-
-    assert "1 record " in page
-    assert "1 field " in page
-
-
-def test_entries_come_in_the_order_of_their_titles(client: Client, no_resource: None) -> None:
-    for name, title in (("c", ""), ("a", "zebra"), ("z", "Ant"), ("y", "bee")):
-        make_resource("a\n1\n", name=name, title=title)
-
-    assert list_titles(client) == ["Ant", "bee", "c", "zebra"]
 
 
 def test_what_was_never_loaded_is_not_listed(client: Client, no_resource: None) -> None:
@@ -101,12 +65,6 @@ def test_resources_are_found_by_words_of_their_description(
     make_resource("a\n1\n", name="forest-name", title="Forest", description="to 50% of 100%")
 
     assert list_titles(client, q=q) == expected
-
-
-def test_a_resource_is_found_by_its_id(client: Client, resource: Resource) -> None:
-    make_resource("a\n1\n")
-
-    assert list_titles(client, q=str(resource.pk)) == [resource.name]
 
 
 @pytest.mark.parametrize("q", ["x" * 201, "a\0b"])
@@ -176,18 +134,6 @@ def test_nothing_of_a_private_resource_is_found_or_counted(
     assert client.get(PATH, {"q": q, "page": "2"}).status_code == 404
 
 
-def test_an_object_permission_is_enough(client: Client, no_resource: None, settings: Any) -> None:
-    settings.AUTHENTICATION_BACKENDS = [
-        "django.contrib.auth.backends.ModelBackend",
-        "tests.backends.ViewMineBackend",
-    ]
-    make_resource("a\n1\n", name="mine", private=True)
-    make_resource("a\n1\n", name="theirs", private=True)
-    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
-
-    assert list_titles(client) == ["mine"]
-
-
 def test_only_the_anonymous_catalogue_may_be_stored_by_a_shared_cache(
     client: Client, resource: Resource
 ) -> None:
@@ -214,13 +160,6 @@ def test_links_keep_the_locale_as_it_was_spelled(
     assert f'<a href="/{locale}/datastore/">' in page
 
 
-def test_links_stay_below_the_script_of_a_portal(client: Client, resource: Resource) -> None:
-    with override_script_prefix("/portal/"):
-        page = client.get("/en_GB/datastore/", SCRIPT_NAME="/portal").content.decode()
-
-    assert f'href="/portal/en_GB/datastore/{resource.pk}/"' in page
-
-
 @pytest.mark.parametrize(
     ("path", "language", "direction"),
     [
@@ -236,15 +175,3 @@ def test_the_page_says_its_language(
 
     assert f'<html lang="{language}" dir="{direction}">' in response.content.decode()
     assert response["Content-Language"] == language
-
-
-def test_the_portal_begins_with_the_catalogue(client: Client, no_resource: None) -> None:
-    assert client.get("/en_GB/")["Location"] == "/en_GB/datastore/"
-
-
-@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-def test_the_catalogue_is_only_read(no_resource: None, method: str) -> None:
-    response = getattr(Client(enforce_csrf_checks=True), method)(PATH)
-
-    assert response.status_code == 405
-    assert response["Allow"] == "GET, HEAD, OPTIONS"

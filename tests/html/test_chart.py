@@ -6,19 +6,15 @@ import csv
 import html
 import io
 import re
-import struct
-import sys
-import zlib
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from django.test import Client
 
-from datastore_search.html import chart_data, chart_drawing, png
+from datastore_search.html import chart_data, chart_drawing
 from datastore_search.html.chart_data import ChartData, Group, Point, Series
 from datastore_search.html.chart_drawing import draw_chart
-from datastore_search.html.png import can_draw_png, draw_png
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_writer_token
@@ -72,14 +68,13 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
 
     response = open_chart(client, resource, {"by": "kind"})
     svg = open_chart(client, resource, {"by": "kind", "format": "svg"})
-    drawn = open_chart(client, resource, {"by": "kind", "format": "png"})
 
     assert list_bars(response) == [
         "a\N{REPLACEMENT CHARACTER}b · 1",
         "c\N{REPLACEMENT CHARACTER} · 1",
     ]
     assert ET.fromstring(svg.content).tag.endswith("svg")
-    assert drawn.content.startswith(b"\x89PNG")
+    assert not re.search("style|<script|on[a-z]+=|href", svg.content.decode())
 
 
 # What is shown ------------------------------------------------------------------------------------
@@ -118,14 +113,6 @@ def test_every_figure_is_shown(
     header, *rows = parse_figures(response)
     assert header[2] == "Records"
     assert rows == [["river", river, "40"], ["lake", lake, "20"]]
-
-
-def test_a_mean_has_six_figures(client: Client, db: None) -> None:
-    resource = make_resource("k,n\n" + "a,1\na,1\na,2\nb,1234567\nb,1234568\n")
-
-    rows = parse_figures(open_chart(client, resource, {"show": "avg", "of": "n", "by": "k"}))[1:]
-
-    assert rows == [["b", "1,234,568", "2"], ["a", "1.33333", "3"]]
 
 
 @pytest.mark.parametrize(
@@ -185,23 +172,6 @@ def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) ->
     assert rows[-1] == ["150–160", "300.0", "2"]
 
 
-@pytest.mark.parametrize("kind", ["numeric", "float8"])
-def test_the_ends_of_ranges_have_few_digits(client: Client, db: None, kind: str) -> None:
-    large = 10**299  # a sum of larger ones is no float8
-    rows = "".join(f"{n * large}.5,{n}\n" for n in range(40))
-    resource = make_resource(f"x,y\n{rows}", types={"x": kind})
-
-    for query in ({"by": "x"}, {"by": "y", "show": "sum", "of": "x"}):
-        response = open_chart(client, resource, query)
-        figures = parse_figures(response)
-        assert len(figures) > 5
-        assert max(len(cell) for row in figures[1:] for cell in row) <= 40
-        assert max(map(len, list_bars(response))) <= 80
-    table = client.get(f"/en/datastore/{resource.pk}/").content.decode()
-    for part in ("datastore-fields", "datastore-ends"):
-        assert not re.search("[0-9,]{40}", table.partition(part)[2].partition("</fieldset>")[0])
-
-
 def test_a_whole_number_with_few_values_has_each_of_them(client: Client, db: None) -> None:
     resource = make_resource("year\n" + "2021\n" * 3 + "2019\n" * 5)
 
@@ -219,16 +189,6 @@ def test_groups_are_split(client: Client, survey: Resource) -> None:
         ["river", "0", "20", "20"],
         ["lake", "20", "0", "0"],
     ]
-
-
-def test_periods_that_are_split_are_lines(client: Client, survey: Resource) -> None:
-    drawing = parse_drawing(
-        open_chart(client, survey, {"by": "day", "per": "year", "split": "open"})
-    )
-
-    lines = drawing.findall("{http://www.w3.org/2000/svg}path[@stroke-width]")
-    assert [each.get("class") for each in lines] == ["s1", "s2"]
-    assert all(str(each.get("d")).count("L") == 4 for each in lines)
 
 
 def test_records_without_a_value_are_in_the_figures_alone(client: Client, db: None) -> None:
@@ -275,12 +235,6 @@ def test_the_question_holds(client: Client, survey: Resource) -> None:
     assert html.unescape(chip[1]) == "?q=title&show=count&by=kind&per=each"
 
 
-def test_the_data_page_leads_to_the_chart_of_its_question(client: Client, survey: Resource) -> None:
-    page = client.get(f"/en/datastore/{survey.pk}/", {"field.kind": "lake", "sort": "n"})
-
-    assert '<a href="chart/?field.kind=lake">Chart of these records</a>' in page.content.decode()
-
-
 # Files --------------------------------------------------------------------------------------------
 
 
@@ -294,99 +248,6 @@ def test_the_figures_are_sent_as_csv(client: Client, survey: Resource) -> None:
     rows = list(csv.reader(io.StringIO(response.content.decode())))
     assert rows[0] == ["kind", "open", "sum_budget"]
     assert rows[1] == ["river", "không", "9015.0"]
-
-
-def test_the_drawing_is_sent_as_svg(client: Client, survey: Resource) -> None:
-    response = open_chart(client, survey, {"by": "kind", "format": "svg"})
-
-    assert response["Content-Type"] == "image/svg+xml"
-    assert response["X-Content-Type-Options"] == "nosniff"
-    root = ET.fromstring(response.content)
-    assert root.findtext("{http://www.w3.org/2000/svg}title") == "Number of records by kind"
-
-
-def count_dark_pixels(png: bytes) -> int:
-    """Count the pixels of a drawing in grey shades that are not white: those of its texts."""
-    size, pixels = read_png(png)
-    assert len(pixels) == size[0] * size[1]
-    return sum(max(each) - min(each) < 40 and max(each) < 120 for each in pixels)
-
-
-def read_png(png: bytes) -> tuple[tuple[int, int], list[bytes]]:
-    """Read the width and height of a PNG of eight bits in colour, and its pixels."""
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
-    assert (depth, kind) == (8, 6)
-    data, position = b"", 8
-    while position < len(png):
-        (length,) = struct.unpack(">I", png[position : position + 4])
-        if png[position + 4 : position + 8] == b"IDAT":
-            data += png[position + 8 : position + 8 + length]
-        position += length + 12
-    rows, before = zlib.decompress(data), bytearray(width * 4)
-    pixels = []
-    for row in range(height):
-        start = row * (width * 4 + 1)
-        before = unfilter(rows[start], bytearray(rows[start + 1 : start + 1 + width * 4]), before)
-        pixels += [bytes(before[each : each + 3]) for each in range(0, width * 4, 4)]
-    return (width, height), pixels
-
-
-def unfilter(kind: int, row: bytearray, above: bytearray) -> bytearray:
-    """Undo the filter of a row of pixels, as PNG defines it."""
-    for n in range(len(row)):
-        left, upper = (row[n - 4] if n >= 4 else 0), above[n]
-        corner = above[n - 4] if n >= 4 else 0
-        near = left + upper - corner
-        paeth = min((left, upper, corner), key=lambda each: abs(near - each))
-        row[n] = (row[n] + (0, left, upper, (left + upper) // 2, paeth)[kind]) % 256
-    return row
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["river", "Sông Cửu Long", "نهر النيل"])
-def test_the_drawing_is_sent_as_png_with_its_texts(client: Client, db: None, text: str) -> None:
-    resource = make_resource(f"k,n\n{text},1\n{text},2\n")
-
-    response = open_chart(client, resource, {"by": "k", "format": "png"})
-
-    assert response["Content-Type"] == "image/png"
-    assert response["Content-Disposition"] == 'attachment; filename="chart.png"'
-    (width, height), _pixels = read_png(response.content)
-    assert (width, height) == (1440, 144)
-    nameless = make_resource("k,n\n.,1\n.,2\n")
-    shorter = open_chart(client, nameless, {"by": "k", "format": "png"})
-    assert count_dark_pixels(response.content) > count_dark_pixels(shorter.content) + 100
-
-
-def test_a_high_drawing_has_fewer_pixels_for_each_unit() -> None:
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 40000"/>'
-
-    width, height = struct.unpack(">II", draw_png(svg)[16:24])
-
-    assert width * height <= 8_100_000
-    assert not can_draw_png(" " * 1_000_001)
-
-
-def test_without_the_renderer_there_is_no_png(
-    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_chart(client, survey, {"by": "kind"}).content.decode()
-    assert "format=png" in page
-    png._has_texts.cache_clear()
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-
-    response = open_chart(client, survey, {"by": "kind", "format": "png"})
-
-    png._has_texts.cache_clear()
-    assert "format=png" not in response.content.decode()
-    assert response["Content-Type"] == "text/html; charset=utf-8"
-
-
-def test_a_drawing_needs_no_style_and_no_script(client: Client, survey: Resource) -> None:
-    for query in ({"by": "kind"}, {"by": "day", "split": "stage"}, {"by": "n"}):
-        drawing = open_chart(client, survey, {**query, "format": "svg"}).content.decode()
-        assert not re.search("style|<script|on[a-z]+=|href", drawing)
 
 
 # What cannot be shown -----------------------------------------------------------------------------
@@ -468,25 +329,6 @@ def test_a_question_without_records_has_nothing_to_draw(client: Client, survey: 
     assert "There is nothing to draw." in extract_text(response)
 
 
-def test_the_chart_of_a_table_of_many_columns_is_light(client: Client, db: None) -> None:
-    names = [f"field_{n}" for n in range(300)]
-    resource = make_resource(f"{','.join(names)}\n" + f"{','.join(map(str, range(300)))}\n" * 4)
-
-    response = open_chart(client, resource)
-
-    assert len(response.content) < 60_000
-    assert response.content.decode().count("<option") < 3 * 301 + 20
-
-
-def test_a_table_without_a_suitable_field_has_no_chart(client: Client, db: None) -> None:
-    resource = make_resource("doc\n{}\n", types={"doc": "json"})
-
-    response = open_chart(client, resource)
-
-    assert response.status_code == 200
-    assert "No field suits a chart." in extract_text(response)
-
-
 def test_values_that_are_no_numbers_are_left_out(client: Client, db: None) -> None:
     resource = make_resource("k,n\na,NaN\nb,2\nb,Infinity\nc,1e308\n", types={"n": "float8"})
 
@@ -507,24 +349,6 @@ def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
     assert len(rows) == 20
     assert rows[0] == ["0–2", "2"]
     assert rows[-1] == ["≥ 38", "3"]
-
-
-def test_a_private_resource_has_no_chart(client: Client, survey: Resource) -> None:
-    Resource.objects.filter(pk=survey.pk).update(private=True)
-
-    for query in ({}, {"format": "csv"}, {"format": "svg"}):
-        response = open_chart(client, survey, query)
-        assert response.status_code == 403
-        assert "river" not in response.content.decode()
-
-
-def test_the_chart_of_a_private_resource_is_not_shared(
-    admin_client: Client, survey: Resource
-) -> None:
-    Resource.objects.filter(pk=survey.pk).update(private=True)
-
-    for query in ({}, {"format": "csv"}, {"format": "svg"}):
-        assert "private" in open_chart(admin_client, survey, query)["Cache-Control"]
 
 
 # The drawing --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 import rdflib
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext, override_script_prefix
+from django.test.utils import CaptureQueriesContext
 from pyshacl import validate
 from rdflib.compare import to_isomorphic
 from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
@@ -81,14 +81,6 @@ def test_the_catalogue_conforms_to_the_shapes_of_dcat_ap(
         assert conforms, text
 
 
-def test_the_shapes_find_what_is_missing(client: Client, described: Resource) -> None:
-    graph = fetch_graph(client)
-    graph.remove((None, DCTERMS.title, None))
-    shapes = rdflib.Graph().parse(SHAPES / "dcat-ap-3.0.0-shapes.ttl")
-
-    assert validate(graph, shacl_graph=shapes)[0] is False
-
-
 def test_both_notations_have_the_same_triples(client: Client, described: Resource) -> None:
     turtle = fetch_graph(client, TURTLE)
     as_json = fetch_graph(client, JSON_LD)
@@ -121,31 +113,6 @@ def test_texts_keep_every_character(client: Client, described: Resource) -> None
     assert str(graph.value(publisher, FOAF.name)) == "Bộ Tài nguyên"
 
 
-def test_a_dataset_has_a_file_in_each_format(client: Client, described: Resource) -> None:
-    graph = fetch_graph(client)
-
-    files = {str(each) for each in graph.objects(None, DCAT.downloadURL)}
-
-    assert f"http://testserver/en/datastore/dump/{described.pk}?format=csv" in files
-    assert f"http://testserver/en/datastore/dump/{described.pk}?format=ndjson" in files
-
-
-def test_a_dataset_has_one_name_in_every_language(client: Client, described: Resource) -> None:
-    graph = fetch_graph(client, "/vi/datastore/catalog.ttl")
-
-    dataset = next(graph.subjects(RDF.type, DCAT.Dataset))
-    assert str(dataset) == f"http://testserver/en/datastore/{described.pk}/"
-    landing = graph.value(dataset, DCAT.landingPage)
-    assert str(landing) == f"http://testserver/vi/datastore/{described.pk}/"
-
-
-def test_addresses_are_below_the_script(client: Client, described: Resource) -> None:
-    with override_script_prefix("/portal/"):
-        response = client.get(TURTLE, SCRIPT_NAME="/portal")
-
-    assert f"<http://testserver/portal/en/datastore/{described.pk}/>" in response.content.decode()
-
-
 def test_pages_lead_through_all_datasets(
     client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,18 +130,6 @@ def test_pages_lead_through_all_datasets(
 
     assert [len(each) for each in found] == [2, 2, 1]
     assert set.union(*found) == resources
-
-
-@pytest.mark.parametrize("number", ["0", "2", "x", "9" * 30, "-1"])
-def test_an_unknown_page_is_404(client: Client, described: Resource, number: str) -> None:
-    assert client.get(TURTLE, {"page": number}).status_code == 404
-
-
-def test_an_empty_catalogue_is_a_catalogue(client: Client, no_resource: None) -> None:
-    graph = fetch_graph(client)
-
-    assert list_identifiers(graph) == set()
-    assert next(graph.subjects(RDF.type, DCAT.Catalog))
 
 
 @pytest.mark.parametrize("path", [TURTLE, JSON_LD])
@@ -207,16 +162,6 @@ def test_an_unchanged_catalogue_is_304_without_reading_it(
     assert client.get(path, headers={"if-none-match": tag}).status_code == 200
 
 
-def test_a_deleted_resource_changes_the_catalogue(client: Client, described: Resource) -> None:
-    other = make_listed_resource("other")
-    tag = client.get(TURTLE)["ETag"]
-    other.delete()
-
-    response = client.get(TURTLE, headers={"if-none-match": tag})
-
-    assert response.status_code == 200
-
-
 def test_a_page_takes_two_statements(client: Client, no_resource: None) -> None:
     for number in range(5):
         make_listed_resource(f"r{number}", **DESCRIBED)
@@ -226,14 +171,3 @@ def test_a_page_takes_two_statements(client: Client, no_resource: None) -> None:
 
     assert count_reads(statements) == 2
     assert len(json.loads(response.content)["@graph"]) == 7
-
-
-def test_the_portal_names_its_catalogue(client: Client, described: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_SITE_TITLE = "Portal of waters"
-    settings.DATASTORE_SEARCH_SITE_DESCRIPTION = "All rivers"
-
-    graph = fetch_graph(client)
-
-    catalogue = next(graph.subjects(RDF.type, DCAT.Catalog))
-    assert str(graph.value(catalogue, DCTERMS.title)) == "Portal of waters"
-    assert str(graph.value(catalogue, DCTERMS.description)) == "All rivers"

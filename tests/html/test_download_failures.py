@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pytest
@@ -69,28 +68,6 @@ def test_a_program_gets_the_envelope(client: Client, too_wide: str, program: str
     assert "Accept" in response["Vary"]
 
 
-def test_the_page_is_in_the_language_of_the_path(client: Client, too_wide: str) -> None:
-    response = open_as(client, f"/de/{too_wide}", BROWSERS["Firefox"], format="xlsx")
-
-    assert response["Content-Language"] == "de"
-    assert '<html lang="de"' in response.content.decode()
-    assert "Ein Excel-Tabellenblatt hat höchstens 2 Spalten." in extract_text(response)
-
-
-def test_too_many_rows_are_a_page(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workbook, "MAX_ROWS", 6)
-
-    response = open_as(
-        client, f"/en/datastore/dump/{resource.pk}", BROWSERS["Chrome"], format="xlsx"
-    )
-
-    assert "A sheet of Excel has at most 5 rows, and 6 records were found." in extract_text(
-        response
-    )
-
-
 def test_a_wrong_parameter_is_named(client: Client, resource: Resource) -> None:
     response = open_as(
         client, f"/en/datastore/dump/{resource.pk}", BROWSERS["Chrome"], limit="<b>", wrong="1"
@@ -99,13 +76,6 @@ def test_a_wrong_parameter_is_named(client: Client, resource: Resource) -> None:
     assert response.status_code == 409
     assert "limit: Invalid integer<br>" in response.content.decode()
     assert "<b>" not in response.content.decode()
-
-
-def test_an_unknown_resource_is_a_page(client: Client, db: None) -> None:
-    response = open_as(client, f"/en/datastore/dump/{uuid.uuid4()}", BROWSERS["Chrome"])
-
-    assert response.status_code == 404
-    assert "Not found" in extract_text(response)
 
 
 def test_a_private_resource_asks_to_sign_in(client: Client, db: None) -> None:
@@ -121,19 +91,6 @@ def test_a_private_resource_asks_to_sign_in(client: Client, db: None) -> None:
     assert f"next=/en/datastore/dump/{resource.pk}" in visitor.content.decode().replace("%2F", "/")
     assert "your account may not read it" in extract_text(user)
     assert "Secret" not in visitor.content.decode() + user.content.decode()
-
-
-def test_a_full_server_is_a_page_with_its_retry(
-    client: Client, transactional_db: None, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_STREAMS = 0
-    resource = make_resource("text\n" + f"{'x' * 100}\n" * 2_000)
-
-    response = open_as(client, f"/en/datastore/dump/{resource.pk}", BROWSERS["Chrome"])
-
-    assert response.status_code == 503
-    assert int(response["Retry-After"]) > 0
-    assert "Not available at the moment" in extract_text(response)
 
 
 @pytest.mark.urls(__name__)

@@ -17,7 +17,7 @@ from datastore_search.html import downloads
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
-from ..builders import make_resource, make_user
+from ..builders import make_resource
 from .parsing import parse_table
 
 #: A portal with only the pages.
@@ -124,16 +124,6 @@ def test_a_page_that_found_nothing_offers_nothing(client: Client, resource: Reso
     assert list_downloads(get_page(client, resource, q="nowhere")) == {}
     assert list_downloads(get_page(client, resource, field__amount="much")) == {}
     assert list_downloads(get_page(client, make_resource("a\n"))) == {}
-
-
-def test_a_private_resource_is_downloaded_by_who_is_signed_in(client: Client, db: None) -> None:
-    resource = make_resource(private=True)
-    client.force_login(make_user(permissions=("view_resource",)))
-
-    address = list_downloads(get_page(client, resource))["CSV"]
-
-    assert client.get(address).getvalue().count(b"\n") == 7
-    assert Client().get(address).status_code == 403
 
 
 @pytest.mark.urls("tests.html.test_downloads")

@@ -129,15 +129,6 @@ def test_an_embedded_map_stands_alone(client: Client, sites: Resource) -> None:
     assert parse_policy(response)["frame-ancestors"] == {"'self'"}
 
 
-def test_a_map_offers_its_own_frame(client: Client, sites: Resource) -> None:
-    page = client.get(f"/en/datastore/{sites.pk}/map/", {"q": "hue"})
-
-    frame = parse_embed_code(page)
-    address = f"http://testserver/en/datastore/{sites.pk}/map/"
-    assert frame["src"] == f"{address}?q=hue&lat=lat&lon=lon&title=name&embed=1"
-    assert frame["title"] == "Map of Sites"
-
-
 @pytest.mark.parametrize("path", ["", "chart/"])
 def test_what_cannot_be_asked_is_said_in_the_frame(
     client: Client, resource: Resource, path: str
@@ -164,18 +155,6 @@ def test_an_error_in_a_frame_has_no_header(client: Client, db: None) -> None:
     assert parse_policy(response)["frame-ancestors"] == {"'self'"}
     client.force_login(make_user())
     assert "Sign in" not in open_embedded(client, private).content.decode()
-
-
-def test_nothing_found_is_said_with_the_question(client: Client, resource: Resource) -> None:
-    text = extract_text(open_embedded(client, resource, q="nothing"))
-
-    assert "No record matches. · Search: nothing" in text
-
-
-def test_another_value_of_the_parameter_is_passed_over(client: Client, resource: Resource) -> None:
-    response = client.get(f"/en/datastore/{resource.pk}/", {"embed": "2"})
-
-    assert response["Location"] == f"/en/datastore/{resource.pk}/"
 
 
 # The code to copy ---------------------------------------------------------------------------------
@@ -241,14 +220,6 @@ def test_a_portal_without_a_policy_sends_the_frame_ancestors(
 
     assert open_embedded(client, resource)["Content-Security-Policy"] == "frame-ancestors 'self'"
     assert "Content-Security-Policy" not in client.get(f"/en/datastore/{resource.pk}/")
-
-
-def test_a_portal_with_an_empty_policy_sends_the_frame_ancestors(
-    client: Client, resource: Resource, settings: Any
-) -> None:
-    settings.SECURE_CSP = settings.CONTENT_SECURITY_POLICY = {}
-
-    assert open_embedded(client, resource)["Content-Security-Policy"] == "frame-ancestors 'self'"
 
 
 def test_a_page_is_sent_again_when_other_sites_may_frame_it(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.exceptions.availability import ShareExceeded
 from datastore_search.html import facets
 from datastore_search.models import Resource
 
@@ -111,30 +110,6 @@ def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: Non
     assert '<a href="?facet=f9" aria-label="Close “f8”">×</a>' in get_form(page)
 
 
-def test_a_constant_and_a_list_have_no_facet(client: Client, db: None) -> None:
-    resource = make_resource(
-        "same,list,kind\n" + 'x,"[""a""]",y\n' * 4 + 'x,"[""b""]",z\n' * 4,
-        types={"list": "_text"},
-    )
-
-    assert list(parse_facets(open_page(client, resource))) == ["kind"]
-
-
-def test_long_values_have_no_checkboxes(client: Client, db: None) -> None:
-    resource = make_resource("a\n" + f"{'x' * 101}\n" * 3 + "y\n" * 3 + "z\n")
-
-    found = parse_facets(open_page(client, resource))["a"]
-
-    assert found.inputs == {"contains.a": "", "field.a": ""}
-
-
-def test_an_unknown_facet_is_refused_in_words(client: Client, survey: Resource) -> None:
-    response = client.get(f"/en/datastore/{survey.pk}/", {"facet": "nope"})
-
-    assert response.status_code == 400
-    assert "Unknown field: “nope”" in extract_text(response)
-
-
 # Counts -------------------------------------------------------------------------------------------
 
 
@@ -154,14 +129,6 @@ def test_a_facet_counts_all_conditions_but_its_own(client: Client, survey: Resou
     assert found["code"].boxes == {}
 
 
-def test_conditions_of_the_api_count_too(client: Client, survey: Resource) -> None:
-    found = parse_facets(open_page(client, survey, {"filters": '{"kind":"lake","code":["2","4"]}'}))
-
-    assert found["kind"].boxes == {"field.kind=lake": "lake 8"}
-    assert found["stage"].boxes == {"field.stage=open": "open 8"}
-    assert found["code"].boxes == {f"field.code={n}": f"{n} 4" for n in (0, 2, 4, 6, 8)}
-
-
 def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> None:
     resource = make_resource("a\n" + "Open\n" * 3 + "open\n" * 2 + "x\n" * 4)
 
@@ -169,24 +136,6 @@ def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> No
 
     assert found.boxes == {"field.a=x": "x 4", "field.a=Open": "Open 5"}
     assert found.checked == ["Open"]
-
-
-def test_a_bar_is_as_long_as_its_share_of_the_longest(client: Client, db: None) -> None:
-    resource = make_resource("a\n" + "x\n" * 40 + "y\n" * 20 + "z\n")
-
-    widths = re.findall("<bdi>(.)</bdi><i class=(w[0-9]+)>", get_form(open_page(client, resource)))
-
-    assert widths == [("x", "w20"), ("y", "w10"), ("z", "w1")]
-
-
-def test_more_than_ten_values_are_folded(client: Client, db: None) -> None:
-    resource = make_resource("a\n" + "".join(f"v{n:02}\n" * (30 - n) for n in range(13)))
-
-    form = get_form(open_page(client, resource, {"field.a": "v12"}))
-
-    shown, folded = form.split("<summary>2 more values</summary>")
-    assert re.findall("<bdi>(v..)</bdi>", shown) == [*(f"v{n:02}" for n in range(10)), "v12"]
-    assert re.findall("<bdi>(v..)</bdi>", folded) == ["v10", "v11"]
 
 
 def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resource) -> None:
@@ -197,12 +146,6 @@ def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resourc
     assert found["budget"].ends == ["0.0", "31,015.5"]
     assert found["budget"].inputs == {"from.budget": "", "to.budget": "9"}
     assert found["budget"].outline != all_records.outline
-
-
-def test_ends_are_written_as_the_page_does(client: Client, survey: Resource) -> None:
-    page = open_page(client, survey, {"field.kind": "lake"}, locale="vi")
-
-    assert parse_facets(page)["budget"].ends == ["0,0", "38.019,0"]
 
 
 def test_a_value_is_sent_the_same_in_every_language(client: Client, db: None) -> None:
@@ -248,13 +191,6 @@ def test_the_form_keeps_the_rest_of_the_question(client: Client, survey: Resourc
     assert found["title"].inputs == {"contains.title": "title", "field.title": ""}
 
 
-def test_values_and_no_value_are_alternatives(client: Client, survey: Resource) -> None:
-    page = open_page(client, survey, {"field.stage": "closed", "empty.stage": "yes"})
-
-    assert "1–20 of 20" in page
-    assert parse_facets(page)["stage"].checked == ["closed", "yes"]
-
-
 def test_facets_stay_when_nothing_matches(client: Client, survey: Resource) -> None:
     page = open_page(client, survey, {"field.kind": "lake", "field.stage": "closed"})
 
@@ -264,23 +200,6 @@ def test_facets_stay_when_nothing_matches(client: Client, survey: Resource) -> N
         "field.stage=closed": "closed",
     }
     assert parse_facets(page)["code"].notes == ["No values"]
-
-
-def test_yes_and_no_are_always_there(client: Client, db: None) -> None:
-    resource = make_resource("b,k\n" + "true,x\n" * 3 + "false,y\n" * 3)
-
-    found = parse_facets(open_page(client, resource, {"field.k": "x"}))["b"]
-
-    assert found.boxes == {"field.b=true": "yes 3", "field.b=false": "no"}
-
-
-def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
-    resource = make_resource('"<i>""",b\n' + '"<b onclick=""x()"">",1\n' * 4 + ",2\n")
-
-    page = open_page(client, resource)
-
-    assert "<b onclick" not in page
-    assert 'name="field.&lt;i&gt;&quot;" value="&lt;b onclick=&quot;x()&quot;&gt;"' in page
 
 
 # Bounds -------------------------------------------------------------------------------------------
@@ -330,20 +249,6 @@ def test_facets_that_take_too_long_are_of_all_records(
     assert "ETag" in client.get(f"/en/datastore/{survey.pk}/")
 
 
-def test_a_refusal_of_facets_leaves_the_page_as_it_is(
-    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_arguments: object, **_options: object) -> None:
-        raise ShareExceeded
-
-    monkeypatch.setattr(facets, "read_facets", refuse)
-
-    page = open_page(client, survey, {"field.kind": "lake"})
-
-    assert "1–20 of 20" in page
-    assert parse_facets(page)["stage"].notes == ["Figures of all records"]
-
-
 def test_a_table_of_the_api_has_facets(client: Client, db: None) -> None:
     table = Table(make_writer_token())
     table.run(
@@ -356,21 +261,3 @@ def test_a_table_of_the_api_has_facets(client: Client, db: None) -> None:
 
     assert found["a"].boxes == {"field.a=v0": "v0 15", "field.a=v1": "v1 15"}
     assert found["b"].inputs == {"contains.b": "", "field.b": ""}
-
-
-def test_a_page_with_facets_is_light(client: Client, db: None) -> None:
-    names = ["code", "kind", "state", "lead", "open", "start", "budget"]
-    names += [f"text{n}" for n in range(7)]
-    rows = "".join(
-        f"{n:03},kind {n % 9},state {n % 4},person {n % 20},{n % 2 == 0},2020-01-{n % 28 + 1:02},"
-        f"{n * 100.25},{','.join(f'some words {n * m}' for m in range(7))}\n"
-        for n in range(100)
-    )
-    resource = make_resource(f"{','.join(names)}\n{rows}")
-
-    page = open_page(client, resource, {"field.kind": "kind 1", "from.budget": "100"})
-
-    assert list(parse_facets(page)) == [
-        "open", "state", "kind", "lead", "start", "budget", "code",
-    ]  # fmt: skip
-    assert len(page.encode()) < 60_000

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
 
-import pytest
 from django.test import Client
 from django.utils import translation
 
@@ -67,37 +65,6 @@ def test_numbers_have_a_histogram(db: None) -> None:
     )
 
 
-def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
-    column = Column("n", "n", "", "int4", "number")
-
-    histogram = profiles.draw_histogram(
-        column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}}
-    )
-
-    assert histogram == profiles.Histogram("M0 100V50h1V0h1V100Z", 2, "0", "10")
-
-
-@pytest.mark.parametrize(
-    ("nulls", "text"),
-    [(1, "0.1 % empty"), (50, "5.0 % empty"), (500, "50 % empty"), (1000, "100 % empty")],
-)
-def test_a_small_share_of_empty_values_is_not_rounded_to_zero(nulls: int, text: str) -> None:
-    column = Column("n", "n", "", "text", "text")
-
-    with translation.override("en"):
-        facts = profiles._list_facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
-
-    assert facts[0] == text
-
-
-@pytest.mark.parametrize(
-    ("mean", "text"),
-    [(19.5, "19.5"), (3068849.25, "3068849"), (0.000012, "1.2e-05"), (1e300, "1e+300")],
-)
-def test_a_mean_is_written_without_an_exponent_where_it_can_be(mean: float, text: str) -> None:
-    assert profiles._format_mean(mean) == text
-
-
 def test_a_number_of_many_digits_is_written_with_an_exponent() -> None:
     column = Column("n", "n", "", "float8", "number")
 
@@ -118,12 +85,6 @@ def test_every_type_has_words() -> None:
     assert label_type("timestamptz") == "date and time in UTC"
 
 
-def test_controls_of_direction_in_common_values_are_visible(db: None) -> None:
-    section = get_fields_text(load_new_resource("a\n" + "x\u202ey\n" * 3))
-
-    assert "x‹U+202E›y 3" in section
-
-
 def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
     resource = load_new_resource("a\n1\n2\n")
     assert "since" not in get_fields_text(resource)
@@ -139,26 +100,6 @@ def test_a_table_of_the_api_has_its_fields_without_figures(db: None) -> None:
     table.run("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
 
     assert get_fields_text(table.resource) == "Fields a whole number of it"
-
-
-def test_values_are_never_markup(db: None) -> None:
-    resource = load_new_resource("a\n" + '"<b onclick=""x()"">"\n' * 2)
-
-    page = Client().get(f"/en/datastore/{resource.pk}/").content.decode()
-
-    assert "<b onclick" not in page
-    assert "&lt;b onclick" in page
-
-
-def test_only_the_first_fields_have_charts(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "MAX_FIELDS_WITH_CHARTS", 1)
-
-    section = get_fields_text(load_new_resource("a,b\nx,y\nx,y\n"))
-
-    assert section == (
-        "Fields Figures of all records a text 1 value 1 to 1 characters x 2"
-        " b text 1 value 1 to 1 characters"
-    )
 
 
 def test_a_common_value_leads_to_its_records(db: None) -> None:
@@ -187,13 +128,3 @@ def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None
     assert '<a href="#about-2">Statistics</a>' in heading
     (card,) = re.findall('<li id="about-2">.*?</figure>', page, re.DOTALL)
     assert "0 to 39" in card
-
-
-def test_a_private_resource_discloses_no_values(db: None) -> None:
-    resource = load_new_resource("secret\nsecret value\nsecret value\n")
-    Resource.objects.filter(pk=resource.pk).update(private=True)
-
-    response: Any = Client().get(f"/en/datastore/{resource.pk}/")
-
-    assert response.status_code == 403
-    assert "secret" not in response.content.decode()

@@ -13,14 +13,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.utils import ProgrammingError
 from django.http import HttpResponse
 from django.template import Context, RequestContext, Template
-from django.template.exceptions import TemplateSyntaxError
-from django.test import Client, RequestFactory
-from django.utils import translation
+from django.test import RequestFactory
 
 from datastore_search.html.inline import MAX_LIMIT
 from datastore_search.models import Resource
 
-from ..builders import make_resource, make_user
+from ..builders import make_resource
 from .parsing import parse_table
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "embed-tables.md"
@@ -70,28 +68,6 @@ def test_links_of_a_table_lead_to_the_pages(resource: Resource) -> None:
     assert get_text(caption[1]).startswith(f"{resource} · 1–1 of 1 · Search: river")
 
 
-def test_a_resource_is_named_by_its_alias(resource: Resource) -> None:
-    resource.aliases.create(name="rivers")
-
-    assert len(list_rows(render("datastore_table 'rivers'"))) == 6
-
-
-def test_filters_are_also_json(resource: Resource) -> None:
-    page = render("datastore_table id filters=f", id=resource.pk, f='{"code": "002"}')
-
-    assert [row[1] for row in list_rows(page)] == ["002"]
-
-
-def test_the_language_is_that_of_the_template(db: None) -> None:
-    resource = make_resource("amount\n12345.5\n")
-
-    with translation.override("de"):
-        page = render("datastore_table id", id=resource.pk)
-
-    assert list_rows(page) == [["1", "12.345,5"]]
-    assert f'href="/de/datastore/{resource.pk}/"' in page
-
-
 def test_a_portal_without_the_pages_shows_no_links(db: None, settings: Any) -> None:
     resource = make_resource(f"text\n{'long words ' * 20}\n")
     settings.ROOT_URLCONF = __name__
@@ -104,17 +80,6 @@ def test_a_portal_without_the_pages_shows_no_links(db: None, settings: Any) -> N
         page = render("datastore_map id", id=sites.pk)
         assert "<svg" in page
         assert "<a " not in page
-
-
-def test_two_tables_of_a_page_share_no_id(resource: Resource) -> None:
-    page = render(
-        "datastore_table id %}{% datastore_chart id by='stage' %}{% datastore_map sites",
-        id=resource.pk,
-        sites=make_sites(3).pk,
-    )
-
-    assert page.count("<svg") == 2
-    assert " id=" not in page
 
 
 def test_a_table_has_no_more_records_than_the_limit(resource: Resource) -> None:
@@ -143,11 +108,6 @@ def test_a_template_shows_a_chart(resource: Resource) -> None:
     assert links[-1] == f"{base}chart/?{question}&show=sum&of=amount&by=stage&per=each"
 
 
-def test_a_misspelt_parameter_is_an_error_of_the_template(resource: Resource) -> None:
-    with pytest.raises(TemplateSyntaxError):
-        render("datastore_chart id figure='sum'", id=resource.pk)
-
-
 # Maps ---------------------------------------------------------------------------------------------
 
 
@@ -171,38 +131,7 @@ def test_a_template_shows_a_map(db: None) -> None:
     ]
 
 
-@pytest.mark.slow
-def test_the_links_of_clusters_lead_to_the_pages(client: Client, db: None) -> None:
-    resource = make_sites(501)
-
-    page = render("datastore_map id q='place'", id=resource.pk)
-
-    links = [html.unescape(link) for link in re.findall('<a href="([^"]*)"', page)]
-    base = f"/en/datastore/{resource.pk}/"
-    assert {link.partition("?")[0] for link in links} == {base, f"{base}map/"}
-    for link in links:
-        assert client.get(link).status_code == 200
-
-
-def test_a_resource_without_places_has_no_map(resource: Resource) -> None:
-    assert "No field suits a map." in get_text(render("datastore_map id", id=resource.pk))
-
-
 # What cannot be shown -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "tag", ["datastore_table id", "datastore_chart id by='kind'", "datastore_map id"]
-)
-def test_a_private_resource_is_shown_to_those_who_may_read_it(db: None, tag: str) -> None:
-    resource = make_resource("kind,lat,lon\nsecret,10,100\n", private=True, title="Salaries")
-    reader = make_user(permissions=("view_resource",))
-
-    text = get_text(render(tag, id=resource.pk))
-    assert text == "This resource is private. Sign in with an account that may read it."
-    text = get_text(render(tag, id=resource.pk, user=make_user("other")))
-    assert text == "This resource is private, and your account may not read it."
-    assert "secret" in render(tag, id=resource.pk, user=reader)
 
 
 def test_a_template_without_a_request_reads_as_nobody(db: None) -> None:
@@ -270,9 +199,3 @@ def test_the_template_of_the_documentation_is_shown(db: None) -> None:
     ]
     assert "Sum of amount by stage" in page
     assert "Map of Sites" in page
-
-
-def test_the_style_sheet_is_linked() -> None:
-    assert render("datastore_styles") == (
-        '<link rel="stylesheet" href="/static/datastore_search/datastore.css">'
-    )

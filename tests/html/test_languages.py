@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from urllib.parse import urlencode
 
 import pytest
-from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
 
@@ -209,19 +208,6 @@ def test_the_catalogue_says_the_language_of_its_texts(client: Client, survey: Re
     assert DESCRIPTION in page
 
 
-def test_tables_and_charts_of_a_template_say_their_language(survey: Resource) -> None:
-    template = Template(
-        "{% load datastore %}{% datastore_table id filters=f %}"
-        "{% datastore_chart id show='sum' of='sau' by='ten' split='loai' filters=f %}"
-        "{% datastore_map id lat='vd' lon='kd' title='ten' filters=f %}"
-    )
-
-    page = template.render(Context({"id": survey.pk, "f": {"loai": ["sông", "biển"]}}))
-
-    assert list_mistaken(f'<html lang="en">{page}</html>') == []
-    assert f'<caption><span><bdi><bdi lang="vi" dir="ltr">{TITLE}</bdi> · 1–25 of 30</bdi>' in page
-
-
 def test_drawings_say_the_language_of_their_labels(client: Client, survey: Resource) -> None:
     """Also as files, where a group has no value, and where words of the page are around."""
     survey_with_gaps = make_resource("loai,n\nsông,1\nbiển,2\nsông,3\n,4\n,5\n")
@@ -237,16 +223,6 @@ def test_drawings_say_the_language_of_their_labels(client: Client, survey: Resou
     assert [title.text for title in root.findall("{*}rect/{*}title")] == ["empty · 2"]
     places = client.get(f"/en/datastore/{survey.pk}/map/?{MAP}&format=places.json").json()
     assert places["language"] == "vi"
-
-
-def test_suggested_words_are_in_the_language_of_the_values(client: Client, db: None) -> None:
-    resource = make_resource("a\n" + "khảosát vùngbiển\n" * 30)
-    Resource.objects.filter(pk=resource.pk).update(content_language="vi")
-
-    page = open_page(client, resource, "?q=vungbienn")
-
-    found = re.search(r'<a href="[^"]*"><bdi lang="vi" dir="ltr">([^<]*)</bdi></a>', page)
-    assert found
 
 
 # The rule -----------------------------------------------------------------------------------------

@@ -82,18 +82,8 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
     resource = make_resource("name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them")
 
     svg = open_map(client, resource, {"format": "svg"})
-    drawn = open_map(client, resource, {"format": "png"})
 
     assert "a\N{REPLACEMENT CHARACTER}b" in "".join(ET.fromstring(svg.content).itertext())
-    assert drawn.content.startswith(b"\x89PNG")
-
-
-def test_a_link_leads_to_the_page_of_the_record(client: Client, sites: Resource) -> None:
-    response = open_map(client, sites, {"lat": "lat", "lon": "lon", "q": "huế"})
-
-    ((_text, link),) = list_links(response).items()
-    page = client.get(f"/en/datastore/{sites.pk}/{link.removeprefix('../')}")
-    assert "Huế" in extract_text(page)
 
 
 @pytest.mark.parametrize(
@@ -128,20 +118,6 @@ def test_other_fields_are_not_taken_for_places(client: Client, db: None, csv: st
 
     assert "No field suits a map." in extract_text(open_map(client, resource))
     assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
-
-
-def test_any_numbers_can_be_chosen(client: Client, db: None) -> None:
-    resource = make_resource("name,a,b\none,1.5,2.5\n")
-
-    response = open_map(client, resource, {"lat": "a", "lon": "b"})
-
-    assert parse_table(response)[1:] == [["one", "1.5; 2.5"]]
-
-
-def test_places_are_written_in_the_language_of_the_page(client: Client, sites: Resource) -> None:
-    response = open_map(client, sites, {"lat": "lat", "lon": "lon", "q": "huế"}, locale="vi")
-
-    assert parse_table(response)[1] == ["Huế", "16,4637; 107,5909"]
 
 
 # GeoJSON ------------------------------------------------------------------------------------------
@@ -304,68 +280,6 @@ def test_few_places_among_many_records_are_points(
         assert ("<circle" in response.content.decode()) == bool(places)
 
 
-# What cannot be shown -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ({"lat": "nope"}, "Unknown field: “nope”"),
-        ({"lat": "kind", "lon": "lon"}, "Unknown field: “kind”"),
-        ({"from.lat": "x"}, "“x” is not a number."),
-        ({"filters": "{"}, "The parameter “filters” is not valid JSON."),
-    ],
-)
-def test_an_error_is_said_in_words(
-    client: Client, sites: Resource, query: Any, message: str
-) -> None:
-    response = open_map(client, sites, query)
-
-    assert response.status_code == 400
-    assert message in extract_text(response)
-    assert "<svg" not in response.content.decode()
-
-
-def test_values_are_never_markup(client: Client, db: None) -> None:
-    resource = make_resource('name,lat,lon\n"<b onclick=""x()"">",1,2\n"javascript:x",3,4\n')
-
-    for query in ({}, {"format": "svg"}):
-        response = open_map(client, resource, query)
-        assert "<b onclick" not in response.content.decode()
-    assert all(link.startswith("../r/") for link in list_links(open_map(client, resource)).values())
-
-
-def test_numbers_that_are_no_degrees_have_no_place(client: Client, db: None) -> None:
-    resource = make_resource(
-        "a,lat,lon\n1,NaN,5\n2,Infinity,5\n3,1,-Infinity\n4,1,2\n",
-        types={"lat": "float8", "lon": "float8"},
-    )
-
-    assert parse_table(open_map(client, resource, {"lat": "lat", "lon": "lon"}))[1:] == [
-        ["4", "1; 2"]
-    ]
-
-
-def test_a_private_resource_has_no_map(client: Client, admin_client: Client, db: None) -> None:
-    resource = make_resource(SITES, private=True)
-
-    for query in ({}, {"format": "svg"}, {"format": "places.json"}):
-        response = open_map(client, resource, query)
-        assert response.status_code == 403
-        assert "Huế" not in response.content.decode()
-        assert "private" in open_map(admin_client, resource, query)["Cache-Control"]
-
-
-def test_a_page_that_the_reader_has_is_not_drawn_again(client: Client, sites: Resource) -> None:
-    first = open_map(client, sites)
-
-    again = client.get(
-        f"/en/datastore/{sites.pk}/map/", headers={"if-none-match": str(first["ETag"])}
-    )
-
-    assert again.status_code == 304
-
-
 # The drawing --------------------------------------------------------------------------------------
 
 
@@ -387,21 +301,3 @@ def test_a_drawing_has_true_shapes_and_a_scale() -> None:
         "60° N", "62° N", "64° N",
         "100 km",
     ]  # fmt: skip
-
-
-def test_a_single_place_is_in_the_middle() -> None:
-    drawing = draw_map(make_places((106.5, 10.5)), "")
-
-    assert drawing
-    (mark,) = drawing.marks
-    assert (float(mark.x), float(mark.y)) == (360, drawing.height / 2)
-    assert drawing.labels[-1].text == "50 m"
-
-
-def test_the_whole_globe_is_drawn_without_degrees_beyond_it() -> None:
-    drawing = draw_map(make_places((-180, -90), (180, 90)), "")
-
-    assert drawing
-    texts = [label.text for label in drawing.labels]
-    assert texts[0] == "180° W"
-    assert texts[-4:] == ["60° S", "0°", "60° N", "10,000 km"]

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings as django_settings
-from django.test import Client
 from selenium.webdriver import Chrome
 
 from datastore_search.models import Resource
 
-from ..browsers import start_browser
-from ..builders import make_resource, make_user
+from ..builders import make_resource
 from .test_browser import measure_overflow, set_size
 
 #: Measure the text in each element: what is free where its line begins, and its right end.
@@ -30,13 +27,6 @@ return [...document.querySelectorAll(selector)].filter(each => each.offsetWidth)
 
 #: The widest label, and the space after it.
 MAX_LABEL_WIDTH = 80
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chrome]:
-    with start_browser() as browser:
-        browser.implicitly_wait(0)
-        yield browser
 
 
 @pytest.fixture
@@ -92,36 +82,3 @@ def test_figures_end_at_the_right(
     for column in ("td:nth-child(2)", "td:nth-child(3)"):
         ends = measure(browser, f".datastore-figures {column}")
         assert len({right for _before, right in ends}) == 1
-
-
-def test_a_condition_without_a_link_has_room_at_its_ends(
-    browser: Chrome, live_server: Any, mixed: Resource
-) -> None:
-    set_size(browser, 360, 740)
-    for locale in ("en", "ar"):
-        browser.get(f"{live_server.url}/{locale}/datastore/{mixed.pk}/api/?q=air")
-        room = browser.execute_script(
-            "const chip = document.querySelector('.datastore-chips li');"
-            "const style = getComputedStyle(chip.querySelector(':scope > bdi'));"
-            "return [style.paddingInlineEnd, getComputedStyle(chip).paddingInlineStart]"
-        )
-        assert room[0] == room[1] == "12px"
-
-
-def test_texts_in_the_admin_run_in_their_own_direction(
-    browser: Chrome, live_server: Any, mixed: Resource
-) -> None:
-    client = Client()
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    browser.get(live_server.url)
-    name = django_settings.SESSION_COOKIE_NAME
-    browser.add_cookie({"name": name, "value": client.cookies[name].value})
-
-    for page, selector in ((f"{mixed.pk}/change/", "textarea"), ("", "#result_list tbody th")):
-        browser.get(f"{live_server.url}/ar/admin/datastore_search/resource/{page}")
-        style = browser.execute_script(
-            "const style = getComputedStyle(document.querySelector(arguments[0]));"
-            "return [style.unicodeBidi, style.textAlign]",
-            selector,
-        )
-        assert style == ["plaintext", "right"]

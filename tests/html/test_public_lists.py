@@ -13,11 +13,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from lxml import etree
 
-from datastore_search.html.feed import FeedView
-from datastore_search.html.sitemap import SitemapView
+from datastore_search.html.resource_lists import FeedView, SitemapView
 from datastore_search.models import Resource
 
-from ..builders import make_listed_resource, make_user
+from ..builders import make_listed_resource
 
 SITEMAP = "/en/datastore/sitemap.xml"
 FEED = "/en/datastore/changes.atom"
@@ -94,32 +93,6 @@ def test_each_page_of_the_feed_is_valid(
         assert list_problems(ATOM_SCHEMA, page) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "right", "wrong"),
-    [
-        (SITEMAP, b"<loc>http://", b"<loc>/"),
-        (SITEMAP, b"+00:00</lastmod>", b"</lastmod>"),
-        (SITEMAP, b"<lastmod>", b"<lastmod>on "),
-        (SITEMAP, b'rel="alternate"', b'rel="other"'),
-        (FEED, b"<id>", b"<id>no iri "),
-        (FEED, b"<updated>", b"<updated>on "),
-        (FEED, b"<title>", b"<title/><title>"),
-        (FEED, b"<entry>", b"<entry><other/>"),
-        (FEED, b'href="', b'address="'),
-    ],
-)
-def test_the_schemas_find_what_is_wrong(
-    client: Client, no_resource: None, path: str, right: bytes, wrong: bytes
-) -> None:
-    schema = ATOM_SCHEMA if path == FEED else SITEMAP_SCHEMA
-    make_listed_resource("waters")
-    content = client.get(path).content
-
-    assert right in content
-    assert list_problems(schema, content) == []
-    assert list_problems(schema, content.replace(right, wrong)) != []
-
-
 # The sitemap --------------------------------------------------------------------------------------
 
 
@@ -143,15 +116,6 @@ def test_the_sitemap_has_the_catalogue_and_each_page_in_every_language(
         {"rel": "alternate", "hreflang": code, "href": build_address(resource, code)}
         for code in ("en", "vi", "pt-br")
     ]
-
-
-def test_a_portal_with_one_language_has_no_alternates(
-    client: Client, no_resource: None, settings: Any
-) -> None:
-    settings.LANGUAGES = [("en", "English")]
-    make_listed_resource("waters")
-
-    assert fetch_xml(client, SITEMAP).findall(".//x:link", NAMES) == []
 
 
 def test_a_sitemap_of_several_pages_has_an_index(
@@ -227,28 +191,7 @@ def test_the_feed_begins_with_the_last_change_and_leads_to_older_ones(
     assert second.find("a:link[@rel='next']", NAMES) is None
 
 
-def test_an_empty_portal_has_an_empty_feed_and_a_sitemap(client: Client, no_resource: None) -> None:
-    assert fetch_xml(client, FEED).findall("a:entry", NAMES) == []
-    assert list_texts(fetch_xml(client, SITEMAP), ".//s:loc") == [CATALOGUE]
-
-
 # Both ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", [SITEMAP, FEED])
-def test_private_and_unloaded_resources_are_in_no_list(
-    client: Client, no_resource: None, path: str
-) -> None:
-    shown = make_listed_resource("shown")
-    hidden = make_listed_resource("hidden", private=True, title="Secret")
-    unloaded = Resource.objects.create(name="unloaded")
-    client.force_login(make_user(is_superuser=True))
-
-    text = client.get(path).content.decode()
-
-    assert str(shown.pk) in text
-    for each in (str(hidden.pk), str(unloaded.pk), "Secret"):
-        assert each not in text
 
 
 @pytest.mark.parametrize("path", [SITEMAP, FEED])
@@ -267,9 +210,3 @@ def test_a_list_is_read_by_two_statements_and_304_by_one(
         tag = response["ETag"]
 
     assert (counts, response.status_code) == ([2, 1], 304)
-
-
-@pytest.mark.parametrize("path", [SITEMAP, FEED])
-@pytest.mark.parametrize("number", ["0", "2", "x", "9" * 30])
-def test_an_unknown_page_is_404(client: Client, no_resource: None, path: str, number: str) -> None:
-    assert client.get(path, {"page": number}).status_code == 404

@@ -118,14 +118,6 @@ def test_more_conditions_than_a_page_shows_are_refused_before_it_is_drawn(
             assert "A page has at most 40 conditions." in extract_text(response)
 
 
-def test_as_many_conditions_as_a_page_shows_are_answered(
-    client: Client, resource: Resource
-) -> None:
-    pairs = [("not.code", f"{number}") for number in range(MAX_CONDITIONS)]
-
-    assert open_page(client, resource, pairs).status_code == 200
-
-
 @pytest.mark.parametrize(("label", "pairs"), CHANGES)
 def test_a_button_changes_a_long_question(
     client: Client, wide: Resource, label: str, pairs: list[Pair]

@@ -22,7 +22,6 @@ from selenium.webdriver.support.ui import Select
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 
-from ..browsers import start_browser
 from .test_browser import press, set_size, tab_to, wait_until
 
 SAMPLE = Path(__file__).parents[2] / "example_project" / "sample_data" / "watershed_survey.csv"
@@ -214,14 +213,6 @@ def projects() -> Projects:
         return list(csv.DictReader(file))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chrome]:
-    with start_browser() as browser:
-        browser.implicitly_wait(0)
-        set_size(browser, 1440, 900)
-        yield browser
-
-
 @pytest.fixture
 def page(live_server: Any, transactional_db: None) -> Iterator[str]:
     resource = Resource.objects.create(name="survey", title="Watershed survey programme")
@@ -286,6 +277,7 @@ def test_ten_questions_are_answered(
     take: Callable[[Chrome, Step], None],
     has_script: bool,
 ) -> None:
+    set_size(browser, 1440, 900)
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not has_script})
     for question in QUESTIONS:
         browser.get(page)

@@ -13,7 +13,7 @@ from datastore_search.filters import In
 from datastore_search.html.record_keys import decode_key, encode_key
 from datastore_search.models import Field, Resource
 
-from ..builders import get_ids, make_resource, make_user, make_writer_token
+from ..builders import get_ids, make_resource, make_writer_token
 from ..writing.tables import Table
 from .parsing import extract_text
 
@@ -120,27 +120,3 @@ def test_the_link_to_the_api_gives_the_record(client: Client, resource: Resource
     link = re.search(r'<a href="([^"]*)">This record as JSON</a>', page)
     assert link
     assert get_ids(client.get(html.unescape(link[1]))) == [3]
-
-
-def test_a_record_of_a_private_resource_is_private(client: Client, db: None) -> None:
-    resource = make_resource("salary\n123\n", title="Hidden", private=True)
-
-    refused = open_record(client, resource, "1")
-    client.force_login(make_user(permissions=("view_resource",)))
-    shown = open_record(client, resource, "1")
-
-    assert refused.status_code == 403
-    assert "salary" not in refused.content.decode()
-    assert "Hidden" not in refused.content.decode()
-    assert "123" in extract_text(shown)
-    assert "private" in shown["Cache-Control"]
-
-
-def test_values_are_never_markup(client: Client, db: None) -> None:
-    evil = "<script>alert(1)</script>"
-    resource = make_resource(f"{evil}\n{evil}\njavascript:alert(1)\n", title=evil)
-
-    for key in "12":
-        page = open_record(client, resource, key, {"q": evil, "at": key}).content.decode()
-        assert "<script" not in page
-        assert 'href="javascript' not in page

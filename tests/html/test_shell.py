@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from datastore_search.html.shell import MAX_RETURN_LENGTH
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_user
@@ -85,21 +84,6 @@ def test_a_condition_keeps_its_meaning_in_another_language(
     assert "amount ≥ 1000.5" in shown
 
 
-def test_the_page_of_a_record_keeps_its_question(client: Client, resource: Resource) -> None:
-    page = client.get(f"/en/datastore/{resource.pk}/r/1/", {"q": "river", "n": "1"})
-
-    assert list_language_links(page)["fr"][0] == f"/fr/datastore/{resource.pk}/r/1/?q=river"
-
-
-def test_an_error_page_has_languages_too(client: Client, db: None) -> None:
-    missing = "/en/datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/"
-
-    response = client.get(missing)
-
-    assert response.status_code == 404
-    assert list_language_links(response)["vi"][0] == missing.replace("/en/", "/vi/")
-
-
 # Signing in and out -------------------------------------------------------------------------------
 
 
@@ -128,12 +112,6 @@ def test_signing_out_leads_back(resource: Resource) -> None:
     assert "Sign in" in client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
 
-def test_the_admin_signs_only_staff_out(client: Client, resource: Resource) -> None:
-    client.force_login(make_user())
-
-    assert "Sign out" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
-
-
 def test_pages_link_to_the_viewer_of_the_api(client: Client, resource: Resource) -> None:
     page = f"/en_GB/datastore/{resource.pk}/"
 
@@ -147,21 +125,6 @@ def test_pages_link_to_the_viewer_of_the_api(client: Client, resource: Resource)
 @pytest.mark.urls("tests.html.test_downloads")
 def test_a_portal_without_a_viewer_has_no_link_to_it(client: Client, resource: Resource) -> None:
     assert ">API</a>" not in client.get(f"/datastore/{resource.pk}/").content.decode()
-
-
-def test_a_long_address_is_not_repeated(client: Client, resource: Resource) -> None:
-    page = client.get(f"/en/datastore/{resource.pk}/", {"contains.title": "x" * MAX_RETURN_LENGTH})
-
-    assert f"?next=%2Fen%2Fdatastore%2F{resource.pk}%2F&quot;" not in page.content.decode()
-    assert f'?next=%2Fen%2Fdatastore%2F{resource.pk}%2F"' in page.content.decode()
-
-
-def test_a_portal_without_a_sign_in_page_has_no_link(
-    client: Client, resource: Resource, settings: Any
-) -> None:
-    settings.LOGIN_URL = "nowhere"
-
-    assert "Sign in" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
 
 # A portal's own template --------------------------------------------------------------------------

@@ -7,16 +7,13 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from datastore_search.exceptions.availability import ShareExceeded
 from datastore_search.html import did_you_mean
-from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.models import Resource
 
-from ..builders import make_resource, make_user
+from ..builders import make_resource
 from .parsing import extract_text
 
 pytestmark = pytest.mark.django_db
@@ -66,16 +63,6 @@ def test_a_page_without_suggestions_names_none(
     assert "Did you mean" not in page
 
 
-@pytest.mark.parametrize("query", [{}, {"q": "river"}, {"field.stage": "gone"}])
-def test_no_words_are_read_unless_a_query_finds_nothing(
-    client: Client, resource: Resource, query: dict[str, str]
-) -> None:
-    with CaptureQueriesContext(connection) as captured:
-        open_page(client, resource, query)
-
-    assert not [each for each in captured if "ts_stat" in each["sql"]]
-
-
 def test_suggestions_that_fail_are_left_out(
     client: Client,
     resource: Resource,
@@ -108,26 +95,6 @@ def test_a_page_whose_suggestions_took_too_long_is_not_kept_by_caches(
     assert "ETag" not in response
 
 
-def test_a_suggested_query_is_text_that_shows_its_bidirectional_controls(
-    client: Client, resource: Resource
-) -> None:
-    ((text, _link, _count),) = list_suggested(open_page(client, resource, {"q": "\u202erivr <>"}))
-
-    assert text == show_bidi_controls("\u202eriver <>")
-    assert "\u202e" not in text
-
-
-def test_words_of_a_private_resource_are_for_those_who_may_read_it(client: Client) -> None:
-    hidden = make_resource(private=True)
-    address = f"/en/datastore/{hidden.pk}/?q=rivr"
-
-    assert client.get(address).status_code == 403
-    client.force_login(make_user(permissions=("view_resource",)))
-    assert list_suggested(client.get(address).content.decode()) == [
-        ("river", "?q=river", "1 record")
-    ]
-
-
 # Values of inputs ---------------------------------------------------------------------------------
 
 
@@ -151,21 +118,3 @@ def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) ->
     assert sorted(options) == ["field.letter", "field.quoted"]
     assert sorted(options["field.letter"]) == ["a", "b"]
     assert sorted(options["field.quoted"]) == [f'v & "{n}"' for n in range(4)]
-
-
-def test_the_values_of_all_inputs_have_few_bytes(client: Client) -> None:
-    names = [f"f{n}" for n in range(12)]
-    rows = "".join(",".join(f"{'đ' * 40}{n % 8}" for _ in names) + "\n" for n in range(16))
-    resource = make_resource(",".join(names) + "\n" + rows)
-
-    page = open_page(client, resource)
-
-    lists = re.findall(r"<datalist.*?</datalist>", page)
-    assert lists
-    assert sum(len(each.encode()) for each in lists) < 2_000
-
-
-def test_a_table_without_profiles_offers_no_values(client: Client, resource: Resource) -> None:
-    resource.table_versions.update(profiles={})
-
-    assert list_options(open_page(client, resource)) == {}

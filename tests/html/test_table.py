@@ -18,7 +18,7 @@ from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.models import Field, Resource
 
-from ..builders import act, make_resource, make_writer_token
+from ..builders import make_resource
 from .parsing import extract_text, parse_table
 
 
@@ -72,12 +72,6 @@ def test_a_heading_sorts_up_then_down_then_not(
     ]  # fmt: skip
 
 
-def test_a_type_without_an_order_is_not_sorted(client: Client, db: None) -> None:
-    resource = make_resource("doc\n{}\n", types={"doc": "json"})
-
-    assert list_headings(open_page(client, resource)) == {"doc": ("", "", "nested data")}
-
-
 def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource) -> None:
     page = open_page(client, resource, {"q": "river", "first": "code"})
 
@@ -90,45 +84,6 @@ def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource
         "Hide": "?q=river&first=code&hide=amount",
         "Statistics": "#about-5",
     }
-
-
-def test_a_menu_asks_for_empty_values_only_where_there_may_be_some(
-    client: Client, db: None
-) -> None:
-    resource = make_resource("name,note\na,\nb,x\n")
-
-    def list_questions(label: str) -> list[str]:
-        return [text for text in list_menu(open_page(client, resource), label) if "empty" in text]
-
-    assert list_questions("name") == []
-    assert list_questions("note") == ["Only empty values", "Without empty values"]
-    record = {"resource_id": str(resource.pk), "records": [{"name": None}], "method": "insert"}
-    response = act(client, "datastore_upsert", {**record, "force": True}, make_writer_token())
-    assert response.status_code == 200
-    assert list_questions("name") == ["Only empty values", "Without empty values"]
-
-
-def test_a_field_of_any_name_is_sorted(client: Client, db: None) -> None:
-    resource = make_resource('"a, ""b"" desc"\n2\n1\n')
-
-    link = next(iter(list_headings(open_page(client, resource)).values()))[1]
-    response = client.get(f"/en/datastore/{resource.pk}/{link}")
-
-    assert [row[0] for row in parse_table(response)[1:]] == ["2", "1"]
-
-
-def test_notes_are_in_the_menu(client: Client, resource: Resource) -> None:
-    Field.objects.filter(resource=resource, name="seen").update(notes='of "the" visit')
-
-    assert "<p><bdi>of &quot;the&quot; visit</bdi></p><ul>" in open_page(client, resource)
-
-
-def test_the_caption_holds_the_question(client: Client, resource: Resource) -> None:
-    page = open_page(client, resource, {"q": "river", "field.stage": "Active"})
-
-    caption = re.search("<caption>(.*?) <a", page)
-    assert caption
-    assert re.sub("<[^>]*>", "", caption[1]) == "1–1 of 1 · Search: river · stage: Active"
 
 
 # Columns ------------------------------------------------------------------------------------------
@@ -255,24 +210,6 @@ def test_only_the_longest_texts_of_a_wide_table_are_cut() -> None:
     assert choose_label_length([], 0) == 40
 
 
-def test_a_condition_on_a_field_of_many_is_offered_for_the_columns_shown(
-    client: Client, db: None
-) -> None:
-    few = make_resource("a,b\n1,2\n")
-    names = [f"a_field_of_a_long_name_{n}" for n in range(100)]
-    many = make_resource(f"{','.join(names)}\n{','.join('1' * 100)}\n")
-    hint = "The fields of the columns that are shown."
-
-    def list_options(resource: Resource, query: Any) -> list[str]:
-        page = open_page(client, resource, query)
-        assert (hint in page) == (resource == many)
-        select = page.partition('name="field">')[2].partition("</select>")[0]
-        return [text.strip() for text in re.findall(r"<option>([^<]*)", select)]
-
-    assert list_options(few, {}) == ["a", "b"]
-    assert list_options(many, {"columns": "16"}) == names[15:30]
-
-
 # Cells --------------------------------------------------------------------------------------------
 
 
@@ -310,15 +247,6 @@ def test_counts_are_grouped_as_the_language_does(language: str, text: str) -> No
         assert [format_count(number) for number in (0, 7, 999)] == ["0", "7", "999"]
 
 
-def test_the_counts_of_a_page_are_grouped(client: Client, db: None) -> None:
-    resource = make_resource("n\n" + "".join(f"{n % 2}\n" for n in range(1234)))
-
-    for locale, text in (("en", "1,234"), ("vi", "1.234"), ("ar", "1.234")):
-        caption = open_page(client, resource, locale=locale).partition("<caption>")[2]
-        assert text in caption.partition("</caption>")[0]
-        assert text in client.get(f"/{locale}/datastore/").content.decode()
-
-
 def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:
     resource = make_resource(
         "day,at,zoned\n2020-03-04,2020-03-04T05:06:07,2020-03-04T05:06:07Z\n",
@@ -349,15 +277,6 @@ def test_dates_are_written_as_the_language_does(client: Client, db: None) -> Non
 )
 def test_whole_addresses_are_links(text: str, target: str) -> None:
     assert find_link_target(text) == target
-
-
-def test_links_of_cells_are_not_endorsed(client: Client, db: None) -> None:
-    page = open_page(client, make_resource("a\nhttps://example.org/?a=1&b=2\n"))
-
-    assert (
-        '<a href="https://example.org/?a=1&amp;b=2" rel="nofollow noopener">'
-        "https://example.org/?a=1&amp;b=2</a>"
-    ) in page
 
 
 @pytest.mark.parametrize(
