@@ -23,9 +23,9 @@ from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
+from ..loading.readers.cell_ranges import CellRange
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
-from ..loading.readers.sheet_tables import CellRange
 from ..loading.sources.fetching import check_url
 from ..loading.typing.month_names import list_month_languages
 from ..loading.typing.number_units import check_units

@@ -25,6 +25,12 @@ _QUOTED = re.compile("“(.*?)”")
 #: An encoding and words that are read in it.
 _READING = re.compile(r"“(.*?)” \((.*?)\)")
 _MAX_OFFERS = 20
+#: The option that a listed name is offered for, and the parameter that lists the names.
+_LISTED_NAMES = {
+    "json.several_lists": ("records_path", "paths"),
+    "archive.several_members": ("member", "members"),
+    "geo.several_layers": ("sheet", "layers"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +183,9 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
         case "file.damaged_utf8":
             label = gettext("Read the damaged letters as Windows-1252")
             yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
-        case "json.several_lists":
-            yield from _offer_names("records_path", parameters["paths"])
-        case "archive.several_members":
-            yield from _offer_names("member", parameters["members"])
-        case "geo.several_layers":
-            yield from _offer_names("sheet", parameters["layers"])
+        case "json.several_lists" | "archive.several_members" | "geo.several_layers":
+            option, listed = _LISTED_NAMES[code]
+            yield from _offer_names(option, parameters[listed])
         case "notice.sheet_chosen":
             for offer in _offer_names("sheet", parameters["others"]):
                 label = gettext("Sheet %(name)s") % {"name": offer.label}
@@ -194,21 +197,10 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
             count = int(parameters["count"])
             label = gettext("Join the %(count)s rows of the header") % {"count": count}
             yield Offer("header_rows", count, label)
-        case _:
-            yield from _make_part_offers(code, parameters)
-
-
-def _make_part_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
-    """Make the offers of an encoding, or of the parts of a sheet."""
-    match code:
         case "file.ambiguous_encoding":
             for encoding, words in _READING.findall(parameters["readings"]):
                 label = gettext("Read as %(encoding)s: %(words)s")
                 yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
-        case "notice.several_tables":
-            for cell_range in _QUOTED.findall(parameters["ranges"]):
-                label = gettext("Load only %(range)s") % {"range": cell_range}
-                yield Offer("cell_range", cell_range, label)
 
 
 def _offer_names(option: str, listed: str) -> list[Offer]:

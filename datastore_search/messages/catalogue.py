@@ -192,8 +192,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " sheet as CSV."
     ),
     "workbook.unplaced": _(
-        "The sheet has errors in cells that do not say which cells they are. Open the workbook in a"
-        " spreadsheet program, and save it there."
+        "The sheet has errors, such as #N/A, in cells that do not say which cells they are. Correct"
+        " them, or save the workbook as XLSX in a spreadsheet program."
     ),
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
@@ -323,9 +323,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "notice.header_rows_found": _(
         "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
-    ),
-    "notice.several_tables": _(
-        "The sheet seems to have several tables: %(ranges)s. One of them can be chosen."
     ),
     "notice.range_continues": _(
         "The row below %(range)s has values in the same columns, which were left out."

@@ -29,8 +29,8 @@ from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_unpublished_version, make_user
+from ..loading.contents import build_archive
 from ..loading.torture.cases import FILES
-from ..loading.torture.make_files import build_archive
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -1037,22 +1037,6 @@ def test_the_rows_of_a_header_are_joined_with_one_click(staff: Client, empty: Re
     assert empty.options == {"header_rows": 2}
 
 
-def test_one_of_several_tables_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:
-    content = (FILES / "tables_beside.xlsx").read_bytes()
-    load = upload(staff, empty, file=SimpleUploadedFile("tables.xlsx", content))
-
-    page = get_page(staff, load)
-    assert 'name="cell_range" value="A1:B6"' in page
-    staff.post(f"{LOADS}{load.pk}/preview/", {"cell_range": "Z1:Z9"})  # which was not offered
-    load.refresh_from_db()
-    assert "cell_range" not in load.options
-
-    staff.post(f"{LOADS}{load.pk}/preview/", {"cell_range": "D1:E3"})
-    assert 'name="cell_range"' not in get_page(staff, load)
-    submit(staff, load)
-    assert [field.name for field in empty.fields.all()] == ["year", "rate"]
-
-
 def test_damaged_letters_are_read_as_windows_1252_with_one_click(
     staff: Client, empty: Resource
 ) -> None:
@@ -1080,6 +1064,10 @@ def test_a_layer_of_a_geopackage_is_chosen_with_one_click(staff: Client, empty: 
     load = upload(staff, empty, file=SimpleUploadedFile("layers.gpkg", content))
 
     assert 'name="sheet" value="rivers"' in get_page(staff, load)
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"sheet": "views"})  # which was not offered
+    load.refresh_from_db()
+    assert "sheet" not in load.options
 
     staff.post(f"{LOADS}{load.pk}/preview/", {"sheet": "rivers"})
     load.refresh_from_db()

@@ -1,7 +1,8 @@
 """
 Find the errors (``#N/A``) in a sheet of an XLSX or ODS, which calamine gives as empty cells.
 
-The XML is read block by block; that of an ODS is parsed only if it has an error.
+The XML is read block by block.  The cells of an ODS do not have their places, so one with errors is
+refused.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
-from typing import IO
 from xml.etree import ElementTree as ET
 from zipfile import BadZipFile, ZipFile
 
 from ...exceptions.loads import LoadFailed
-from .sheet_tables import parse_column
+from .cell_ranges import parse_column
 
 #: The names of the errors of a sheet, by the row and the column of the cell, counted from 1.
 CellErrors = dict[int, dict[int, str]]
@@ -39,12 +39,8 @@ _XLSX_EMPTY_FORMULA = re.compile(
     rb"(?:<(?:\w++:)?v\s*+(?:/>|></(?:\w++:)?v>))?</(?:\w++:)?c>"
 )
 
-_ODS_ERROR_TYPE = re.compile(rb"value-type=[\"']error[\"']")
-_ODS_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-_ODS_TYPE = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}value-type"
-_ODS_CELLS = ("table-cell", "covered-table-cell")
-#: Of a sheet.
-_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+#: The beginning of a sheet, and the type of a cell with an error.
+_ODS_MARKS = re.compile(rb"<table:table[\s>]|value-type=[\"']error[\"']")
 
 #: What is raised for a member that is missing, damaged, or packed in an unknown way.
 _DAMAGES = (
@@ -154,44 +150,17 @@ def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:
         yield rest
 
 
-def find_ods_errors(path: Path, number: int) -> CellErrors:
+def refuse_ods_errors(path: Path, number: int) -> None:
     """
-    Find the errors in a sheet of an ODS, counted from 0.
+    Refuse an ODS if a sheet of it, counted from 0, has errors.
 
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``, ``workbook.unplaced``.
     """
-    errors: CellErrors = {}
+    sheet = -1
     with open_archive(path) as archive:
-        if any(map(_ODS_ERROR_TYPE.search, _read_blocks(archive, "content.xml", b">"))):
-            with archive.open("content.xml") as content:
-                for row, cells in _find_ods_rows(content, number):
-                    errors[row] = cells
-    return errors
-
-
-def _find_ods_rows(content: IO[bytes], number: int) -> Iterator[tuple[int, dict[int, str]]]:
-    """Find the rows with errors in a sheet."""
-    sheet, row, column = -1, 1, 1
-    errors: dict[int, str] = {}
-    for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - the reading process has limits
-        name = _get_name(element)
-        if event == "start":
-            if name == "table":
-                sheet, row = sheet + 1, 1
-        elif name in _ODS_CELLS:
-            end = column + _get_repeats(element, "columns")
-            if element.get(_ODS_TYPE) == "error":
-                columns = range(column, min(end, _MAX_COLUMNS + 1))
-                errors |= dict.fromkeys(columns, "".join(element.itertext()))
-            column = end
-        elif name == "table-row":
-            end = row + _get_repeats(element, "rows")
-            if errors and sheet == number:
-                yield from ((line, errors) for line in range(row, min(end, _MAX_ROWS + 1)))
-            row, column, errors = end, 1, {}
-            element.clear()
-
-
-def _get_repeats(element: ET.Element, what: str) -> int:
-    """Return how often a row or a cell is repeated."""
-    return int(element.get(f"{_ODS_TABLE}number-{what}-repeated", 1))
+        for block in _read_blocks(archive, "content.xml", b">"):
+            for mark in _ODS_MARKS.findall(block):
+                if mark.startswith(b"<"):
+                    sheet += 1
+                elif sheet == number:
+                    raise LoadFailed("workbook.unplaced")

@@ -7,7 +7,7 @@ Empty rows, and empty columns at the edges, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain, islice
@@ -15,6 +15,7 @@ from typing import Any
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
+from .cell_ranges import CellRange
 from .footers import MAX_ROWS, describe_footer, is_short
 from .header_rows import (
     FoundHeader,
@@ -27,7 +28,6 @@ from .headers import make_unique_names
 from .numeric_columns import find_number_types
 from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
-from .sheet_tables import CellRange, TableFinder, describe_tables
 from .staging import StagedTable, StagingArea
 from .workbook_cells import FORMATTERS, find_declared_type
 from .workbook_errors import CellErrors
@@ -84,8 +84,8 @@ def stage_sheet(
     Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
     """
     area = _choose_area(sheet, options)
-    finder = TableFinder(area.left)
-    rows = (row for row in _read_rows(sheet, area, finder) if row.line > (options.skip or 0))
+    below: list[Notice] = []
+    rows = (row for row in _read_rows(sheet, area, below) if row.line > (options.skip or 0))
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
@@ -97,24 +97,23 @@ def stage_sheet(
     above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
     if stacked and not options.header_rows:
         above += describe_found_header(stacked, first[stacked.start].line)
+    first_merged_line = header[-1].line + (count > 1)
+    if merged := sum(each.bottom >= first_merged_line for each in sheet.merged):
+        above.append(Notice("notice.merged_cells", count=merged))
+    footer: list[_Row] = []
+    width = sum(bool(label.strip()) for label in labels)
+    body = _split_footer(chain(first[position + count :], rows), header[-1].line, width, footer)
     with RowWriter(staging_area, area.width) as writer:
         builder = _TableBuilder(writer, labels, options.nulls)
-        footer = _Footer(builder, header[-1].line, sum(bool(label.strip()) for label in labels))
-        for row in chain(first[position + count :], rows):
-            footer.add_row(row)
+        for row in body:
+            builder.add_row(row)
         if options.footer != SKIP_FOOTER:
-            footer.flush()
+            for row in footer:
+                builder.add_row(row)
         if not builder.has_fields:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
-        return builder.build(
-            staging_area,
-            [
-                *notices,
-                *above,
-                *_describe_merged_cells(sheet.merged, header[-1].line + (count > 1)),
-                *_describe_rest(area, options, finder, footer.lines),
-            ],
-        )
+        described = describe_footer([row.line for row in footer], options)
+        return builder.build(staging_area, [*notices, *above, *described, *below])
 
 
 def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
@@ -131,36 +130,24 @@ def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
     return chosen
 
 
-def _describe_rest(
-    area: CellRange, options: ReadOptions, finder: TableFinder, footer: Sequence[int]
-) -> Iterator[Notice]:
-    """Describe notes below the table, other tables, or what a chosen range leaves out."""
-    tables = [] if options.cell_range else finder.find_tables()
-    # What looks like notes may be the other tables.
-    if options.footer == SKIP_FOOTER or all(table.top < min(footer) for table in tables if footer):
-        yield from describe_footer(footer, options)
-    yield from describe_tables(tables)
-    if options.cell_range and finder.has_row_below:
-        yield Notice("notice.range_continues", range=str(area))
-
-
-def _read_rows(sheet: Sheet, area: CellRange, finder: TableFinder) -> Iterator[_Row]:
-    """Read the rows that are not empty."""
+def _read_rows(sheet: Sheet, area: CellRange, notices: list[Notice]) -> Iterator[_Row]:
+    """Read the rows that are not empty; add a notice where the table goes on below the area."""
     offset = area.left - sheet.area.left
     for line, row in enumerate(sheet.rows, start=1):
         if line < area.top:
             continue
         cells = row[offset : offset + area.width]
+        has_values = any(cell != "" for cell in cells)
         if line > area.bottom:
-            finder.has_row_below = any(cell != "" for cell in cells)
+            if has_values:
+                notices.append(Notice("notice.range_continues", range=str(area)))
             return
         errors = {
             column - area.left: name
             for column, name in sheet.errors.get(line, {}).items()
             if area.left <= column <= area.right
         }
-        if errors or any(cell != "" for cell in cells):
-            finder.add_row(line, cells)
+        if errors or has_values:
             yield _Row(line, cells, errors)
 
 
@@ -223,46 +210,25 @@ def _may_be_name(cell: Any) -> bool:
     return isinstance(cell, str | date) or cell in _YEARS
 
 
-def _describe_merged_cells(merged: Sequence[CellRange], header_line: int) -> list[Notice]:
-    count = sum(each.bottom >= header_line for each in merged)
-    return [Notice("notice.merged_cells", count=count)] if count else []
+def _split_footer(
+    rows: Iterable[_Row], line: int, width: int, footer: list[_Row]
+) -> Iterator[_Row]:
+    """
+    Yield the rows above the footer, and leave its rows in ``footer``.
 
-
-class _Footer:
-    """Holds back the rows that may be a footer, until a row of the table follows."""
-
-    def __init__(self, builder: _TableBuilder, line: int, width: int) -> None:
-        """Begin below the line of the header, which has ``width`` names."""
-        self._builder = builder
-        self._width = width
-        self._line = line
-        self._has_rows = False
-        self._held: list[_Row] = []
-
-    def add_row(self, row: _Row) -> None:
-        """Add a row to the table, or hold it back below a blank row."""
-        may_be_footer = bool(self._held) or (self._has_rows and row.line > self._line + 1)
-        self._line, self._has_rows = row.line, True
-        if may_be_footer and is_short(row.count_filled(), self._width):
-            self._held.append(row)
-            if len(self._held) > MAX_ROWS:
-                self.flush()
-                self._held.clear()
-            return
-        if self._held:
-            self.flush()
-            self._held.clear()
-        self._builder.add_row(row)
-
-    def flush(self) -> None:
-        """Add the rows that are held back to the table."""
-        for row in self._held:
-            self._builder.add_row(row)
-
-    @property
-    def lines(self) -> list[int]:
-        """The lines of the rows that are held back."""
-        return [row.line for row in self._held]
+    ``line`` is that of the header, which has ``width`` names.
+    """
+    has_rows = False
+    for row in rows:
+        may_be_footer = bool(footer) or (has_rows and row.line > line + 1)
+        line, has_rows = row.line, True
+        is_in_footer = may_be_footer and is_short(row.count_filled(), width)
+        if is_in_footer and len(footer) < MAX_ROWS:
+            footer.append(row)
+            continue
+        yield from footer
+        footer.clear()
+        yield row
 
 
 class _TableBuilder:

@@ -20,7 +20,7 @@ from xlrd.biffh import (
 from xlrd.sheet import Sheet as XlrdSheet
 
 from ...exceptions.loads import LoadFailed
-from .sheet_tables import CellRange
+from .cell_ranges import CellRange
 from .workbook_errors import CellErrors
 from .workbook_rows import Sheet
 

@@ -27,15 +27,15 @@ from python_calamine import (
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
+from .cell_ranges import CellRange
 from .options import ReadOptions
-from .sheet_tables import CellRange
 from .staging import StagedTable, StagingArea
 from .workbook_errors import (
     CellErrors,
-    find_ods_errors,
     find_xlsx_errors,
     list_filled_xlsx_sheets,
     open_archive,
+    refuse_ods_errors,
 )
 from .workbook_rows import Sheet, stage_sheet
 from .workbook_xls import measure_width, open_xls, read_xls_sheet
@@ -161,11 +161,16 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
             lambda numbers: list_filled_xlsx_sheets(path, numbers),
             lambda number: _build_sheet(get_sheet(number), *find_xlsx_errors(path, number)),
         )
+
+    def read_ods_sheet(number: int) -> Sheet:
+        refuse_ods_errors(path, number)
+        return _build_sheet(get_sheet(number), {})
+
     return _Workbook(
         calamine.sheet_names,
         sheets,
         lambda numbers: [number for number in numbers if get_sheet(number).start],
-        lambda number: _build_sheet(get_sheet(number), find_ods_errors(path, number)),
+        read_ods_sheet,
     )
 
 

@@ -12,9 +12,9 @@ from django.conf import settings
 
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
+from ..readers.cell_ranges import CellRange
 from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
-from ..readers.sheet_tables import CellRange
 from .chosen_formats import parse_field_format
 from .data_package import apply_package_metadata
 from .month_names import find_month_names, list_month_languages

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import io
 import sqlite3
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import duckdb
-
-from ..torture.cases import FILES
-from ..torture.make_geopackages import (
+from ..contents import (
+    build_archive,
     build_geometry,
     build_geopackage,
+    build_parquet,
     build_wkb,
 )
+from ..torture.cases import FILES
 
 _MB = 2**20
 
@@ -65,16 +62,7 @@ def build_xlsx(sheet: str, *, sheets: int = 1, workbook: str = "", **parts: byte
         **{f"xl/worksheets/sheet{n}.xml": sheet for n in range(sheets)},
         **{f"xl/{name}.xml": content for name, content in parts.items()},
     }
-    return zip_members(members)
-
-
-def zip_members(members: Mapping[str, bytes | str]) -> bytes:
-    """Build a zip archive with the best compression."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, text in members.items():
-            archive.writestr(name, text)
-    return content.getvalue()
+    return build_archive(members)
 
 
 def falsify_size(content: bytes, part: str, size: int) -> bytes:
@@ -95,7 +83,7 @@ def _build_cells(cell: str, size: int) -> str:
 
 def build_ods(content: str, *, above: str = "") -> bytes:
     """Build an OpenDocument sheet from its XML."""
-    return zip_members(
+    return build_archive(
         {
             "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
             "content.xml": f'{above}<office:document-content xmlns:office="o" xmlns:table="t"'
@@ -168,14 +156,6 @@ def _build_cells_of_nothing(width: int, count: int) -> bytes:
 # Others -------------------------------------------------------------------------------------------
 
 
-def build_parquet(query: str) -> bytes:
-    """Write the rows of a query as Parquet."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
-        duckdb.sql(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
-        return path.read_bytes()
-
-
 def _build_shapefile(**changes: tuple[str, int, int]) -> bytes:
     """
     Build a shapefile of two places in a zip.
@@ -188,7 +168,7 @@ def _build_shapefile(**changes: tuple[str, int, int]) -> bytes:
             content = bytearray(archive.read(f"map/places.{part}"))
             struct.pack_into(number_format, content, position, value)
             parts[f"map/places.{part}"] = bytes(content)
-    return zip_members(parts)
+    return build_archive(parts)
 
 
 def build_gzip(piece: bytes, times: int) -> bytes:
@@ -251,7 +231,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "many_points.gpkg": lambda: build_shape(
         build_wkb(7, 300_000) + build_wkb(1, 105.8525, 21.0287) * 300_000
     ),
-    "many_cells.zip": lambda: zip_members({"cells.gpkg": _build_cells_of_nothing(2_000, 6_000)}),
+    "many_cells.zip": lambda: build_archive({"cells.gpkg": _build_cells_of_nothing(2_000, 6_000)}),
     "long_value.gpkg": lambda: build_shape(b"\0" * 20 * _MB),
     "repeated_rows.gpkg": lambda: build_repeating_pages("n INTEGER"),
     # The unpacked content is very large.
@@ -307,8 +287,8 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "rows.csv.gz": lambda: build_gzip(b"a,b\n" * 25 * _MB, 1),
     "gzip.json.gz": lambda: build_gzip(b"[" + b" " * 100 * _MB, 1),
     "twice.csv.gz": lambda: gzip.compress(build_gzip(b"0" * 100 * _MB, 10)),
-    "zip.zip": lambda: zip_members({"a.csv": b"0" * 100 * _MB}),
-    "many_members.zip": lambda: zip_members({f"{n}.csv": b"" for n in range(40_000)}),
+    "zip.zip": lambda: build_archive({"a.csv": b"0" * 100 * _MB}),
+    "many_members.zip": lambda: build_archive({f"{n}.csv": b"" for n in range(40_000)}),
     # Unusual, but harmless.
     "columns.csv": lambda: b"a," * _MB + b"\n" + b"1," * _MB + b"\n",
     "delimiters.csv": lambda: b"a,b\n" + b"," * 8 * _MB,

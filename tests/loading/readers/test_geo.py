@@ -16,8 +16,8 @@ from datastore_search.loading.readers.process import open_table
 from datastore_search.loading.readers.staging import ROW_ERRORS
 
 from ...failures import fails_with
+from ..contents import build_geometry, build_geopackage, build_wkb
 from ..torture.cases import FILES
-from ..torture.make_geopackages import build_geometry, build_geopackage, build_wkb
 from .staging import fetch_rows
 
 pytestmark = pytest.mark.usefixtures("read_here")

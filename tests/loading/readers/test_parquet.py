@@ -14,7 +14,7 @@ from datastore_search.loading.readers.parquet import read_parquet
 from datastore_search.loading.readers.process import open_table
 from datastore_search.storage import MAX_FIELDS
 
-from ..torture.make_files import build_parquet
+from ..contents import build_parquet
 from .staging import temporary_staging_area
 
 

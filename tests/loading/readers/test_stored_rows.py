@@ -15,7 +15,7 @@ from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.typing.inference import decide_formats
 from datastore_search.loading.typing.options import LoadOptions
 
-from ..torture.make_files import build_parquet
+from ..contents import build_parquet
 from .staging import fetch_rows, read_in_process, render_records
 from .test_workbooks import build_workbook
 

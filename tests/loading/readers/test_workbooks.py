@@ -22,8 +22,9 @@ from datastore_search.loading.readers.workbooks import read_workbook
 from datastore_search.storage import MAX_FIELDS
 
 from ...failures import fails_with
-from ..torture.make_files import (
+from ..contents import (
     build_ods,
+    build_ods_cell,
     build_ods_table,
     build_ods_texts,
     build_sheet,
@@ -281,17 +282,12 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
 # Other kinds --------------------------------------------------------------------------------------
 
 
-def test_rows_of_an_ods_are_counted_as_they_are_repeated(path: Path) -> None:
-    table = build_ods_table(
-        "S", build_ods_texts("k"), build_ods_texts("a"), build_ods_texts("b")
-    ).replace("<table:table-row>", '<table:table-row table:number-rows-repeated="2">')
-    error = (
-        '<table:table-row><table:table-cell office:value-type="string" office:string-value=""'
-        ' calcext:value-type="error"><text:p>Err:502</text:p></table:table-cell></table:table-row>'
-    )
-    path.write_bytes(build_ods(table.replace("</table:table>", error + "</table:table>", 1)))
+def test_an_ods_is_refused_for_errors_in_the_sheet_that_is_read(path: Path) -> None:
+    rows = build_ods_table("S", build_ods_texts("k"), build_ods_texts("a"))
+    twice = rows.replace("<table:table-row>", '<table:table-row table:number-rows-repeated="2">')
+    error = build_ods_table("T", build_ods_cell("error", "Err:502"))
+    content = build_ods(twice, error)
 
-    with temporary_staging_area() as staging_area:
-        table_read = read_workbook(path, LoadOptions(), staging_area)
-        assert read_rows(table_read) == [(2, "k"), (3, "a"), (4, "a"), (5, "b"), (6, "b")]
-        assert list_row_errors(table_read)[0][1:] == ("k", "Err:502", "row.error_cell")
+    assert read_content(path, content)[1] == [(2, "k"), (3, "a"), (4, "a")]
+    with temporary_staging_area() as staging_area, fails_with("workbook.unplaced"):
+        read_workbook(path, LoadOptions(sheet="T"), staging_area)

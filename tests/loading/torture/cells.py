@@ -6,7 +6,7 @@ from datastore_search.loading.jobs import LoadOptions
 
 from .cases import Case
 from .documents import build_skipped_rows_message
-from .sheets import ERROR
+from .sheets import ERROR, UNPLACED
 
 _SKIP = LoadOptions(bad_rows="skip")
 
@@ -16,11 +16,6 @@ _NO_INT96 = (
 )
 _TEXTS = ["a\r\nb", "A _x0041_ _ _x41_", "Hà Nội", "東京", "<b> &amp; Đ", "<a&b>"]
 _XLS_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
-
-_UNPLACED = (
-    "The sheet has errors in cells that do not say which cells they are. Open the workbook in a"
-    " spreadsheet program, and save it there."
-)
 
 CASES = [
     Case(
@@ -55,7 +50,7 @@ CASES = [
             " the sheet as CSV."
         ),
     ),
-    Case("unplaced.xlsx", "an error in a cell without its place", failure=_UNPLACED),
+    Case("unplaced.xlsx", "an error in a cell without its place", failure=UNPLACED),
     Case(
         "errors.xls",
         "each error",

@@ -1,4 +1,4 @@
-"""Headers over several rows, and several tables on a sheet."""
+"""Headers over several rows, and chosen cells of a sheet with several tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _MISSING = "Fields without a name were named by their place: {}."
 _MERGED = (
     "Merged cells in the table: {}. The value is in the first cell of each, the others are empty."
 )
-_TABLES = "The sheet seems to have several tables: {}. One of them can be chosen."
+_NOTES = (
+    "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
+    " left out."
+)
 _JOINED = {
     "Name": "text",
     "2020 | Budget": "int4",
@@ -125,9 +128,7 @@ CASES = [
             ["Hương", "80", None, None],
             ["Source: the ministry", None, None, None],
         ],
-        notices=[
-            _TABLES.format("“A1:B6”, “D1:E3”, “A8:B11”"),
-        ],
+        notices=[_NOTES.format(6, 6)],
     ),
     Case(
         "tables_beside.xlsx",
