@@ -283,11 +283,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.lines_above_header": _(
         "The header was found on line %(line)s; what stands above it was left out."
     ),
-    "notice.unused_delimiter": _(
-        "Each line became one field, but several lines have “%(delimiter)s” between values. If"
-        " that separates the fields, choose it as the delimiter, and skip the lines above the"
-        " header."
-    ),
     "notice.rows_above_header": _(
         "The header was found in row %(row)s; what stands above it was left out."
     ),

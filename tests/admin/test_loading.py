@@ -40,12 +40,12 @@ LOADS = "/en/admin/datastore_search/load/"
 #: Files of each format, loadable or not, with each kind of notice, reason and offer.
 PREVIEWED = (
     "amounts_mixed.csv", "dates_ambiguous.csv", "empty.csv", "footer.csv", "header_only.csv",
-    "header_two_lines.csv", "late_misfit.csv.gz", "names.csv", "nul.csv", "open_quote.csv",
-    "picture.csv", "ragged.csv", "titles.csv", "utf8_damaged.csv", "windows_1252.csv",
+    "header_two_lines.csv", "late_misfit.csv.gz", "names.csv", "open_quote.csv",
+    "ragged.csv", "titles.csv", "windows_1251.csv",
     "bomb.zip", "two_files.zip",
     "encrypted.xlsx", "errors.xlsx", "merged.xlsx", "old.xls", "second_sheet.xlsx",
     "tables_beside.xlsx", "texts.ods",
-    "broken_line.ndjson", "names.json", "nested.json", "places.geojson", "two_lists.json",
+    "broken_line.ndjson", "nested.json", "places.geojson", "two_lists.json",
     "layers.gpkg", "places.kml", "places_shp.zip",
     "bytes.parquet", "truncated.parquet", "types.parquet",
 )  # fmt: skip

@@ -11,7 +11,7 @@ DuckDB reads the good rows from a copy that has each row's line.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
 from .duckdb_sql import SQL, Composed, add_terms, quote_literal
 from .footers import delete_rows, describe_footer, find_staged_footer
-from .header_rows import describe_found_header
 from .headers import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, StagedTable, StagingArea
@@ -64,6 +63,7 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         if not _stage_regular(source, layout, staging_area):
             _stage_row_by_row(source, layout, staging_area)
         width = _drop_empty_columns(layout.header, staging_area)
+        dropped = len(layout.header) - width
         footer = find_staged_footer(staging_area, width)
         if footer and options.footer == SKIP_FOOTER:
             delete_rows(staging_area, footer[0])
@@ -77,20 +77,11 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         declared_types=(None,) * width,
         notices=(
             *text.notices,
-            *_describe_layout(layout, width),
+            *layout.notices,
+            *([Notice("notice.empty_columns", count=dropped)] if dropped else []),
             *describe_footer(footer, options),
         ),
     )
-
-
-def _describe_layout(layout: Layout, width: int) -> Iterator[Notice]:
-    if layout.has_titles:
-        yield Notice("notice.lines_above_header", line=layout.line)
-    yield from describe_found_header(layout.stacked, layout.stacked_line)
-    if layout.unused_delimiter:
-        yield Notice("notice.unused_delimiter", delimiter=layout.unused_delimiter)
-    if width < len(layout.header):
-        yield Notice("notice.empty_columns", count=len(layout.header) - width)
 
 
 # A regular file -----------------------------------------------------------------------------------

@@ -12,14 +12,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed, UnknownDialect
+from ...messages import Notice
 from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
-from .header_rows import FoundHeader, HeaderRow, find_stacked_header, join_header
+from .header_rows import (
+    FoundHeader,
+    HeaderRow,
+    describe_found_header,
+    find_stacked_header,
+    join_header,
+)
 from .options import ReadOptions
 
 _SAMPLE_BYTES = 2**20
@@ -52,25 +59,18 @@ class Layout:
     """
     The layout of a file.
 
-    ``header`` are the names as the file has them, ``line`` is the header's first line, ``below``
-    the one after it, and ``skipped`` the number of rows down to it, blank ones and itself included.
-    Rows are scanned from ``start``.  ``ending`` is the end of a line; ``has_titles`` says that
-    there are lines above the header which no option skips.  ``stacked`` is a header over several
-    rows that could be joined, ``stacked_line`` its first line.  ``unused_delimiter`` is one that
-    many rows of a single cell have.
+    ``header`` are the names as the file has them, ``below`` is the line after the header, and
+    ``skipped`` the number of rows down to it, blank ones and itself included.  Rows are scanned
+    from ``start``.  ``ending`` is the end of a line.
     """
 
     dialect: Dialect
     header: tuple[str, ...]
-    line: int
     below: int
     skipped: int
     start: LineStart
     ending: str
-    has_titles: bool = False
-    stacked: FoundHeader | None = None
-    stacked_line: int = 0
-    unused_delimiter: str = ""
+    notices: tuple[Notice, ...]
 
 
 def find_layout(path: Path, options: ReadOptions) -> Layout:
@@ -87,10 +87,7 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
         if (candidate := _read_candidate(sample, dialect))
     ]
     if candidates:
-        layout = max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
-        if len(layout.header) > 1 or options.delimiter:
-            return layout
-        return replace(layout, unused_delimiter=_find_unused_delimiter(candidates))
+        return max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
     if not sample.start.offset:
         raise (
             LoadFailed("file.empty")
@@ -183,10 +180,6 @@ class _Line:
         return all(cell[:1] == " " for cell in self.cells[1:])
 
     @property
-    def text(self) -> str:
-        return self.row.text.decode(errors="replace")
-
-    @property
     def is_title(self) -> bool:
         return self.filled <= 1 or self.is_prose
 
@@ -258,45 +251,30 @@ class _Candidate:
         """Build the layout of the whole file."""
         start, last = self.sample.start, self.header[-1]
         text, rows = last.row.text, [line.cells for line in self.header]
-        stacked = self._find_stacked_header()
         ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
         return Layout(
             dialect=self.dialect,
             header=tuple(join_header(rows)) if len(rows) > 1 else rows[0],
-            line=start.line - 1 + self.header[0].row.line,
             below=start.line - 1 + last.row.line + len(text.splitlines()),
             skipped=start.line - 1 + last.position,
             start=start,
             ending=ending[0].decode() if ending else "\n",
-            has_titles=bool(self.titles),
-            stacked=stacked,
-            stacked_line=start.line - 1 + self._lines[stacked.start].row.line if stacked else 0,
+            notices=tuple(self._describe()),
         )
 
-    @property
-    def _lines(self) -> tuple[_Line, ...]:
-        return (*self.titles, *self.header, *self.body)
+    def _describe(self) -> Iterator[Notice]:
+        """Describe lines above the header, and a header over several rows that is not chosen."""
+        above = self.sample.start.line - 1
+        if self.titles:
+            yield Notice("notice.lines_above_header", line=above + self.header[0].row.line)
+        if not self.sample.header_rows and self._width > 1:
+            rows = _get_header_rows((*self.titles, *self.header, *self.body))
+            if stacked := find_stacked_header(rows, None):
+                yield from describe_found_header(stacked, above + rows[stacked.start].line)
 
     @property
     def _width(self) -> int:
         return max(len(line.cells) for line in self.header)
-
-    def count_regular_rows(self) -> int:
-        """Count the rows with the usual number of cells among those of several cells."""
-        return max(
-            Counter(
-                len(line.cells)
-                for line in self._lines
-                if len(line.cells) > 1 and not line.is_prose and not _is_number(line.text)
-            ).values(),
-            default=0,
-        )
-
-    def _find_stacked_header(self) -> FoundHeader | None:
-        """Find a header over several rows where no number of rows is chosen."""
-        if self.sample.header_rows or self._width == 1:
-            return None
-        return find_stacked_header(_get_header_rows(self._lines), None)
 
     def _has_fields(self, fit: float) -> bool:
         """Return whether the delimiter is one, not a part of texts."""
@@ -309,13 +287,6 @@ class _Candidate:
     def _has_header_cells(self, line: _Line) -> bool:
         width = self._width
         return len(line.cells) >= width and not any(line.cells[width:])
-
-
-def _find_unused_delimiter(candidates: Iterable[_Candidate]) -> str:
-    """Find the delimiter that cuts most rows of a file into equally many cells, not prose."""
-    counts = {each.dialect.delimiter: each.count_regular_rows() for each in candidates}
-    found = max(counts, key=lambda delimiter: counts[delimiter])
-    return found if counts[found] > 1 else ""
 
 
 def _compute_share(answers: Iterable[bool]) -> float:

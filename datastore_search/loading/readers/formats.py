@@ -68,19 +68,6 @@ _OTHER_SIGNATURES = (
 )
 _HTML = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
-#: The root of a document, below declarations and comments.
-_XML_ROOT = re.compile(
-    r"(?>\s|<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*>)*+<(?:[\w.-]+:)?([\w.-]+)",
-    re.DOTALL | re.IGNORECASE,
-)
-#: The roots of documents that have a name of their own.
-_OTHER_ROOTS = {
-    "html": "HTML",
-    "svg": "SVG",
-    "Workbook": "XML Spreadsheet 2003",
-    "document": "Flat OpenDocument",
-    "document-content": "Flat OpenDocument",
-}
 #: The root of a document of places, which has no DOCTYPE: that could declare entities.
 _PLACES = re.compile(r"(?>\s|<\?.*?\?>|<!--.*?-->)*+<(?:[\w.-]+:)?(kml|gpx)[\s>]", re.DOTALL)
 _JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
@@ -198,18 +185,14 @@ def _detect_text_format(text: str, name: str) -> Format:
     """
     Detect the format of a text.
 
-    Raises: ``LoadFailed`` with ``file.unsupported_format`` for HTML and other documents, and
-    ``file.save_as_csv`` for other XML than places.
+    Raises: ``LoadFailed`` with ``file.unsupported_format`` for HTML, and ``file.save_as_csv`` for
+    other XML than places.
     """
     if _HTML.match(text):
         raise LoadFailed("file.unsupported_format", format="HTML")
     if places := _PLACES.match(text):
         return Format.KML if places[1] == "kml" else Format.GPX
     if _XML.match(text) or (text.startswith("<") and name.endswith(_XML_SUFFIXES)):
-        match = _XML_ROOT.match(text)
-        root = match[1] if match else ""
-        if root in _OTHER_ROOTS:
-            raise LoadFailed("file.unsupported_format", format=_OTHER_ROOTS[root])
         raise LoadFailed("file.save_as_csv", format="XML")
     if not (_JSON.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_SUFFIXES))):
         return Format.DELIMITED

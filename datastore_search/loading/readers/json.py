@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
-from .json_layouts import Source, find_chosen, find_list, find_row_names, read_records
+from .json_layouts import find_chosen, find_list, find_row_names, read_records
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
 from .options import ReadOptions
@@ -23,9 +23,8 @@ from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
 _START_BYTES = 2**16
-#: JSON-stat 2.0 says that it is one; older versions have these members.
+#: JSON-stat says that it is one; its lists are not of records.
 _JSON_STAT = re.compile(r'(?s)(?=.*"version"\s*:\s*"2\.).*"class"\s*:\s*"(dataset|collection)"')
-_CUBE_MEMBERS = ('"dimension"', '"size"', '"value"')
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -43,14 +42,16 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     parser = Parser()
     if not options.records_path and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
-    source = _find_source(path, encoding, parser, options.records_path)
+    list_path = _find_list_path(path, encoding, parser, options.records_path)
     with Document(path, encoding, parser) as document:
-        names = find_row_names(document, source.path)
+        names = find_row_names(document, list_path)
     parser.pop_repeated_member()
     with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
         builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
-        elements = enumerate(read_records(document, source.path), start=1)
-        return _build_table(builder, parser, elements, source.describe())
+        elements = enumerate(read_records(document, list_path), start=1)
+        is_usual = list_path in {(), ("features",)}
+        notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
+        return _build_table(builder, parser, elements, notices)
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -112,9 +113,9 @@ def _read_line(file: TextIO) -> str:
     return ""
 
 
-def _find_source(path: Path, encoding: str, parser: Parser, wanted: str) -> Source:
+def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> tuple[str, ...]:
     """
-    Find the records in a file: at a path, the file's own list, or a list in it.
+    Find the path of the records in a file: a path that is chosen, or that of a list in it.
 
     Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``json.unknown_path``,
     ``file.save_as_csv``, and what ``Document`` raises.
@@ -123,24 +124,18 @@ def _find_source(path: Path, encoding: str, parser: Parser, wanted: str) -> Sour
         if wanted:
             return find_chosen(document, wanted)
         if document.peek_character() == "[":
-            return Source(())
+            return ()
         if document.peek_character() != "{":
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
-    with path.open(encoding=encoding, errors="replace") as file:
-        start = file.read(_START_BYTES)
-    if _JSON_STAT.match(start):
-        raise LoadFailed("file.save_as_csv", format="JSON-stat")
-    try:
-        with Document(path, encoding, parser) as document:
+        with path.open(encoding=encoding, errors="replace") as file:
+            if _JSON_STAT.match(file.read(_START_BYTES)):
+                raise LoadFailed("file.save_as_csv", format="JSON-stat")
+        try:
             return find_list(document)
-    except LoadFailed as failure:
-        if failure.code == "json.no_list" and all(name in start for name in _CUBE_MEMBERS):
-            raise LoadFailed("file.save_as_csv", format="JSON-stat") from failure
-        raise
-    finally:
-        parser.pop_repeated_member()
+        finally:
+            parser.pop_repeated_member()
 
 
 # Elements -----------------------------------------------------------------------------------------

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...exceptions.loads import LoadFailed
-from ...messages import Notice
 from ...table_limits import MAX_FIELDS
 from .json_parser import Document, Number
 
@@ -18,69 +16,46 @@ _LIST_NAMES = frozenset(
 #: The list is looked for in objects within each other, up to this number.
 _MAX_PATH_LENGTH = 4
 
-#: The list beside CKAN's records that describes their fields.
-_FIELDS = "fields"
-#: The records of CKAN's answers, which may be a text of delimited cells.
-_RECORDS = "records"
-_TEXT_RECORDS = "CKAN JSON (records_format csv, tsv)"
-#: Members beside rows that other programs write the names of their cells into.
-_OTHER_NAMES = {"columns": "pandas JSON (split)", "meta": "Socrata JSON"}
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A list of records: the names of the members on its way."""
-
-    path: tuple[str, ...]
-    is_empty: bool = False
-    is_text: bool = False
-
-    def describe(self) -> list[Notice]:
-        """Describe where the records are, unless the file itself is their list."""
-        if self.path in {(), ("features",)}:
-            return []
-        return [Notice("notice.nested_list", path=".".join(self.path))]
+#: The lists beside rows that have the names of their cells: CKAN's, which is not a list of records
+#: even where there is no other, and that of pandas.
+_FIELDS, _COLUMNS = "fields", "columns"
 
 
 # Where the records are ----------------------------------------------------------------------------
 
 
-def find_list(document: Document) -> Source:
+def find_list(document: Document) -> tuple[str, ...]:
     """
-    Find the list of records in an object: one of a usual name, or the only one.
+    Find the path of the list of records in an object: one of a usual name, or the only one.
 
-    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``file.save_as_csv``, and
-    what ``Document`` raises.
+    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, and what ``Document``
+    raises.
     """
     paths: list[tuple[str, ...]] = []
-    others: list[Source] = []
-    for found in _find_lists(document, ()):
-        if found.is_empty or found.is_text:
-            others.append(found)
-        elif found.path[-1] in _LIST_NAMES:
-            return found
-        else:
-            paths.append(found.path)
+    empty: list[tuple[str, ...]] = []
+    for path, is_empty in _find_lists(document, ()):
+        if is_empty:
+            empty.append(path)
+        elif path[-1] in _LIST_NAMES:
+            return path
+        elif path[-1] != _FIELDS:
+            paths.append(path)
     document.check_end()
-    for other in others:
-        if not set(paths) - {(*other.path[:-1], _FIELDS)}:
-            if other.is_empty:
-                return other
-            if paths:
-                raise LoadFailed("file.save_as_csv", format=_TEXT_RECORDS)
     if len(paths) > 1:
         listed = ", ".join(f"“{'.'.join(each)}”" for each in paths)
         raise LoadFailed("json.several_lists", paths=listed)
-    if not paths:
-        raise LoadFailed("json.no_list")
-    return Source(paths[0])
+    for path in (*paths, *empty):
+        return path
+    raise LoadFailed("json.no_list")
 
 
-def _find_lists(document: Document, above: tuple[str, ...]) -> Iterator[Source]:
+def _find_lists(
+    document: Document, above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], bool]]:
     """
-    Find the lists of objects or lists, each before it has been read.
+    Find the paths of lists of objects or lists, each before it has been read.
 
-    An empty list of a usual name is found, too, and the text that may stand for CKAN's.
+    An empty list of a usual name is found, too; the truth value says that it is empty.
     """
     for name in document.read_members():
         path, start = (*above, name), document.peek_character()
@@ -90,16 +65,14 @@ def _find_lists(document: Document, above: tuple[str, ...]) -> Iterator[Source]:
             position = -1
             for position, element in enumerate(document.read_elements()):
                 if position == 0 and isinstance(element, dict | list):
-                    yield Source(path)
+                    yield path, False
             if position < 0 and name in _LIST_NAMES:
-                yield Source(path, is_empty=True)
+                yield path, True
         else:
             document.skip_value()
-            if start == '"' and name == _RECORDS:
-                yield Source(path, is_text=True)
 
 
-def find_chosen(document: Document, wanted: str) -> Source:
+def find_chosen(document: Document, wanted: str) -> tuple[str, ...]:
     """
     Find the list at a path, whose names are separated by points and may have points themselves.
 
@@ -108,7 +81,7 @@ def find_chosen(document: Document, wanted: str) -> Source:
     path = _walk_to(document, wanted)
     if path is None or document.peek_character() != "[":
         raise LoadFailed("json.unknown_path", path=wanted)
-    return Source(path)
+    return path
 
 
 def _walk_to(document: Document, wanted: str) -> tuple[str, ...] | None:
@@ -134,12 +107,10 @@ def find_row_names(document: Document, path: Sequence[str]) -> tuple[str, ...]:
     """
     Find the names of the cells of the rows at a path; none where they are not beside the rows.
 
-    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``.
-
-    Raises: ``LoadFailed`` with ``file.save_as_csv`` where they are beside the rows in another way.
+    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``; pandas
+    ``DataFrame.to_json(orient="split")``, member ``columns``.
     """
     names: tuple[str, ...] = ()
-    other = ""
     if not path or document.peek_character() != "{":
         return names
     for name in document.read_members():
@@ -150,24 +121,11 @@ def find_row_names(document: Document, path: Sequence[str]) -> tuple[str, ...]:
             is_rows = all(isinstance(element, list) for element in document.read_elements())
             if names or not is_rows:
                 return names
-        elif len(path) == 1 and name == _FIELDS and start == "[":
+        elif len(path) == 1 and name in {_FIELDS, _COLUMNS} and start == "[":
             names = _read_names(document)
-        elif len(path) == 1 and name in _OTHER_NAMES and start in "[{":
-            other = _detect_names(name, document.read_value()) or other
         else:
             document.skip_value()
-    if other and not names:
-        raise LoadFailed("file.save_as_csv", format=other)
     return names
-
-
-def _detect_names(name: str, value: Any) -> str:
-    """Return the layout of names in another member than ``fields``; empty if they are none."""
-    if isinstance(value, dict):
-        is_names = isinstance(value.get("view"), dict) and "columns" in value["view"]
-    else:
-        is_names = not any(isinstance(each, list) for each in value)
-    return _OTHER_NAMES[name] if is_names else ""
 
 
 def _read_names(document: Document) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ class RecordTableBuilder:
         self._positions: dict[Hashable, int] = {}
         self._kinds: list[set[type]] = []
         self._add_element: Callable[[int, Any], None] = self._add_first
+        self._has_features = False
         self._notices: list[Notice] = []
 
     def add_bad_element(self, line: int, element: BadElement) -> None:
@@ -106,9 +107,9 @@ class RecordTableBuilder:
             self._add_element = self._add_cells
             self._add_header(line, element)
         else:
-            is_feature = _is_feature(element)
-            self._add_element = self._add_feature if is_feature else self._add_object
-            self._add_element(line, element)
+            self._has_features = _is_feature(element)
+            self._add_element = self._add_object
+            self._add_object(line, element)
 
     def _add_header(self, line: int, header: list[Any]) -> None:
         """Use a first row as the header, if it has only texts and no other names are known."""
@@ -137,15 +138,10 @@ class RecordTableBuilder:
             cells = [self._format_value(position, cell) for position, cell in enumerate(element)]
             self._writer.add_row(line, cells)
 
-    def _add_feature(self, line: int, element: Any) -> None:
-        if _is_feature(element):
-            self._add_members(line, _read_feature(element))
-        else:
-            error = BadRow("row.not_an_object")
-            self.add_bad_element(line, BadElement(error, format_json(element)))
-
     def _add_object(self, line: int, element: Any) -> None:
-        if isinstance(element, dict):
+        if self._has_features and _is_feature(element):
+            self._add_members(line, _read_feature(element))
+        elif isinstance(element, dict) and not self._has_features:
             self._add_members(line, element.items())
         else:
             error = BadRow("row.not_an_object")

@@ -30,6 +30,9 @@ from datastore_search.loading.sources.limits import ReadingLimits
 from datastore_search.loading.typing.options import LoadOptions
 from datastore_search.models import Load, Resource
 
+#: A child that waits is ended after this time.
+_TIMEOUT_SECONDS = 60
+
 #: ``read_file`` imports them when it needs one, which would be in each fork.
 PRELOADED = (
     delimited,
@@ -75,12 +78,14 @@ def read_in_fork(content: bytes, name: str, options: LoadOptions) -> str:
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+            # A lock that another thread of this process held is never released in the child.
+            signal.alarm(_TIMEOUT_SECONDS)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say of a crash
             answer.write_text(_read(path, name, options, folder / "staging"))
             os._exit(0)
         _pid, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):
             # As ``process`` reports them.
-            is_timeout = os.WTERMSIG(status) == signal.SIGXCPU
+            is_timeout = os.WTERMSIG(status) in {signal.SIGXCPU, signal.SIGALRM}
             return "load.reader_timeout" if is_timeout else "load.reader_crashed"
         return answer.read_text()

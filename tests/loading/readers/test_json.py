@@ -250,12 +250,6 @@ def test_texts_are_staged_as_they_are(path: Path, text: str) -> None:
     assert rows == [(1, text, None, text)]
 
 
-def test_nested_numbers_keep_their_digits(path: Path) -> None:
-    nested = '{"a":[1.10,1e5,123456789012345678901234567890,-0.0],"b":{"c":0.1000}}'
-
-    assert read_text(path, f'[{{"k": {nested}}}]')[1] == [(1, nested)]
-
-
 # Which list ---------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ def test_a_damaged_file_raises_nothing_but_a_load_failure() -> None:
         capture_output=True,
         text=True,
         check=False,
+        timeout=540,
     )
 
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -37,12 +37,6 @@ CASES = [
         records=[["007", 7, "2024-03-05", "", "1"], ["12", 12, "2024-03-06", "x", "1"]],
     ),
     Case(
-        "missing_members.json",
-        "objects with other members each",
-        fields={"a": "int4", "b": "text", "c": "bool"},
-        records=[[1, None, None], [None, "x", None], [None, None, True]],
-    ),
-    Case(
         "repeated_member.json",
         "an object with a member twice: which one counts cannot be known",
         options=_SKIP,
@@ -82,7 +76,6 @@ CASES = [
         ],
     ),
     Case("only_scalars.json", "a list of numbers", failure=_NO_RECORDS),
-    Case("empty_list.json", "an empty list", failure=_NO_RECORDS),
     Case(
         "no_list.json",
         "an error message in place of the data",
@@ -97,21 +90,6 @@ CASES = [
         fields={"n": "int4", "k": "text"},
         records=[[1, "a"], [2, "b"]],
         notices=["The records are the list “result.records” of the file."],
-    ),
-    Case(
-        "one_list.json",
-        "an object with one list of objects, and another of words",
-        fields={"n": "int4"},
-        records=[[1]],
-        notices=["The records are the list “provinces” of the file."],
-    ),
-    Case(
-        "two_lists.json",
-        "an object with two lists of objects",
-        failure=(
-            "The JSON holds several lists: “schools”, “pupils”. Choose the one that has the"
-            " records."
-        ),
     ),
     Case(
         "two_lists.json",
@@ -138,27 +116,6 @@ CASES = [
         ],
         labels={"_id_2": "_id"},
     ),
-    Case(
-        "ckan_csv.json",
-        "the answer of CKAN's API with the records as CSV, above the names of their fields",
-        failure=_NOT_READ.format("CKAN JSON (records_format csv, tsv)"),
-    ),
-    Case("no_records.json", "the answer of CKAN's API without records", failure=_NO_RECORDS),
-    Case(
-        "socrata.json",
-        "rows whose names are in a description of the table",
-        failure=_NOT_READ.format("Socrata JSON"),
-    ),
-    Case(
-        "split.json",
-        "rows, the names of their cells and an index, as pandas splits a table",
-        failure=_NOT_READ.format("pandas JSON (split)"),
-    ),
-    Case(
-        "old_cube.json",
-        "JSON-stat 1.x, with a dimension called as the values, and one status for all",
-        failure=_NOT_READ.format("JSON-stat"),
-    ),
     Case("cube.json", "JSON-stat 2.0", failure=_NOT_READ.format("JSON-stat")),
     Case(
         "rows.json",
@@ -180,7 +137,6 @@ CASES = [
         ],
     ),
     Case("broken.json", "a comma that is missing", failure=_BROKEN.format(3, 9)),
-    Case("after_the_end.json", "more than one value", failure=_BROKEN.format(1, 12)),
     Case("broken_off.json", "half a file", failure="The file ends in the middle of its JSON."),
     Case(
         "nul.json",
@@ -201,40 +157,12 @@ CASES = [
         row_errors=[(1, "", "", "It nests lists and objects more than 100 deep.")],
     ),
     Case(
-        "utf16.json",
-        "UTF-16 without a mark",
-        fields={"tỉnh": "text", "n": "int4"},
-        records=[["Đà Nẵng", 1]],
-    ),
-    Case(
-        "names.json",
-        "members without a name, with a line break, called as another or as the record's number",
-        fields={"field_1": "int4", "a b": "int4", "_id_2": "int4", "a b_2": "int4"},
-        records=[[1, 2, 3, 4]],
-        notices=[
-            "Fields without a name were named by their place: field_1.",
-            "Line breaks and unusual blanks were taken out of names: a b.",
-            "Names that were there already got a number: a b_2.",
-            "“_id” is the number of a record, so the field is called “_id_2”.",
-        ],
-        labels={"a b": "a\nb", "_id_2": "_id", "a b_2": "a b"},
-    ),
-    Case(
         "broken_line.ndjson",
         "lines that are no JSON, or no object, and an empty one",
         options=_SKIP,
         fields={"n": "int4"},
         records=[[1], [3]],
         notices=[build_skipped_rows_message(2)],
-        row_errors=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
-    ),
-    Case(
-        "broken_line.ndjson",
-        "lines that are no JSON, refused",
-        failure=(
-            'Rows that cannot be loaded: 2. The first: Line 3, “{"n": 2”: The'
-            " line is not valid JSON."
-        ),
         row_errors=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
     ),
     Case(

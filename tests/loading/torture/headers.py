@@ -139,26 +139,11 @@ CASES = [
     ),
     Case(
         "tables_beside.xlsx",
-        "the table below, with its title",
-        options=LoadOptions(cell_range="A8:B11"),
-        fields={"name": "text", "km": "int4"},
-        records=[["Red River", 1149], ["Hương", 80]],
-        notices=[_ABOVE.format(9)],
-    ),
-    Case(
-        "tables_beside.xlsx",
         "fewer rows than the table has",
         options=LoadOptions(cell_range="$a$1:$b$3"),
         fields={"town": "text", "people": "int4"},
         records=[["Huế", 1], ["Đà Lạt", 2]],
         notices=["The row below A1:B3 has values in the same columns, which were left out."],
-    ),
-    Case(
-        "tables_beside.xlsx",
-        "all rows of two columns, from one on",
-        options=LoadOptions(cell_range="A9:B", footer="skip"),
-        fields={"name": "text", "km": "int4"},
-        records=[["Red River", 1149], ["Hương", 80], ["Source: the ministry", None]],
     ),
     Case(
         "tables_beside.xlsx",
