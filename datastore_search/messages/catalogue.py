@@ -330,9 +330,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
     ),
     "notice.coordinates_converted": _("The coordinates were converted from %(name)s to WGS 84."),
-    "notice.json_constants": _(
-        "The file has NaN or Infinity, which are not part of JSON; they are kept."
-    ),
     "notice.binary_values": _(
         "The field “%(field)s” has bytes that are not text; they are written in hexadecimal."
     ),

@@ -45,11 +45,7 @@ _FEED, _RETURN = SQL("chr(10)"), SQL("chr(13)")
 
 
 def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage a file of delimited cells.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage a file of delimited cells."""
     text = convert_to_utf8(path, options, staging_area.folder)
     layout = find_layout(text.path, options)
     width = len(layout.header)
@@ -200,11 +196,7 @@ class _Lines:
 
 
 def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> None:
-    """
-    Find the rows, note the errors of bad ones, and let DuckDB read the good ones.
-
-    Raises: ``UnknownDialect``.
-    """
+    """Find the rows, note the errors of bad ones, and let DuckDB read the good ones."""
     copy = _Copy(staging_area.folder, layout)
     copy.add_rows(path)
     columns = {f"f{position}": "VARCHAR" for position in range(len(layout.header))}

@@ -101,59 +101,42 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
 
 
 def _mend_file(path: Path, folder: Path) -> Text:
-    """
-    Write a copy in which the bytes that are not UTF-8 are read as Windows-1252.
-
-    Raises: as ``_write_copy``.
-    """
-    mender = _Mender()
-    texts = map(mender.mend_text, _decode_blocks(path, _UTF8, errors="surrogateescape"))
+    """Write a copy in which the bytes that are not UTF-8 are read as Windows-1252."""
+    mended = _MendedLines()
+    texts = mended.mend_texts(_decode_blocks(path, _UTF8, errors="surrogateescape"))
     failure = LoadFailed("file.wrong_encoding", encoding=UTF8_WITH_WINDOWS_1252)
     copy = _write_copy(texts, folder, failure)
-    return Text(copy, mender.describe_lines())
+    if not mended.count:
+        return Text(copy)
+    lines = ", ".join(map(str, mended.first)) + ", …" * (mended.count > len(mended.first))
+    return Text(copy, (Notice("notice.lines_mended", count=mended.count, lines=lines),))
 
 
 @dataclass(slots=True)
-class _Mender:
-    """Replaces the bytes that are not UTF-8, and counts the lines that have them."""
+class _MendedLines:
+    """The number of the lines with bytes that are not UTF-8, and the first of them."""
 
     count: int = 0
-    first_lines: list[int] = field(default_factory=list)
-    _line: int = 1
-    _mended_line: int = 0
+    first: list[int] = field(default_factory=list)
 
-    def mend_text(self, text: str) -> str:
-        """Replace what is not UTF-8 in the next piece of a file."""
-        start = 0
-        for match in _NOT_UTF8.finditer(text):
-            self._line += text.count("\n", start, match.start())
-            start = match.start()
-            self._count_line()
-        self._line += text.count("\n", start)
-        return _NOT_UTF8.sub(lambda match: _WINDOWS_1252.get(match[0], match[0]), text)
-
-    def _count_line(self) -> None:
-        if self._line != self._mended_line:
-            self._mended_line = self._line
-            self.count += 1
-            if len(self.first_lines) < _MAX_LISTED_LINES:
-                self.first_lines.append(self._line)
-
-    def describe_lines(self) -> tuple[Notice, ...]:
-        """Describe the lines that were mended, if any."""
-        if not self.count:
-            return ()
-        lines = ", ".join(map(str, self.first_lines))
-        more = ", …" if self.count > len(self.first_lines) else ""
-        return (Notice("notice.lines_mended", count=self.count, lines=lines + more),)
+    def mend_texts(self, texts: Iterable[str]) -> Iterator[str]:
+        """Replace what is not UTF-8 in the pieces of a file."""
+        line, last = 1, 0
+        for text in texts:
+            start = 0
+            for match in _NOT_UTF8.finditer(text):
+                line += text.count("\n", start, match.start())
+                start = match.start()
+                if line != last:
+                    self.count += 1
+                    self.first += [line] if self.count <= _MAX_LISTED_LINES else []
+                    last = line
+            line += text.count("\n", start)
+            yield _NOT_UTF8.sub(lambda match: _WINDOWS_1252.get(match[0], match[0]), text)
 
 
 def _find_codec(name: str) -> str:
-    """
-    Find Python's name of an encoding.
-
-    Raises: ``LoadFailed`` with ``option.unknown_encoding``.
-    """
+    """Find Python's name of an encoding."""
     try:
         found = codecs.lookup(name.strip()).name
         "".encode(found)  # codecs that make bytes of bytes are refused here
@@ -168,11 +151,7 @@ def _find_codec(name: str) -> str:
 
 
 def _detect_unicode(start: bytes) -> str | None:
-    """
-    Return the encoding of a file that begins like UTF-8 with a mark, UTF-16 or UTF-32; or None.
-
-    Raises: ``LoadFailed`` with ``file.binary``.
-    """
+    """Return the encoding of a file that begins with a mark, or like UTF-16; None for others."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if start.startswith(mark):
             return encoding
@@ -194,11 +173,7 @@ def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
 
 
 def _find_line_not_utf8(path: Path) -> int | None:
-    """
-    Read a whole file, and return the first line that is not UTF-8, None if all of them are.
-
-    Raises: ``LoadFailed`` with ``file.binary`` when there is a NUL in it.
-    """
+    """Read a whole file, and return the first line that is not UTF-8, None if all of them are."""
     decoder, line, found = codecs.getincrementaldecoder(_UTF8)(), 1, None
     for block in chain(_read_blocks(path), [b""]):
         if b"\0" in block:
@@ -238,21 +213,12 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 
 
 def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
-    """
-    Write a copy in UTF-8, without marks at its start.
-
-    Raises: as ``_write_copy``.
-    """
+    """Write a copy in UTF-8, without marks at its start."""
     return _write_copy(_decode_blocks(path, encoding), folder, failure)
 
 
 def _write_copy(texts: Iterable[str], folder: Path, failure: Exception) -> Path:
-    """
-    Write a copy in UTF-8 of the pieces of a file.
-
-    Raises: ``LoadFailed`` with ``file.binary`` and ``file.empty``, and the failure given where a
-    piece is not in the file's encoding.
-    """
+    """Write a copy in UTF-8 of the pieces of a file."""
     copy = folder / "text"
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:

@@ -148,11 +148,7 @@ def _list_dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
 
 
 def _parse_delimiter(delimiter: str) -> str:
-    """
-    Parse a delimiter that is chosen: itself, or a word for it.
-
-    Raises: ``LoadFailed`` with ``option.invalid_delimiter``.
-    """
+    """Parse a delimiter that is chosen: itself, or a word for it."""
     found = _WORDS.get(delimiter.strip().lower(), delimiter)
     if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _MAX_DELIMITER_BYTES:
         raise LoadFailed("option.invalid_delimiter", delimiter=delimiter)

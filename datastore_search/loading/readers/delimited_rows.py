@@ -56,16 +56,12 @@ class Dialect:
 
     def split_cells(self, text: bytes) -> list[str]:
         """Split the text of a row without error."""
-        return [cell or "" for cell in self.split_values(text)]
-
-    def split_values(self, text: bytes) -> list[str | None]:
-        """Split the text of a row without error; None where nothing is written in a cell."""
         if self.quote.encode() not in text:
-            return [cell or None for cell in text.decode().split(self.delimiter)]
+            return text.decode().split(self.delimiter)
         pattern, position = _compile_patterns(self).cell, 0
-        found: list[str | None] = []
+        found: list[str] = []
         while match := pattern.match(text, position):
-            found.append(None if match["plain"] == b"" else self._unquote(match))
+            found.append(self._unquote(match))
             if match["end"] is None:
                 break
             position = match.end()

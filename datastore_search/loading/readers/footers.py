@@ -54,7 +54,8 @@ def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
     staged = _fetch_last_rows(staging_area, width)
     if not staged or width < _MIN_WIDTH:
         return []
-    rows = sorted([*staged, *_fetch_cut_rows(staging_area, staged[0].line, width)], key=_get_line)
+    cut = _fetch_cut_rows(staging_area, staged[0].line, width)
+    rows = sorted([*staged, *cut], key=lambda row: row.line)
     start = len(rows)
     for position in range(len(rows) - 1, 0, -1):
         row, above = rows[position], rows[position - 1]
@@ -73,10 +74,6 @@ def delete_rows(staging_area: StagingArea, first_line: int) -> None:
     condition = SQL(">= {}").format(quote_literal(first_line))
     staging_area.rows.delete(condition)
     staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, condition))
-
-
-def _get_line(row: _Row) -> int:
-    return row.line
 
 
 def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:

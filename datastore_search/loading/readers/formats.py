@@ -5,42 +5,32 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import nullcontext
 from dataclasses import replace
-from enum import Enum, auto
+from enum import StrEnum
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed
 from ..sources.archives import UnpackedFile, is_workbook, is_zip_archive, unpack, unpack_shapefile
 from .headers import clean_labels, describe_name_changes
-from .long_rows import explain_shortage
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 
 
-class Format(Enum):
-    """The formats that are read."""
+class Format(StrEnum):
+    """The formats that are read, with their names."""
 
-    DELIMITED = auto()
-    GEOPACKAGE = auto()
-    GPX = auto()
-    JSON = auto()
-    KML = auto()
-    NDJSON = auto()
-    PARQUET = auto()
-    SHAPEFILE = auto()
-    WORKBOOK = auto()
+    DELIMITED = "CSV"
+    GEOPACKAGE = "GeoPackage"
+    GPX = "GPX"
+    JSON = "JSON"
+    KML = "KML"
+    NDJSON = "NDJSON"
+    PARQUET = "Parquet"
+    SHAPEFILE = "Shapefile"
+    WORKBOOK = "Workbook"
 
 
 _START_BYTES = 2**12
-
-#: The formats of places, whose readers need the extra ``geo``.
-_GEO_TITLES = {
-    Format.GEOPACKAGE: "GeoPackage",
-    Format.GPX: "GPX",
-    Format.KML: "KML",
-    Format.SHAPEFILE: "Shapefile",
-}
 
 #: The formats that are recognised by their first bytes.
 _SIGNATURES = (
@@ -124,27 +114,20 @@ def _read_unpacked(
             from .json import read_ndjson as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
-    has_lines = file_format in {Format.DELIMITED, Format.NDJSON}
-    with explain_shortage(file.path) if has_lines else nullcontext():
-        return _describe_names(read(file.path, options, staging_area))
+    return _describe_names(read(file.path, options, staging_area))
 
 
 def _read_places(
     file_format: Format, path: Path, options: ReadOptions, staging_area: StagingArea
 ) -> StagedTable:
-    """
-    Stage a file of a format of places.
-
-    Raises: ``LoadFailed`` with ``file.extra_missing``, and what is wrong with the file.
-    """
+    """Stage a file of a format of places."""
     # Else each thread of numpy's OpenBLAS takes memory.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    title = _GEO_TITLES[file_format]
     try:
         from .geo import READERS
     except ModuleNotFoundError as error:
-        raise LoadFailed("file.extra_missing", format=title, extra="geo") from error
-    return _describe_names(READERS[title](path, options, staging_area))
+        raise LoadFailed("file.extra_missing", format=file_format.value, extra="geo") from error
+    return _describe_names(READERS[file_format](path, options, staging_area))
 
 
 def _describe_names(table: StagedTable) -> StagedTable:
@@ -182,12 +165,7 @@ def detect_format(path: Path, name: str) -> Format:
 
 
 def _detect_text_format(text: str, name: str) -> Format:
-    """
-    Detect the format of a text.
-
-    Raises: ``LoadFailed`` with ``file.unsupported_format`` for HTML, and ``file.save_as_csv`` for
-    other XML than places.
-    """
+    """Detect the format of a text."""
     if _HTML.match(text):
         raise LoadFailed("file.unsupported_format", format="HTML")
     if places := _PLACES.match(text):

@@ -63,11 +63,7 @@ class CoordinateConverter:
     """Converts geometries from a system of coordinates to WGS 84."""
 
     def __init__(self, system: str) -> None:
-        """
-        Begin with a code such as ``EPSG:3405``, or with WKT.
-
-        Raises: ``LoadFailed`` with ``geo.unknown_coordinates``.
-        """
+        """Begin with a code such as ``EPSG:3405``, or with WKT."""
         source, target = (_build_system(each) for each in (system.encode(), _TARGET))
         self.name = _GDAL.OSRGetName(source).decode()
         self._transformation = _GDAL.OCTNewCoordinateTransformation(source, target)
@@ -94,11 +90,7 @@ class CoordinateConverter:
 
 
 def _build_system(definition: bytes) -> c_void_p:
-    """
-    Build a system of coordinates.
-
-    Raises: ``LoadFailed`` with ``geo.unknown_coordinates``.
-    """
+    """Build a system of coordinates."""
     system = c_void_p(_GDAL.OSRNewSpatialReference(None))
     if _GDAL.OSRSetFromUserInput(system, definition):
         raise LoadFailed("geo.unknown_coordinates")

@@ -87,11 +87,7 @@ limit_gdal()
 
 
 def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage a layer of a GeoPackage: the only one, or the one whose name or number ``sheet`` is.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage a layer of a GeoPackage: the only one, or the one whose name or number ``sheet`` is."""
     with _open_file(path, "GeoPackage", "gpkg", staging_area) as source:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as connection:
@@ -107,11 +103,7 @@ def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea)
 
 
 def read_shapefile(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage a shapefile, whose parts are beside ``path``.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage a shapefile, whose parts are beside ``path``."""
     if not path.with_suffix(".prj").exists():
         raise LoadFailed("geo.no_coordinates")
     encoding = options.encoding or (None if path.with_suffix(".cpg").exists() else "UTF-8")
@@ -123,11 +115,7 @@ def read_shapefile(path: Path, options: ReadOptions, staging_area: StagingArea) 
 
 
 def read_kml(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage the placemarks of a KML: of all folders, or of the one whose name or number ``sheet`` is.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage the placemarks of a KML: of all folders, or of the one that ``sheet`` names."""
     with _open_file(path, "KML", "kml", staging_area) as source:
         layers = [name for name, _kind in pyogrio.list_layers(source)]
         # GDAL's own SQL has another way to quote some names.
@@ -145,11 +133,7 @@ def read_kml(path: Path, options: ReadOptions, staging_area: StagingArea) -> Sta
 
 
 def read_gpx(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage the points of a GPX: the waypoints, or those of the routes or tracks.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage the points of a GPX: the waypoints, or those of the routes or tracks."""
     with _open_file(path, "GPX", "gpx", staging_area) as source:
         layers = [
             layer
@@ -171,11 +155,7 @@ READERS = {
 
 @contextmanager
 def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -> Iterator[Path]:
-    """
-    Give a file the suffix that GDAL knows it by, and translate the errors of reading it.
-
-    Raises: ``LoadFailed`` with ``geo.curves``, ``geo.damaged``, ``file.unknown_encoding``.
-    """
+    """Give a file the suffix that GDAL knows it by, and translate the errors of reading it."""
     size = sum(part.stat().st_size for part in (path, path.with_suffix(".dbf")) if part.exists())
     staging_area.limits.extend_cpu_time(size, factor=_CPU_FACTOR)
     staging_area.limits.extend_memory(_MEMORY_RATIO * size)
@@ -195,11 +175,7 @@ def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -
 
 
 def _choose_layer(layers: Sequence[str], wanted: str) -> str:
-    """
-    Choose the layer of a name, of a number from 1, or the only one.
-
-    Raises: ``LoadFailed`` with ``geo.no_layers``, ``geo.unknown_layer``, ``geo.several_layers``.
-    """
+    """Choose the layer of a name, of a number from 1, or the only one."""
     if not layers:
         raise LoadFailed("geo.no_layers")
     shown = ", ".join(f"“{name}”" for name in clean_labels(layers[:_MAX_SHOWN_LAYERS]))
@@ -256,8 +232,6 @@ def _stage_layer(
 
     Without ``has_exact_types`` the digits of numbers decide their types.  Of a layer that
     ``is_sparse`` the values decide all types, and fields without values are left out.
-
-    Raises: ``LoadFailed`` with ``geo.unknown_coordinates``.
     """
     with open_arrow(source, datetime_as_string=True, **open_options) as (layer, stream):
         has_key = "return_fids" in open_options
@@ -297,11 +271,7 @@ def _stage_layer(
 
 
 def _find_converter(layer: Mapping[str, Any]) -> CoordinateConverter | None:
-    """
-    Find the converter of the coordinates of a layer; None where they are in WGS 84.
-
-    Raises: ``LoadFailed`` with ``geo.unknown_coordinates``.
-    """
+    """Find the converter of the coordinates of a layer; None where they are in WGS 84."""
     if layer["geometry_type"] is None or layer["crs"] in _WGS_84:
         return None
     if not layer["crs"] or _UNDEFINED in layer["crs"]:

@@ -35,8 +35,6 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
 
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
     """
     encoding = _detect_encoding(path, options)
     parser = Parser()
@@ -55,11 +53,7 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage a file with a JSON object on each line.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage a file with a JSON object on each line."""
     parser = Parser()
     encoding = _detect_encoding(path, options)
     with RowWriter(staging_area) as writer:
@@ -68,11 +62,7 @@ def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> 
 
 
 def _detect_encoding(path: Path, options: ReadOptions) -> str:
-    """
-    Detect the encoding: a byte order mark, where NULs are (JSON begins with ASCII), or the option.
-
-    Raises: ``LoadFailed`` with ``file.empty``.
-    """
+    """Detect the encoding: a mark, where NULs are (JSON begins with ASCII), or the option."""
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
     if not start.strip():
@@ -85,11 +75,7 @@ def _detect_encoding(path: Path, options: ReadOptions) -> str:
 
 
 def _is_ndjson(path: Path, encoding: str, parser: Parser) -> bool:
-    """
-    Return whether the first line is an object of its own, and another line begins like one.
-
-    Raises: ``LoadFailed`` with ``file.unknown_encoding``.
-    """
+    """Return whether the first line is an object of its own, and another line begins like one."""
     try:
         with path.open(encoding=encoding, errors=_get_errors(encoding), newline="\n") as file:
             if file.read(_START_BYTES).lstrip()[:1] != "{":
@@ -114,12 +100,7 @@ def _read_line(file: TextIO) -> str:
 
 
 def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> tuple[str, ...]:
-    """
-    Find the path of the records in a file: a path that is chosen, or that of a list in it.
-
-    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``json.unknown_path``,
-    ``file.save_as_csv``, and what ``Document`` raises.
-    """
+    """Find the path of the records in a file: a path that is chosen, or that of a list in it."""
     with Document(path, encoding, parser) as document:
         if wanted:
             return find_chosen(document, wanted)

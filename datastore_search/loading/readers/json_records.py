@@ -15,7 +15,7 @@ from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
 from .headers import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
-from .numeric_columns import find_number_types, has_non_numbers
+from .numeric_columns import find_number_types
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
@@ -89,8 +89,6 @@ class RecordTableBuilder:
         kinds = [self._kinds[position] - {_NULL} for position in positions]
         numbers = [column for column, found in enumerate(kinds) if found == {Number}]
         number_types = find_number_types(self._staging_area, numbers, self._nulls)
-        if has_non_numbers(self._staging_area, numbers):
-            self._notices.append(Notice("notice.json_constants"))
         return StagedTable(
             staging_area=self._staging_area,
             names=names,

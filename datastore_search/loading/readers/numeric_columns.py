@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
-from .duckdb_sql import SQL, Composed, quote_literal
+from .duckdb_sql import SQL, quote_literal
 from .staging import StagingArea
 
 
@@ -21,7 +21,9 @@ def find_number_types(
         "bool_and(regexp_full_match(value, '-?[0-9]+') AND try_cast(value AS {}) IS NOT NULL)"
     )
     types = dict.fromkeys(columns, "numeric")
-    for cells in _select_cells(staging_area, columns):
+    names = [f"f{column}" for column in columns]
+    for some in staging_area.rows.split_columns(names):
+        cells = staging_area.rows.select_cells(some)
         found = staging_area.execute(
             SQL(
                 "SELECT CAST(name[2:] AS INTEGER), {}, {} FROM {} WHERE value NOT IN ({})"
@@ -31,17 +33,3 @@ def find_number_types(
         for column, is_integer, is_bigint in found:
             types[column] = "int4" if is_integer else "int8" if is_bigint else "numeric"
     return types
-
-
-def has_non_numbers(staging_area: StagingArea, columns: Sequence[int]) -> bool:
-    """Return whether a column of numbers holds NaN or an infinity."""
-    query = SQL("SELECT 1 FROM {} WHERE value IN ('NaN', 'Infinity', '-Infinity') LIMIT 1")
-    return any(
-        staging_area.execute(query.format(cells)).fetchone()
-        for cells in _select_cells(staging_area, columns)
-    )
-
-
-def _select_cells(staging_area: StagingArea, columns: Sequence[int]) -> Iterator[Composed]:
-    names = [f"f{column}" for column in columns]
-    return map(staging_area.rows.select_cells, staging_area.rows.split_columns(names))

@@ -58,12 +58,13 @@ _NANOSECONDS = "[.][0-9]{7}"
 
 
 def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage a Parquet file.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
-    _check_start(path)
+    """Stage a Parquet file."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if not start:
+        raise LoadFailed("file.empty")
+    if start == _ENCRYPTED:
+        raise LoadFailed("parquet.encrypted")
     # DuckDB would take “*” or “[” in the file's own name for a pattern of names.
     source = staging_area.folder / "file.parquet"
     source.symlink_to(path.resolve())
@@ -77,20 +78,6 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
         raise LoadFailed("parquet.damaged") from error
 
 
-def _check_start(path: Path) -> None:
-    """
-    Check what DuckDB reports as damage.
-
-    Raises: ``LoadFailed`` with ``file.empty``, ``parquet.encrypted``.
-    """
-    with path.open("rb") as file:
-        start = file.read(4)
-    if not start:
-        raise LoadFailed("file.empty")
-    if start == _ENCRYPTED:
-        raise LoadFailed("parquet.encrypted")
-
-
 @dataclass(frozen=True, slots=True)
 class _Column:
     """A column of the file: its name, its type, and the expressions of its values."""
@@ -99,10 +86,6 @@ class _Column:
     type: _DuckDBType
     source: Composed
     has_int96: bool
-
-    @property
-    def may_be_long(self) -> bool:
-        return self.type.id in {"varchar", "blob"} or self.type.id in _NESTED
 
 
 def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
@@ -131,7 +114,8 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
             relation,
         )
     )
-    long = [position for position, column in enumerate(columns) if column.may_be_long]
+    may_be_long = {"varchar", "blob", *_NESTED}
+    long = [position for position, column in enumerate(columns) if column.type.id in may_be_long]
     _check_texts(long, staging_area)
     return StagedTable(
         staging_area=staging_area,
@@ -143,11 +127,7 @@ def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
 
 
 def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
-    """
-    Read which columns there are.
-
-    Raises: ``LoadFailed`` with ``file.too_many_fields``, ``file.empty``.
-    """
+    """Read which columns there are."""
     query = SQL("SELECT * FROM read_parquet({})").format(source)
     types = staging_area.connection.sql(query.text).types
     named = _read_names(source, staging_area)
@@ -189,8 +169,6 @@ def _check_moments(
     Check the moments of a column that has INT96, which DuckDB reads to the microsecond.
 
     It makes other moments of days that it cannot count.
-
-    Raises: ``LoadFailed`` with ``parquet.int96``.
     """
     is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
         column.source, quote_literal(_NANOSECONDS)
@@ -209,11 +187,7 @@ def _check_moments(
 
 
 def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:
-    """
-    Check the size that the file states: a value may be repeated for many rows.
-
-    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
-    """
+    """Check the size that the file states: a value may be repeated for many rows."""
     rows, size = staging_area.execute(
         SQL(
             "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
@@ -230,12 +204,11 @@ def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
     Check the size of the staged texts: the file may store one text for many rows.
 
     Rows that are too long become errors.
-
-    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
     """
     if not positions:
         return
-    sizes = _measure_rows(positions, staging_area)
+    lengths = [SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions]
+    sizes = SQL("(SELECT line, {} AS size FROM {})").format(add_terms(lengths), STAGED_ROWS)
     query = SQL("SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}").format(sizes)
     total, longest = staging_area.execute(query).fetchone() or (0, 0)
     staging_area.limits.check_unpacked_bytes(int(total))
@@ -247,12 +220,6 @@ def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
             )
         )
         staging_area.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
-
-
-def _measure_rows(positions: Sequence[int], staging_area: StagingArea) -> Composed:
-    """Build a relation of the bytes that each row has in some columns: ``line`` and ``size``."""
-    sizes = [SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions]
-    return SQL("(SELECT line, {} AS size FROM {})").format(add_terms(sizes), STAGED_ROWS)
 
 
 def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str = "") -> Composed:

@@ -99,11 +99,7 @@ def open_table(
 def _run_child(
     path: Path, options: ReadOptions, name: str, folder: Path, interrupter: Interrupter
 ) -> dict[str, Any]:
-    """
-    Stage a file in a folder by a child, and return the child's description of the table.
-
-    Raises: ``LoadFailed``, ``UnexpectedReadingError``.
-    """
+    """Stage a file in a folder by a child, and return the child's description of the table."""
     request = {
         "parent": os.getpid(),
         "path": str(path),
@@ -134,12 +130,7 @@ def _start_child(log: IO[bytes]) -> AbstractContextManager[subprocess.Popen[byte
 def _send_request(
     child: subprocess.Popen[bytes], request: bytes, interrupter: Interrupter
 ) -> bytes:
-    """
-    Send the request, and wait for the answer, which is empty if the child crashes.
-
-    Raises: ``LoadFailed``: that of the interrupter, ``load.reader_timeout`` or
-    ``load.reader_crashed``.
-    """
+    """Send the request, and wait for the answer, which is empty if the child crashes."""
     stdin, stdout = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
     with suppress(BrokenPipeError):
         stdin.write(request)

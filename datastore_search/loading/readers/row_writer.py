@@ -10,17 +10,18 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
+from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ...table_limits import MAX_FIELDS
 from .duckdb_sql import SQL, quote_literal
-from .long_rows import Neighbours
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
-from .stored_rows import STAGED_ROWS, list_columns
+from .stored_rows import ROWS_AT_ONCE, STAGED_ROWS, list_columns
 
 #: A row may have as much as the boundary of a country with all its islands.
 MAX_ROW_BYTES = 16 * 2**20
@@ -51,7 +52,8 @@ class RowWriter:
         self._path = staging_area.folder / "rows.csv"
         self._errors: list[tuple[int, str, str, str]] = []
         self._bytes = 0
-        self._neighbours = Neighbours()
+        #: The first line, the rows and the bytes of the last batches: what DuckDB holds at once.
+        self._neighbours: deque[tuple[int, int, int]] = deque()
         self._batch = _Batch(self._path)
         #: Fields of the table, None before it is created.
         self._created_width: int | None = None
@@ -130,13 +132,22 @@ class RowWriter:
 
     def _flush_rows(self) -> None:
         batch_bytes = self._batch.close()
-        self._neighbours.add_batch(self._batch.first_line, self._batch.row_count, batch_bytes)
+        self._check_neighbours(batch_bytes)
         self._bytes += batch_bytes
         self._staging_area.limits.check_unpacked_bytes(self._bytes)
         self._create_columns()
         if self._batch.row_count:
             self._batch.insert(self._staging_area, self.width)
         self._batch = _Batch(self._path)
+
+    def _check_neighbours(self, batch_bytes: int) -> None:
+        """Refuse rows that DuckDB would hold at once, and that have more bytes than its memory."""
+        self._neighbours.append((self._batch.first_line, self._batch.row_count, batch_bytes))
+        while sum(rows for _line, rows, _bytes in self._neighbours) > ROWS_AT_ONCE:
+            self._neighbours.popleft()
+        size = sum(size for _line, _rows, size in self._neighbours)
+        if size > conf.LOAD_MEMORY_BYTES:
+            raise LoadFailed("file.long_rows", line=self._neighbours[0][0], size=size // 2**20)
 
     def _create_columns(self) -> None:
         """Create the table, or add the columns that are new."""

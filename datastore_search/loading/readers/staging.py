@@ -26,7 +26,6 @@ from .stored_rows import STAGED_ROWS, StoredRows, list_columns
 ROW_ERRORS = quote_identifier("stage", "row_errors")
 
 _DATABASE = quote_identifier("stage")
-_FILE = "staged.duckdb"
 
 #: The memory of each field of a wider table: in each step of a statement DuckDB has 2,048 values.
 MAX_NARROW_FIELDS = 300
@@ -105,7 +104,7 @@ class StagingArea:
     def _attach(self) -> None:
         self.execute(
             SQL("ATTACH {file} AS {database}; USE {database}").format(
-                file=quote_literal(str(find_database_file(self.folder))), database=_DATABASE
+                file=quote_literal(str(self.folder / "staged.duckdb")), database=_DATABASE
             )
         )
 
@@ -243,11 +242,6 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     # To read one long text that is packed so, DuckDB unpacks those of 2,048 rows.
     connection.execute("SET disabled_compression_methods = 'zstd'")
     return connection
-
-
-def find_database_file(folder: Path) -> Path:
-    """Find the file of the database in a folder."""
-    return folder / _FILE
 
 
 def quote_message(message: Message) -> Composed:

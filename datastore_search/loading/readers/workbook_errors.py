@@ -73,11 +73,7 @@ def open_archive(path: Path) -> Iterator[ZipFile]:
 
 
 def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
-    """
-    List the parts of an XLSX that hold its sheets.
-
-    Raises: ``LookupError``, ``ParseError`` where they are not listed.
-    """
+    """List the parts of an XLSX that hold its sheets."""
     targets = {
         link.get("Id"): link.get("Target", "")
         for link in _find_elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")

@@ -117,11 +117,7 @@ def stage_sheet(
 
 
 def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
-    """
-    Choose the cells that are read: all, or those of the options as far as the sheet has them.
-
-    Raises: ``LoadFailed`` with ``option.invalid_range``, ``workbook.empty_range``.
-    """
+    """Choose the cells that are read: all, or those of the options as far as the sheet has them."""
     if not options.cell_range:
         return sheet.area
     chosen = CellRange.parse(options.cell_range).intersect(sheet.area)

@@ -78,17 +78,15 @@ def read_xls_sheet(book: xlrd.Book, number: int) -> Sheet:
 
 
 def _find_errors(sheet: XlrdSheet) -> CellErrors:
-    errors: CellErrors = {}
-    for row in range(sheet.nrows):
-        kinds = sheet.row_types(row)
-        if XL_CELL_ERROR in kinds:
-            codes = sheet.row_values(row)
-            errors[row + 1] = {
-                column + 1: error_text_from_code.get(int(codes[column]), "#ERROR")
-                for column, kind in enumerate(kinds)
-                if kind == XL_CELL_ERROR
-            }
-    return errors
+    return {
+        row + 1: {
+            column + 1: error_text_from_code.get(int(sheet.cell_value(row, column)), "#ERROR")
+            for column, kind in enumerate(sheet.row_types(row))
+            if kind == XL_CELL_ERROR
+        }
+        for row in range(sheet.nrows)
+        if XL_CELL_ERROR in sheet.row_types(row)
+    }
 
 
 def _read_rows(book: xlrd.Book, sheet: XlrdSheet, width: int) -> Iterator[list[Any]]:

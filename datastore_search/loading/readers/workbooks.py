@@ -71,11 +71,7 @@ class _Workbook:
 
 
 def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """
-    Stage a sheet of a workbook: the one that is chosen, or the first that has cells.
-
-    Raises: ``LoadFailed``, with what is wrong with the file.
-    """
+    """Stage a sheet of a workbook: the one that is chosen, or the first that has cells."""
     with _translate_errors():
         workbook = _open_workbook(path, staging_area)
         number, notices = _choose_sheet(workbook, options.sheet.strip())
@@ -89,12 +85,7 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """
-    Translate the errors of calamine.
-
-    Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``,
-    ``workbook.unknown_error``, ``load.out_of_memory``.
-    """
+    """Translate the errors of calamine."""
     try:
         yield
     except PasswordError as error:
@@ -119,12 +110,7 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
-    """
-    Open a workbook, whose kind its content tells.
-
-    Raises: ``LoadFailed`` with ``workbook.unknown_format``, ``workbook.encrypted``,
-    ``workbook.damaged``, ``archive.too_large``, ``archive.suspicious``.
-    """
+    """Open a workbook, whose kind its content tells."""
     limits = staging_area.limits
     limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
     with path.open("rb") as file:
@@ -175,11 +161,7 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
 
 
 def _build_sheet(cells: CalamineSheet, errors: CellErrors, empty_formulas: int = 0) -> Sheet:
-    """
-    Build a sheet of the cells that calamine has read.
-
-    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
-    """
+    """Build a sheet of the cells that calamine has read."""
     if not (cells.start and cells.end):
         raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
     merged = [_build_range(*corners) for corners in cells.merged_cell_ranges or ()]
@@ -196,8 +178,6 @@ def _inspect_archive(path: Path) -> tuple[str, int]:
     Find the suffix that calamine knows the kind of a workbook by, and the size that its zip states.
 
     Where the size is wrong, calamine stops.
-
-    Raises: ``LoadFailed`` with ``workbook.unknown_format``, ``workbook.damaged``.
     """
     with open_archive(path) as archive:
         names = archive.namelist()
@@ -212,11 +192,7 @@ def _inspect_archive(path: Path) -> tuple[str, int]:
 
 
 def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
-    """
-    Return the number of the sheet of a name, of a number from 1, or of the first with cells.
-
-    Raises: ``LoadFailed`` with ``workbook.unknown_sheet``, ``workbook.empty``.
-    """
+    """Return the number of the sheet of a name, of a number from 1, or of the first with cells."""
     names = workbook.names
     if wanted in names:
         return names.index(wanted), []

@@ -138,7 +138,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder for the files that raised exceptions")
     arguments = parser.parse_args()
     os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
     os.environ["DATABASE_URL"] = "postgres://nobody@localhost/none"  # no server is needed
@@ -165,8 +164,6 @@ def main() -> int:
             if trace:
                 has_exceptions = True
                 sys.stderr.write(f"{arguments.seed}.{number} {path.name}: {trace}\n")
-                if arguments.keep:
-                    Path(arguments.keep, f"{number}_{path.name}").write_bytes(content)
     for end, count in ends.most_common():
         sys.stdout.write(f"{count:6} {end}\n")
     return int(has_exceptions)

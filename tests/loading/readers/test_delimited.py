@@ -298,14 +298,6 @@ def test_lines_to_skip_are_not_searched_for_titles(path: Path) -> None:
         read_file(path, LoadOptions(skip=4))
 
 
-def test_titles_are_said_to_be_left_out(path: Path) -> None:
-    path.write_text("Report\n\na,b\n1,2\n")
-
-    assert read_notices(path) == [
-        "The header was found on line 3; what stands above it was left out."
-    ]
-
-
 @pytest.mark.parametrize("delimiter", ["\n", '"', "'", "\\", "a\rb", "12345", "\0"])
 def test_what_cannot_be_a_delimiter_is_refused(path: Path, delimiter: str) -> None:
     path.write_text("a,b\n")

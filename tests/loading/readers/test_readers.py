@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.headers import make_unique_names
 from datastore_search.loading.readers.process import open_table
 
 from ...failures import fails_with
@@ -41,43 +40,7 @@ def test_utf32_is_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "text"),
-    [
-        ("cp1256", "الاسم,المدينة\nمحمد,القاهرة\n"),
-        ("gb18030", "名字,城市\n张三,北京市\n李四,上海\n"),
-    ],
-)
-def test_other_encodings_are_recognised(path: Path, encoding: str, text: str) -> None:
-    path.write_bytes(text.encode(encoding))
-
-    header, *rows = [tuple(line.split(",")) for line in text.strip().split("\n")]
-    assert read_names(path) == header
-    assert read_rows(path) == rows
-
-
-def test_a_header_of_numbers_is_a_header(path: Path) -> None:
-    path.write_text("2019,2020\n1,2\n")
-
-    assert read_names(path) == ("2019", "2020")
-    assert read_rows(path) == [("1", "2")]
-
-
-def test_names_are_unique_and_never_empty() -> None:
-    header = ("a", "a", "", "a_2", "_id", "  x\ny ", "e\u0301", "n" * 300)
-
-    names = make_unique_names(header)
-
-    assert names == ("a", "a_2", "field_3", "a_2_2", "_id_2", "x y", "é", "n" * 200)
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("places.gpkg", "GeoPackage"),
-        ("places.kml", "KML"),
-        ("places_shp.zip", "Shapefile"),
-        ("walk.gpx", "GPX"),
-    ],
+    ("name", "title"), [("places.gpkg", "GeoPackage"), ("places_shp.zip", "Shapefile")]
 )
 def test_a_format_names_the_extra_that_it_needs(
     monkeypatch: pytest.MonkeyPatch, name: str, title: str

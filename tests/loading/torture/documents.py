@@ -50,7 +50,6 @@ CASES = [
         "NaN, which Python writes and JSON does not have",
         fields={"n": "numeric"},
         records=[[1.5], ["NaN"], ["-Infinity"]],
-        notices=["The file has NaN or Infinity, which are not part of JSON; they are kept."],
     ),
     Case(
         "nested.json",
