@@ -266,7 +266,7 @@ class _Candidate:
         if not self.sample.header_rows and self._width > 1:
             rows = _get_header_rows((*self.titles, *self.header, *self.body))
             if stacked := find_stacked_header(rows, None):
-                yield from describe_found_header(stacked, above + rows[stacked.start].line)
+                yield describe_found_header(stacked, above + rows[stacked.start].line)
 
     @property
     def _width(self) -> int:

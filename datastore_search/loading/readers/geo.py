@@ -26,11 +26,10 @@ from ...messages import BadRow, Notice
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .gdal import CoordinateConverter, limit_gdal
 from .headers import clean_labels, make_unique_names
-from .numeric_columns import find_number_types
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .shortages import find_machine_shortage, is_write_refused
-from .staging import StagedTable, StagingArea
+from .staging import StagedTable, StagingArea, find_number_types
 from .workbook_cells import format_number
 
 _CPU_FACTOR = 20

@@ -8,7 +8,7 @@ lower one, and typed values are below both.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -76,10 +76,9 @@ def join_header(rows: Sequence[Sequence[str]], *, has_gaps: bool = True) -> list
     return [_join_parts(parts) for parts in zip_longest(*filled, fillvalue="")]
 
 
-def describe_found_header(found: FoundHeader | None, line: int) -> Iterator[Notice]:
+def describe_found_header(found: FoundHeader, line: int) -> Notice:
     """Describe a header over several rows that could be joined, by its first line."""
-    if found:
-        yield Notice("notice.header_rows_found", count=found.row_count, line=line)
+    return Notice("notice.header_rows_found", count=found.row_count, line=line)
 
 
 def _count_stacked(rows: Sequence[HeaderRow], start: int, most: int) -> int:

@@ -15,9 +15,8 @@ from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
 from .headers import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
-from .numeric_columns import find_number_types
 from .row_writer import RowWriter
-from .staging import StagedTable, StagingArea
+from .staging import StagedTable, StagingArea, find_number_types
 
 #: The keys of what a feature has besides its properties; a property may have the same name.
 _ID, _GEOMETRY = ("id",), ("geometry",)

@@ -25,10 +25,9 @@ from .header_rows import (
     join_header,
 )
 from .headers import make_unique_names
-from .numeric_columns import find_number_types
 from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
-from .staging import StagedTable, StagingArea
+from .staging import StagedTable, StagingArea, find_number_types
 from .workbook_cells import FORMATTERS, find_declared_type
 from .workbook_errors import CellErrors
 
@@ -96,7 +95,7 @@ def stage_sheet(
     labels = _join_labels(sheet.merged, area.left, texts[position : position + count])
     above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
     if stacked and not options.header_rows:
-        above += describe_found_header(stacked, first[stacked.start].line)
+        above.append(describe_found_header(stacked, first[stacked.start].line))
     first_merged_line = header[-1].line + (count > 1)
     if merged := sum(each.bottom >= first_merged_line for each in sheet.merged):
         above.append(Notice("notice.merged_cells", count=merged))

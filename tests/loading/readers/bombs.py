@@ -24,12 +24,13 @@ _MB = 2**20
 
 _XML = '<?xml version="1.0"?>'
 
-
-def _build_entities(root: str) -> str:
-    """Build entities of which each has ten of the one before."""
-    declared = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
-    return f'<!DOCTYPE {root} [<!ENTITY e0 "ha">{declared}]>'
-
+#: Entities of which each has ten of the one before.
+_ENTITIES = (
+    '[<!ENTITY e0 "ha">'
+    + "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
+    + "]>"
+)
+_LAUGHS = f"<!DOCTYPE a {_ENTITIES}"
 
 # Workbooks ----------------------------------------------------------------------------------------
 
@@ -100,13 +101,6 @@ def build_looping_xls() -> bytes:
     for sector in range(8):
         struct.pack_into("<I", content, (first + 1) * 512 + 4 * sector, (sector + 1) % 8)
     return bytes(content)
-
-
-_LAUGHS = (
-    '<!DOCTYPE a [<!ENTITY e0 "ha">'
-    + "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
-    + "]>"
-)
 
 
 # GeoPackages --------------------------------------------------------------------------------------
@@ -184,7 +178,7 @@ def _build_objects(count: int) -> str:
 BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "declared.xml": lambda: _XML + "<?a?>" * _MB,
     "deep.kml": lambda: _XML + "<kml>" + "<a>" * _MB,
-    "laughs.kml": lambda: _XML + _build_entities("kml") + "<kml><Placemark>&e9;</Placemark></kml>",
+    "laughs.kml": lambda: f"{_XML}<!DOCTYPE kml {_ENTITIES}<kml><Placemark>&e11;</Placemark></kml>",
     "nested_folders.kml": lambda: _XML + "<kml>" + "<Folder><Placemark/>" * 90,
     # Patterns that search for an end that is missing take very long.
     "open_cells.xlsx": lambda: build_xlsx(_build_cells("<c ", _MB)),

@@ -333,14 +333,6 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
     assert is_ended(stand_in)
 
 
-def test_a_failure_of_the_child_is_the_same_failure(tmp_path: Path) -> None:
-    path = tmp_path / "file.pdf"
-    path.write_bytes(b"%PDF-1.4")
-
-    with pytest.raises(LoadFailed, match="PDF"):
-        read_file(path)
-
-
 # The portal meanwhile -----------------------------------------------------------------------------
 
 
