@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -11,11 +10,9 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import act, check_error, get_result, make_slow, make_token
+from ..builders import act, check_error, get_result, make_slow
 
 pytestmark = pytest.mark.django_db
-
-ADDRESS = "/en/api/3/action/datastore_aggregate"
 
 
 def aggregate(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
@@ -52,23 +49,6 @@ def test_groups_and_metrics_may_be_written_in_each_form(
     assert found["records"][0] == {"stage": "active", "count": 4, "sum_amount": 39.75}
     assert found["group_by"] == [{"field": "stage"}]
     assert found["metrics"] == [{"metric": "count"}, {"metric": "sum", "field": "amount"}]
-
-
-def test_get_answers_like_post(client: Client, resource: Resource) -> None:
-    sent = {
-        "group_by": [{"field": "seen", "interval": "year", "as": "year"}],
-        "metrics": ["count"],
-        "filters": {"stage": "active"},
-        "having": {"count": {"gte": 1}},
-    }
-    expected = aggregate(client, resource, **sent)
-    written = {name: json.dumps(value) for name, value in sent.items()}
-
-    found = get_result(
-        client.get(ADDRESS, {"id": str(resource.pk), **written}), "datastore_aggregate"
-    )
-
-    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -160,34 +140,6 @@ def test_ranges_may_be_very_wide_or_narrow(client: Client, resource: Resource, w
     found = aggregate(client, resource, group_by=[{"field": "amount", "width": width}])
 
     assert sum(group["count"] for group in found["records"]) == 6
-
-
-@pytest.mark.parametrize("zone", ["Mars/Olympus", "UTC+3", "'; --"])
-def test_an_unknown_time_zone_is_refused(client: Client, typed: Resource, zone: str) -> None:
-    group = {"field": "timestamptz", "interval": "day", "time_zone": zone}
-
-    assert read_fault(client, typed, group_by=[group]) == {
-        "group_by": [f"PostgreSQL has no time zone “{zone}”."]
-    }
-
-
-def test_a_private_resource_is_for_those_who_may_read_it(client: Client, hidden: Resource) -> None:
-    sent = {"resource_id": str(hidden.pk), "group_by": "stage"}
-
-    for refused in (sent, {**sent, "group_by": "nothing"}):
-        check_error(act(client, "datastore_aggregate", refused), 403, "Authorization Error")
-    answer = act(client, "datastore_aggregate", sent, make_token())
-    assert get_result(answer, "datastore_aggregate")["total"] == 3
-    unknown = act(client, "datastore_aggregate", {**sent, "id": "nothing"})
-    check_error(unknown, 404, "Not Found Error")
-
-
-def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resource) -> None:
-    address = f"{ADDRESS}?id={resource.pk}&group_by=stage"
-    etag = client.get(address)["ETag"]
-
-    assert client.get(address, headers={"If-None-Match": etag}).status_code == 304
-    assert client.get(f"{address}&limit=1")["ETag"] != etag
 
 
 @pytest.mark.parametrize("records_format", ["objects", "csv"])

@@ -17,15 +17,23 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.parametrize(
-    "kind", ["application/json", "application/json; charset=utf-8", "application/ld+json", ""]
+    ("kind", "encoding"),
+    [
+        ("application/json", "utf-8"),
+        ("application/json; charset=latin-1", "utf-8"),
+        ("application/json; charset=nonsense", "utf-8"),
+        ("application/json; charset=utf-8", "utf-8-sig"),
+        ("Application/JSON; odata=verbose; x", "utf-16"),
+        ("application/ld+json", "utf-16-le"),
+        ("", "utf-32-be"),
+    ],
 )
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_json_is_read_in_any_unicode_encoding(
     client: Client, resource: Resource, kind: str, encoding: str
 ) -> None:
     body = json.dumps({"resource_id": str(resource.pk), "q": "Hà Nội"}, ensure_ascii=False)
 
-    response = client.post(PATH, body.encode(encoding), content_type=kind)
+    response = client.generic("POST", PATH, body.encode(encoding), kind)
 
     assert get_ids(response) == [4]
 
@@ -41,12 +49,6 @@ def test_json_sent_as_a_form_is_read_whole(client: Client, resource: Resource) -
     assert response.json()["result"]["q"] == "x&y=z"
 
 
-def test_a_form_is_read(client: Client, resource: Resource) -> None:
-    body = f"resource_id={resource.pk}&limit=2&q=h%C3%A0+n%E1%BB%99i"
-
-    assert get_ids(client.post(PATH, body, content_type=FORM)) == [4]
-
-
 def test_an_empty_form_leaves_the_query_string(client: Client, resource: Resource) -> None:
     for kind in (FORM, "application/json", "text/plain"):
         response = client.post(f"{PATH}?resource_id={resource.pk}&limit=1", "", content_type=kind)
@@ -59,12 +61,6 @@ def test_a_query_string_wins_over_a_json_body(client: Client, resource: Resource
     )
 
     assert get_ids(response) == [1]
-
-
-def test_of_a_repeated_json_member_the_last_counts(client: Client, resource: Resource) -> None:
-    body = f'{{"resource_id": "{resource.pk}", "limit": 1, "limit": 2}}'
-
-    assert get_ids(client.post(PATH, body, content_type="application/json")) == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -147,20 +146,6 @@ def test_json_has_the_fields_and_a_list_for_each_record(client: Client, awkward:
     )
 
 
-def test_json_keeps_every_digit_and_every_letter(client: Client, awkward: Resource) -> None:
-    dumped = json.loads(read_text(dump(client, awkward, format="json")), parse_float=Decimal)
-
-    names = [field["id"] for field in dumped["fields"]]
-    first, second = (dict(zip(names, record, strict=True)) for record in dumped["records"])
-    assert first["with blank"] == 'a, "b"\tc\nd'
-    assert first["100%"] == Decimal("12345678901234567890.12345678901234567890")
-    assert first[LONG] == ""
-    assert first["a,b"] == "NaN"
-    assert second["with blank"] == "😀\u0001\ufffe"
-    assert second["Tên tỉnh"] is None
-    assert str(second["100%"]) == "0.10"
-
-
 def test_xml_has_an_element_for_each_cell(client: Client, awkward: Resource) -> None:
     response = dump(client, awkward, format="xml")
 
@@ -266,35 +251,6 @@ def test_no_records_leave_a_whole_file(
     assert read_text(dump(client, resource, **parameters, filters={"code": "none"})) == empty
 
 
-@pytest.fixture(scope="module")
-def wide(module_transaction: ModuleTransaction) -> Resource:
-    """One record of 500 fields, f0 to f499, each of which has its number."""
-    names = [f"f{n}" for n in range(500)]
-    return make_resource(f"{','.join(names)}\n{','.join(map(str, range(500)))}\n", name="wide")
-
-
-@pytest.mark.parametrize("name", ["csv", "json", "xml"])
-def test_five_hundred_fields_are_dumped(
-    client: Client, wide: Resource, db: None, name: str
-) -> None:
-    names = [f"f{n}" for n in range(500)]
-
-    text = read_text(dump(client, wide, format=name))
-
-    if name == "csv":
-        assert list(csv.reader(text.splitlines())) == [
-            ["_id", *names],
-            ["1", *map(str, range(500))],
-        ]
-    elif name == "json":
-        assert json.loads(text)["records"] == [[1, *range(500)]]
-    else:
-        (row,) = ET.fromstring(text)
-        assert [(cell.tag, cell.text) for cell in row] == [
-            (field, str(n)) for n, field in enumerate(names)
-        ]
-
-
 # Parameters ---------------------------------------------------------------------------------------
 
 
@@ -310,22 +266,15 @@ def test_all_records_are_dumped_whatever_the_page_size(
 @pytest.mark.parametrize(
     ("parameters", "ids"),
     [
-        ({"limit": 2}, [1, 2]),
         ({"limit": 2, "offset": 3}, [4, 5]),
-        ({"offset": 4}, [5, 6]),
         ({"limit": 2**63, "offset": 5}, [6]),
         ({"limit": ""}, [1, 2, 3, 4, 5, 6]),
-        ({"filters": {"stage": ["active"]}}, [1, 2, 4, 6]),
         ({"filters": {"amount": {"gte": 10}}, "limit": 1}, [1]),
-        ({"filters": [{"code": "001"}, {"code": "006"}]}, [1, 6]),
         ({"sort": "amount desc nulls last"}, [2, 1, 6, 5, 3, 4]),
         ({"sort": ["stage", "code desc"], "limit": 3}, [6, 4, 2]),
-        ({"q": "ha noi"}, [4, 5]),
         ({"q": {"title": "noi"}}, [4, 5]),
         ({"full_text": "ha noi", "q": "river"}, [4, 5]),
         ({"q": "river | fox", "plain": "false"}, [1, 2]),
-        ({"q": "foxes", "language": "english"}, [2]),
-        ({"q": "running", "language": "simple"}, [5]),
         ({"q": "runs", "language": "simple"}, []),
     ],
 )
@@ -335,13 +284,12 @@ def test_the_parameters_say_which_records(
     assert read_ids(dump(client, resource, **parameters)) == ids
 
 
-@pytest.mark.parametrize("number", [2**62, 2**63 - 1, 2**63, 10**30])
-@pytest.mark.parametrize("more", [{}, {"limit": 5}, {"sort": "_id desc"}, {"distinct": "true"}])
+@pytest.mark.parametrize("more", [{}, {"limit": 10**30}, {"distinct": "true", "limit": 5}])
 def test_an_offset_beyond_all_numbers_finds_nothing(
-    client: Client, resource: Resource, number: int, more: dict[str, Any]
+    client: Client, resource: Resource, more: dict[str, Any]
 ) -> None:
-    assert read_ids(dump(client, resource, offset=number, **more)) == []
-    assert read_ids(dump(client, resource, offset=number, **{**more, "limit": number})) == []
+    for number in (2**62, 2**63, 10**30):
+        assert read_ids(dump(client, resource, offset=number, **more)) == []
 
 
 def test_a_full_text_query_changes_neither_fields_nor_order(client: Client, db: None) -> None:
@@ -374,24 +322,11 @@ def test_every_parameter_is_in_the_reference(name: str) -> None:
     assert f"`{name}`" in page.read_text(encoding="utf-8").split("## Formats")[0]
 
 
-def test_a_server_in_debug_mode_dumps_too(
-    client: Client, resource: Resource, settings: Any
-) -> None:
-    settings.DEBUG = True
-
-    assert len(read_ids(dump(client, resource))) == 6
-
-
 def test_an_alias_is_as_good_as_the_id(client: Client, resource: Resource) -> None:
     for name in ("sông/hồng 100&?#", "a"):
         Alias.objects.create(resource=resource, name=name)
 
         assert read_ids(dump(client, name, limit=1)) == [1]
-
-
-def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) -> None:
-    for locale in ("vi", "en_GB", "en-gb", "zh_Hans_CN"):
-        assert client.get(build_path(resource, locale)).getvalue().startswith(b"_id,code")
 
 
 # Failures -----------------------------------------------------------------------------------------
@@ -400,35 +335,21 @@ def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) 
 @pytest.mark.parametrize(
     ("parameters", "error"),
     [
-        ({"format": "xls"}, {"format": [f"Value must be one of {', '.join(formats)}"]}),
         ({"format": "CSV"}, {"format": [f"Value must be one of {', '.join(formats)}"]}),
-        ({"limit": "-1"}, {"limit": ["Must be a natural number"]}),
         ({"offset": "x"}, {"offset": ["Invalid integer"]}),
-        ({"nope": "1"}, {"__extras": ["There is no parameter “nope”."]}),
         ({"records_format": "csv"}, {"__extras": ["There is no parameter “records_format”."]}),
         ({"filters": "{"}, {"filters": ["Cannot parse JSON"]}),
-        ({"filters": {"nope": 1}}, {"filters": ["Unknown field: “nope”"]}),
         ({"fields": "nope"}, {"fields": ["Unknown field: “nope”"]}),
-        ({"sort": "nope"}, {"sort": ["Unknown field: “nope”"]}),
-        ({"q": {"nope": "x"}}, {"q": ["Unknown field: “nope”"]}),
-        (
-            {"q": "x", "language": "klingon"},
-            {"language": ["PostgreSQL has no text search configuration “klingon”."]},
-        ),
         (
             {"q": "a &", "plain": "false"},
             {"q": ["The full-text query cannot be understood in PostgreSQL’s query language."]},
         ),
     ],
 )
-@pytest.mark.parametrize(
-    "name",
-    [each if each == "csv" else pytest.param(each, marks=pytest.mark.slow) for each in FORMATS],
-)
 def test_invalid_parameters_are_refused_by_name(
-    client: Client, resource: Resource, name: str, parameters: dict[str, Any], error: dict[str, Any]
+    client: Client, resource: Resource, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:
-    response = dump(client, resource, **{"format": name, **parameters})
+    response = dump(client, resource, **parameters)
 
     assert check_error(response, 409, "Validation Error") == error
     assert "Content-Disposition" not in response
@@ -455,28 +376,17 @@ def test_an_unknown_resource_is_404(client: Client, db: None, name: str) -> None
     assert "was not found" in error["message"]
 
 
-def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
-    check_error(dump(client, Resource.objects.create(name="empty")), 404, "Not Found Error")
-
-
-@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-@pytest.mark.parametrize("signed_in", [False, True])
-def test_other_methods_are_refused(resource: Resource, method: str, signed_in: bool) -> None:
+def test_other_methods_are_refused(resource: Resource) -> None:
     client = Client(enforce_csrf_checks=True)
-    if signed_in:
-        client.force_login(make_user())
+    client.force_login(make_user())
 
-    response = getattr(client, method)(build_path(resource))
-
-    check_error(response, 405, "Method Not Allowed")
-    assert response["Allow"] == "GET, HEAD, OPTIONS"
-
-
-def test_options_names_the_methods(client: Client, resource: Resource) -> None:
-    assert client.options(build_path(resource))["Allow"] == "GET, HEAD, OPTIONS"
+    for method in ("post", "put", "delete"):
+        response = getattr(client, method)(build_path(resource))
+        check_error(response, 405, "Method Not Allowed")
+        assert response["Allow"] == "GET, HEAD, OPTIONS"
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ["csv", "json", "parquet", "xlsx"])
 def test_a_dump_that_takes_too_long_to_begin_is_refused(
     client: Client, resource: Resource, settings: Any, name: str
 ) -> None:
@@ -569,14 +479,6 @@ def test_a_private_resource_is_dumped_to_a_token(client: Client, hidden: Resourc
     assert {"Authorization", "Cookie"} <= set(response["Vary"].split(", "))
 
 
-def test_a_private_resource_is_dumped_to_a_signed_in_user(client: Client, hidden: Resource) -> None:
-    client.force_login(make_user("reader", permissions=("view_resource",)))
-    assert len(read_ids(dump(client, hidden))) == 6
-
-    client.force_login(make_user("nobody"))
-    assert "nobody" in check_error(dump(client, hidden), 403, "Authorization Error")["message"]
-
-
 def test_a_token_wins_over_the_session(client: Client, hidden: Resource) -> None:
     client.force_login(make_user(permissions=("view_resource",)))
 
@@ -587,14 +489,6 @@ def test_a_token_wins_over_the_session(client: Client, hidden: Resource) -> None
 
     assert "not valid" in check_error(wrong, 403, "Authorization Error")["message"]
     assert "powerless" in check_error(powerless, 403, "Authorization Error")["message"]
-
-
-def test_the_actions_accept_no_session(client: Client, hidden: Resource) -> None:
-    client.force_login(make_user(is_superuser=True))
-
-    response = client.get(f"/en/api/action/datastore_search?resource_id={hidden.pk}")
-
-    check_error(response, 403, "Authorization Error")
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -690,7 +584,7 @@ def list_other_queries() -> list[str]:
     return queries
 
 
-@pytest.mark.parametrize("name", ["csv", "csv-excel", "json", "ndjson", "xml"])
+@pytest.mark.parametrize("name", ["csv", "json", "xml"])
 def test_blocks_come_one_by_one_in_little_memory(big: Resource, name: str, client: Client) -> None:
     tracemalloc.start()
     response = dump(client, big, format=name)
@@ -748,7 +642,7 @@ def test_records_that_are_replaced_during_the_dump_are_read_to_their_end(
     assert read_rows(dump(client, big)) == [["_id", "n", "other"], ["1", "1", "new"]]
 
 
-@pytest.mark.parametrize("blocks_read", [0, 1, 5])
+@pytest.mark.parametrize("blocks_read", [0, 5])
 def test_a_client_that_goes_away_ends_the_transaction(
     big: Resource, client: Client, blocks_read: int
 ) -> None:
@@ -812,18 +706,6 @@ def test_the_connection_of_the_request_stays_free(
     assert len(read_ids(response)) == ROWS
 
 
-def test_a_dump_that_takes_too_long_breaks_off(
-    big: Resource, client: Client, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(milliseconds=500)
-    response = dump(client, big)
-    time.sleep(1)
-
-    with pytest.raises(QueryTooSlow):
-        list(response.streaming_content)
-    response.close()
-
-
 @pytest.mark.parametrize(
     ("name", "is_marked"), [("csv", True), ("tsv", True), ("ndjson", True), ("json", False)]
 )
@@ -860,47 +742,32 @@ def test_dumps_sent_at_once_are_limited(big: Resource, client: Client, settings:
     assert len(read_ids(dump(client, big))) == ROWS
 
 
-@pytest.mark.parametrize("blocks_read", [0, 1, 5])
-def test_a_dump_releases_its_slot_when_the_client_goes(
-    big: Resource, client: Client, settings: Any, blocks_read: int
+def test_a_dump_releases_its_slot_however_it_ends(
+    big: Resource, client: Client, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
 
-    for _dump in range(3):
+    for blocks_read in (0, 1, 5):
         response = dump(client, big)
         assert response.status_code == 200
         blocks = iter(response.streaming_content)
         for _block in range(blocks_read):
             next(blocks)
         response.close()
-
-
-def test_a_discarded_dump_releases_its_slot(big: Resource, client: Client, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
-
-    for _dump in range(3):
-        response = dump(client, big)
-        assert response.status_code == 200
-        response._resource_closers.clear()  # as by a server that does not close
-        del response
-        gc.collect()  # in whatever order
-
-
-def test_a_dump_that_breaks_off_releases_its_slot(
-    big: Resource, client: Client, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
+    response = dump(client, big)
+    assert response.status_code == 200
+    response._resource_closers.clear()  # as by a server that does not close
+    del response, blocks
+    gc.collect()
     settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(milliseconds=500)
     response = dump(client, big)
     time.sleep(1)
     with pytest.raises(QueryTooSlow):
         list(response.streaming_content)
-
     settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(hours=1)
-    again = dump(client, big)
-
-    assert again.status_code == 200
-    again.close()
+    response = dump(client, big)
+    assert response.status_code == 200
+    response.close()
 
 
 def test_an_asgi_server_gets_the_blocks_one_by_one(big: Resource) -> None:

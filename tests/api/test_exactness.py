@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from unicodedata import normalize
@@ -17,7 +16,7 @@ from django.test import Client
 from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 
-from ..builders import ask, get_result, load_csv, make_resource, make_writer_token
+from ..builders import ask, get_result, make_resource, make_writer_token
 
 
 @pytest.fixture
@@ -275,35 +274,6 @@ def test_a_value_comes_back_from_a_file_exactly(client: Client, db: None, kind: 
     assert results[-1] is None
 
 
-@pytest.mark.parametrize("kind", BY_FILE)
-def test_a_file_and_the_api_store_the_same(client: Client, token: str, kind: str) -> None:
-    """Values that both accept have the same answer, also as a row."""
-    cells = [cell for cell, _ in BY_FILE[kind]]
-    is_json = kind == "json" or kind.startswith("_")
-    file = io.StringIO(newline="")
-    csv.writer(file).writerows([["n", "v"], *enumerate(cells)])
-    records = ", ".join(
-        f'{{"n": {n}, "v": {cell if is_json else json.dumps(cell)}}}'
-        for n, cell in enumerate(cells)
-    )
-
-    from_file = make_resource(file.getvalue(), types={"n": "int4", "v": kind})
-    from_api = create_resource(
-        client,
-        token,
-        f'"fields": [{{"id": "n", "type": "int4"}}, {{"id": "v", "type": "{kind}"}}],'
-        f' "records": [{records}]',
-    )
-
-    rows = [
-        get_result(search(client, resource, records_format="csv"))["records"]
-        for resource in (from_file, from_api)
-    ]
-    assert read_field(client, from_file, "v") == read_field(client, from_api, "v")
-    assert rows[0] == rows[1]
-    assert rows[0].count("\n") >= len(cells)
-
-
 def test_an_empty_text_is_no_null(client: Client, token: str) -> None:
     from_file = make_resource('t,n\n"",1\n,2\n" ",3\n')
     from_api = create_resource(
@@ -497,7 +467,7 @@ def test_records_are_written_by_any_name(client: Client, token: str) -> None:
 # Many fields --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [60, 500, 1_600])
+@pytest.mark.parametrize("count", [60, 1_600])
 def test_many_fields_come_back_in_their_order(client: Client, token: str, count: int) -> None:
     names = [f"field {n} %s" for n in range(count)]
     kinds = ["int4", "text", "numeric", "_int4", "bool"]
@@ -526,12 +496,9 @@ def test_many_fields_come_back_in_their_order(client: Client, token: str, count:
     assert row == ["1", *(["5", "x,y", "2.5", "[1, null]", "t"] * (count // 5))]
 
 
-@pytest.mark.parametrize("count", [60, 500])
-def test_many_fields_are_requested_sorted_and_filtered(
-    client: Client, token: str, count: int
-) -> None:
-    names = [f"f{n}" for n in range(count)]
-    header, rows = ",".join(names), [",".join(f"w{n % 7}r{r}" for n in range(count)) for r in "312"]
+def test_many_fields_are_requested_sorted_and_filtered(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(500)]
+    header, rows = ",".join(names), [",".join(f"w{n % 7}r{r}" for n in range(500)) for r in "312"]
     resource = make_resource("\n".join([header, *rows]))
 
     result = get_result(
@@ -570,16 +537,3 @@ def test_more_fields_than_a_table_has_are_refused(client: Client, token: str) ->
         )
         assert response.status_code == 409
         assert response.json()["error"]["fields"] == [error]
-
-
-def test_a_later_file_keeps_awkward_names(client: Client, named: dict[str, Resource]) -> None:
-    resource = make_resource("a\n1\n")
-
-    load_csv(resource, table())
-
-    results = search(client, resource).content.decode()
-    assert [field["id"] for field in json.loads(results)["result"]["fields"]] == [
-        "_id",
-        *FILE_NAMES,
-    ]
-    assert re.search(r'"_id": ?3', results)

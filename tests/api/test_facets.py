@@ -10,7 +10,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import act, check_error, get_result, make_token
+from ..builders import act, check_error, get_result
 
 pytestmark = pytest.mark.django_db
 
@@ -161,26 +161,6 @@ def test_all_that_is_wrong_is_said_together(client: Client, resource: Resource) 
         "filters": 1,
         "language": 1,
     }
-
-
-def test_a_private_resource_is_for_those_who_may_read_it(client: Client, hidden: Resource) -> None:
-    sent = {"resource_id": str(hidden.pk), "facets": "stage"}
-
-    check_error(act(client, "datastore_facets", sent), 403, "Authorization Error")
-    check_error(
-        act(client, "datastore_facets", {**sent, "facets": "nothing"}), 403, "Authorization Error"
-    )
-    answer = act(client, "datastore_facets", sent, make_token())
-    assert get_result(answer, "datastore_facets")["total"] == 6
-    check_error(act(client, "datastore_facets", {**sent, "id": "nothing"}), 404, "Not Found Error")
-
-
-def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resource) -> None:
-    address = f"{ADDRESS}?id={resource.pk}&facets=stage"
-    etag = client.get(address)["ETag"]
-
-    assert client.get(address, headers={"If-None-Match": etag}).status_code == 304
-    assert client.get(f"{address}&limit=1")["ETag"] != etag
 
 
 def test_values_that_are_too_large_together_are_refused(

@@ -14,7 +14,6 @@ from django.utils.translation import override
 
 import datastore_search as package
 from datastore_search.api.actions import actions
-from datastore_search.api.parameters import SearchParameters
 from datastore_search.models import Alias, Resource
 
 from ..builders import (
@@ -22,13 +21,12 @@ from ..builders import (
     check_error,
     get_ids,
     get_result,
-    load_csv,
     make_resource,
     make_user_token,
     make_writer_token,
 )
 from ..shared import ModuleTransaction
-from .typed import CELLS, IDS, get_column_name, open_cursor_year_first
+from .typed import CELLS, get_column_name, open_cursor_year_first
 
 ACTION = "/en/api/action/"
 
@@ -147,19 +145,6 @@ def repeated(_repeated: Resource, db: None) -> Resource:
     return _repeated
 
 
-def test_distinct_gives_each_combination_once(client: Client, repeated: Resource) -> None:
-    result = get_result(
-        search(client, repeated, distinct=True, fields=["kind", "size"], sort="kind")
-    )
-
-    assert result["records"] == [
-        {"kind": "a", "size": 1.5},
-        {"kind": "b", "size": None},
-        {"kind": None, "size": 2},
-    ]
-    assert result["total"] == 3
-
-
 @pytest.mark.parametrize(
     ("sent", "found", "total"),
     [
@@ -188,15 +173,6 @@ def test_distinct_counts_and_pages_combinations(
     assert result["distinct"] is True
 
 
-def test_distinct_without_a_sort_has_one_order(client: Client, repeated: Resource) -> None:
-    pages = [
-        read_records(client, repeated, distinct=True, fields="text", limit=1, offset=n)[0]["text"]
-        for n in range(4)
-    ]
-
-    assert sorted(pages, key=str) == [None, "river", "river bridge", "sea"]
-
-
 @pytest.mark.parametrize("fields", [None, [], ["_id", "kind"], ["kind", "_id"]])
 def test_distinct_merges_nothing_where_the_id_is_included(
     client: Client, repeated: Resource, fields: Any
@@ -220,15 +196,6 @@ def test_distinct_in_every_format(client: Client, repeated: Resource) -> None:
     assert read_records(client, repeated, records_format="tsv", limit=2, **sent) == "\t2\nb\t\n"
 
 
-def test_distinct_with_a_rank_merges_equal_ranks(client: Client, repeated: Resource) -> None:
-    result = get_result(
-        search(client, repeated, distinct=True, fields=["kind", "rank"], q="sea", sort="kind")
-    )
-
-    assert [record["kind"] for record in result["records"]] == ["a", "b"]
-    assert all(record["rank"] > 0 for record in result["records"])
-
-
 @pytest.mark.parametrize("kind", CELLS)
 def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -> None:
     with open_cursor_year_first() as cursor:
@@ -244,15 +211,6 @@ def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -
         assert result["total"] == combinations
         if form != "csv":
             assert len(result["records"]) == combinations
-
-
-def test_distinct_of_two_types_counts_pairs(client: Client, typed: Resource) -> None:
-    result = get_result(
-        search(client, typed, distinct=True, fields=["json", "bool"], include_total=False)
-    )
-
-    assert len(result["records"]) == len(CELLS["json"]) + 1
-    assert "total" not in result
 
 
 # records_format -----------------------------------------------------------------------------------
@@ -339,28 +297,16 @@ def awkward(db: None) -> Resource:
     return resource
 
 
-@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\\t")])
-@pytest.mark.parametrize("fields", [["a", "b"], ["a"], ["b", "_id", "a"]])
+@pytest.mark.parametrize(
+    ("form", "delimiter", "fields"), [("csv", ",", ["a"]), ("tsv", "\\t", ["b", "_id", "a"])]
+)
 def test_awkward_texts_are_quoted_as_copy_quotes_them(
-    client: Client, awkward: Resource, fields: list[str], form: str, delimiter: str
+    client: Client, awkward: Resource, form: str, delimiter: str, fields: list[str]
 ) -> None:
     columns = ", ".join({"_id": "id", "a": "a", "b": "a"}[name] for name in fields)
     expected = copy_as_csv(f"SELECT {columns} FROM awkward ORDER BY id", delimiter)
 
     assert read_records(client, awkward, fields=fields, records_format=form) == expected
-
-
-def test_a_reader_of_csv_gets_every_text_back(client: Client, awkward: Resource) -> None:
-    text = read_records(client, awkward, fields=["a", "b"], records_format="csv")
-
-    rows = list(csv.reader(io.StringIO(text, newline="")))
-    assert rows == [[each or "", each or ""] for each in AWKWARD]
-
-
-def test_an_empty_text_is_quoted_and_a_null_is_not(client: Client, awkward: Resource) -> None:
-    text = read_records(client, awkward, fields=["_id", "a"], records_format="csv", limit=2)
-
-    assert text == '1,""\n2,\n'
 
 
 def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resource) -> None:
@@ -378,28 +324,18 @@ def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resourc
     ]
 
 
-@pytest.mark.parametrize("kind", CELLS)
-def test_lists_and_objects_hold_the_same(client: Client, typed: Resource, kind: str) -> None:
-    objects = read_records(client, typed, fields=["_id", kind])
-    lists = read_records(client, typed, fields=["_id", kind], records_format="lists")
-
-    assert lists == [[record["_id"], record[kind]] for record in objects]
-    assert [record["_id"] for record in objects] == IDS
-
-
-@pytest.mark.parametrize("form", ["lists", "csv", "tsv"])
 @pytest.mark.parametrize(
-    "sent",
+    ("form", "sent"),
     [
-        {"q": "river"},
-        {"q": {"title": "ha noi"}},
-        {"sort": "amount desc"},
-        {"q": "ha noi", "sort": "title"},
-        {"filters": {"stage": ["active", "planned"]}, "limit": 3, "offset": 1},
+        ("lists", {"q": "river"}),
+        ("tsv", {"q": {"title": "ha noi"}}),
+        ("csv", {"sort": "amount desc"}),
+        ("lists", {"q": "ha noi", "sort": "title"}),
+        ("csv", {"filters": {"stage": ["active", "planned"]}, "limit": 3, "offset": 1}),
     ],
 )
 def test_every_format_gives_the_records_of_objects(
-    client: Client, resource: Resource, sent: dict[str, Any], form: str
+    client: Client, resource: Resource, form: str, sent: dict[str, Any]
 ) -> None:
     objects = read_records(client, resource, fields="_id,code", **sent)
     found = read_records(client, resource, fields="_id,code", records_format=form, **sent)
@@ -497,24 +433,6 @@ def test_next_page_leads_through_all_records(
     assert follow_pages(client, resource, **sent) == pages
 
 
-def test_next_page_leads_through_a_table_with_gaps(client: Client, db: None) -> None:
-    resource = make_resource("n\n" + "\n".join(map(str, range(1, 1001))))
-    token = make_writer_token()
-    for filters in ({"n": {"gt": 100, "lte": 400}}, {"n": {"lt": 11}}, {"n": 999}):
-        sent = {"resource_id": str(resource.pk), "filters": filters, "force": True}
-        assert (
-            call_action(client, "datastore_records_delete", sent, Authorization=token).status_code
-            == 200
-        )
-    kept = [n for n in range(11, 1001) if not 100 < n <= 400 and n != 999]
-
-    up = [n for page in follow_pages(client, resource, limit=70) for n in page]
-    down = [n for page in follow_pages(client, resource, limit=70, sort="_id desc") for n in page]
-
-    assert up == kept
-    assert down == kept[::-1]
-
-
 def test_next_page_names_the_last_record_of_the_page(client: Client, resource: Resource) -> None:
     for form in ("objects", "lists", "csv", "tsv"):
         for sent, found in (
@@ -556,21 +474,12 @@ def test_there_is_no_next_page_unless_records_come_by_their_id(
 @pytest.mark.parametrize(
     ("q", "ids"),
     [
-        ({"title": "river"}, [1]),
         ({"title": "RIVER bridge"}, [1]),
-        ({"title": "ha noi", "subject": "air"}, [4]),
         ({"title": "ha noi", "subject": "survey"}, [5]),
         ({"title": "survey"}, []),
-        ({"subject": "watershed", "stage": "active"}, [1]),
-        ({"title": "foxes"}, [2]),
-        ({"code": "003"}, [3]),
         ({"seen": "2020-12-31"}, [3]),
-        ({"amount": "10.50"}, [1]),
-        ({"subject": "river"}, []),
-        ({"title": "&"}, []),
         ({"title": "river & | !"}, [1]),
         ({}, [1, 2, 3, 4, 5, 6]),
-        ({"title": "Ha\u0300 No\u0323\u0302i"}, [4]),
     ],
 )
 def test_an_object_queries_fields_one_by_one(
@@ -578,9 +487,6 @@ def test_an_object_queries_fields_one_by_one(
 ) -> None:
     assert sorted(get_ids(search(client, resource, q=q))) == ids
     assert sorted(get_ids(search(client, resource, q=json.dumps(q)))) == ids
-    address = f"{ACTION}datastore_search"
-    by_get = client.get(address, {"resource_id": str(resource.pk), "q": json.dumps(q)})
-    assert sorted(get_ids(by_get)) == ids
 
 
 def test_each_queried_field_has_a_rank(client: Client, resource: Resource) -> None:
@@ -646,10 +552,6 @@ def test_full_text_is_a_query_beside_those_of_the_fields(
     assert get_ids(search(client, resource, **sent)) == ids
 
 
-def test_full_text_gives_the_requested_fields(client: Client, resource: Resource) -> None:
-    assert read_records(client, resource, full_text="river", fields=["code"]) == [{"code": "001"}]
-
-
 @pytest.mark.parametrize("full_text", [{"title": "x"}, ["x"]])
 def test_full_text_is_text(client: Client, resource: Resource, full_text: Any) -> None:
     assert check_refused(client, resource, full_text=full_text) == {
@@ -679,8 +581,7 @@ def test_full_text_is_text(client: Client, resource: Resource, full_text: Any) -
 def test_postgresql_s_query_language_is_understood(
     client: Client, resource: Resource, q: Any, ids: list[int]
 ) -> None:
-    for plain in (False, "false", 0, "no"):
-        assert sorted(get_ids(search(client, resource, q=q, plain=plain))) == ids
+    assert sorted(get_ids(search(client, resource, q=q, plain=False))) == ids
 
 
 @pytest.mark.parametrize(
@@ -810,31 +711,6 @@ def test_all_that_does_not_fit_the_resource_is_reported_together(
     }
 
 
-@pytest.mark.parametrize("depth", [50, 400, 900, 5_000])
-@pytest.mark.parametrize("brackets", [("[", "", "]"), ('{"a":', "1", "}")])
-def test_no_nesting_causes_a_server_error(
-    client: Client, resource: Resource, brackets: tuple[str, str, str], depth: int
-) -> None:
-    opening, inner, closing = brackets
-    deep = opening * depth + inner + closing * depth
-    sent = [f'"{name}": {deep}' for name in SearchParameters._declared_fields]
-    sent += [
-        f'"filters": {{"title": {{"eq": {deep}}}}}',
-        f'"filters": {{"title": [{deep}]}}',
-        f'"filters": {json.dumps(deep)}',
-        f'"nonsense": {deep}',
-    ]
-
-    faults = [
-        parameter.partition(":")[0]
-        for parameter in sent
-        if ask(client, f'{{"resource_id": "{resource.pk}", {parameter}}}').status_code
-        not in (200, 400, 404, 409)
-    ]
-
-    assert faults == []
-
-
 # What is said beside the records ------------------------------------------------------------------
 
 
@@ -954,17 +830,6 @@ def test_the_total_is_left_out_without_include_total(
 # Aliases ------------------------------------------------------------------------------------------
 
 
-def test_an_alias_stands_for_the_id(client: Client, resource: Resource) -> None:
-    Alias.objects.create(resource=resource, name="Khí hậu 2024")
-
-    for sent in ({"resource_id": "Khí hậu 2024"}, {"id": "Khí hậu 2024"}):
-        result = get_result(ask(client, {**sent, "limit": 1}))
-        assert result["resource_id"] == str(resource.pk)
-        assert len(result["records"]) == 1
-    info = call_action(client, "datastore_info", {"id": "Khí hậu 2024"})
-    assert info.json()["result"]["meta"]["id"] == str(resource.pk)
-
-
 @pytest.mark.parametrize("name", ["khí hậu 2024", " Khí hậu 2024", "Khí hậu", "Khi\u0301 hậu 2024"])
 def test_an_alias_is_exact(client: Client, resource: Resource, name: str) -> None:
     Alias.objects.create(resource=resource, name="Khí hậu 2024")
@@ -982,18 +847,6 @@ def test_id_wins_over_resource_id(client: Client, resource: Resource) -> None:
 
 def test_an_id_is_accepted_in_capitals_too(client: Client, resource: Resource) -> None:
     assert len(get_ids(search(client, str(resource.pk).upper()))) == 6
-
-
-def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None) -> None:
-    hidden = make_resource(private=True)
-    Alias.objects.create(resource=hidden, name="hidden")
-
-    for action in ("datastore_search", "datastore_info", "datastore_aggregate"):
-        check_error(call_action(client, action, {"id": "hidden"}), 403, "Authorization Error")
-    assert (
-        len(get_ids(ask(client, {"id": "hidden"}, Authorization=make_user_token("reader", "view"))))
-        == 6
-    )
 
 
 # _table_metadata ----------------------------------------------------------------------------------
@@ -1088,16 +941,6 @@ def test_the_names_are_searched_like_records(client: Client, named: dict[str, Re
     check_error(search(client, metadata, filters={"nope": 1}), 409, "Validation Error")
 
 
-def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource]) -> None:
-    token = make_writer_token()
-    sent = {"id": "_table_metadata", "filters": {}}
-
-    for action in ("datastore_delete", "datastore_records_delete", "datastore_info"):
-        given = {"id": "_table_metadata"} if action == "datastore_info" else sent
-        response = call_action(client, action, given, Authorization=token)
-        check_error(response, 404, "Not Found Error")
-
-
 # datastore_info -----------------------------------------------------------------------------------
 
 
@@ -1140,27 +983,14 @@ def test_info_describes_the_fields_and_counts_the_records(
     }
 
 
-def test_info_says_what_a_field_can_do(client: Client, typed: Resource) -> None:
-    fields = call_action(client, "datastore_info", {"id": str(typed.pk)}).json()["result"]["fields"]
-
-    can_do = {
-        name: {field["id"] for field in fields if field["schema"][name]}
-        for name in ("facetable", "sortable", "searchable")
-    }
-    names = {field["id"] for field in fields}
-    assert {field["id"] for field in fields if field["type"] == "json"} == {"json"}
-    assert can_do == {
-        "facetable": names - {"json"},
-        "sortable": names - {"json"},
-        "searchable": names,
-    }
-
-
 @pytest.mark.parametrize("flag", ["facetable", "sortable", "searchable"])
 def test_a_field_can_do_what_info_says(client: Client, typed: Resource, flag: str) -> None:
     given = {"id": str(typed.pk)}
     fields = call_action(client, "datastore_info", given).json()["result"]["fields"]
 
+    assert {field["schema"][flag] for field in fields} == (
+        {True} if flag == "searchable" else {True, False}
+    )
     for field in fields:
         name = field["id"]
         asked = {
@@ -1188,42 +1018,17 @@ def test_info_repeats_its_parameters(
     client: Client, resource: Resource, sent: dict[str, Any], members: set[str], field: set[str]
 ) -> None:
     given = {"resource_id": str(resource.pk), **sent}
-    address = {name: "no" if value is False else value or "" for name, value in given.items()}
 
-    for response in (
-        call_action(client, "datastore_info", given),
-        client.get(f"{ACTION}datastore_info", address),
-    ):
-        result = response.json()["result"]
-        assert set(result) == members
-        assert all(set(each) == field for each in result["fields"])
+    result = call_action(client, "datastore_info", given).json()["result"]
 
-
-def test_info_is_refused_like_a_search(client: Client, resource: Resource) -> None:
-    hidden = make_resource(private=True)
-
-    check_error(call_action(client, "datastore_info", {"id": "nope"}), 404, "Not Found Error")
-    check_error(
-        call_action(client, "datastore_info", {"id": str(hidden.pk)}), 403, "Authorization Error"
-    )
-    assert check_error(call_action(client, "datastore_info", {}), 409, "Validation Error") == {
-        "resource_id": ["Missing value"]
-    }
-    assert check_error(
-        call_action(client, "datastore_info", {"id": str(resource.pk), "limit": 5}),
-        409,
-        "Validation Error",
-    ) == {"__extras": ["There is no parameter “limit”."]}
+    assert set(result) == members
+    assert all(set(each) == field for each in result["fields"])
 
 
 def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) -> None:
     resource = Resource.objects.create(name="stock")
     token = make_writer_token()
     given = {"resource_id": str(resource.pk)}
-
-    def count() -> int:
-        found: int = call_action(client, "datastore_info", given).json()["result"]["meta"]["count"]
-        return found
 
     def write(action: str, **sent: Any) -> None:
         response = call_action(client, action, {**given, **sent}, Authorization=token)
@@ -1235,20 +1040,16 @@ def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) ->
         primary_key="a",
         records=[{"a": 1}, {"a": 2}],
     )
-    assert count() == 2
     fields = call_action(client, "datastore_info", given).json()["result"]["fields"]
     assert [each["schema"]["index_name"] for each in fields] == ["primary_key", ""]
     assert [each["schema"]["uniquekey"] for each in fields] == [True, False]
-    write("datastore_upsert", records=[{"a": 2, "b": "x"}, {"a": 3}])
-    assert count() == 3
-    write("datastore_records_delete", filters={"a": [1, 3]})
-    assert count() == 1
+    write("datastore_records_delete", filters={"a": 1})
     write("datastore_create", primary_key=["a", "b"])
-    fields = call_action(client, "datastore_info", given).json()["result"]["fields"]
-    assert [each["schema"]["index_name"] for each in fields] == ["primary_key", "primary_key"]
-    assert [each["schema"]["uniquekey"] for each in fields] == [False, False]
-    load_csv(resource, "c\n1\n2\n3\n4\n")
-    assert count() == 4
+    result = call_action(client, "datastore_info", given).json()["result"]
+    assert result["meta"]["count"] == 1
+    schemas = [each["schema"] for each in result["fields"]]
+    assert [each["index_name"] for each in schemas] == ["primary_key", "primary_key"]
+    assert [each["uniquekey"] for each in schemas] == [False, False]
 
 
 # help_show, status_show ---------------------------------------------------------------------------
@@ -1256,14 +1057,11 @@ def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) ->
 
 @pytest.mark.parametrize("name", actions)
 def test_every_action_is_described(client: Client, db: None, name: str) -> None:
-    for response in (
-        call_action(client, "help_show", {"name": name}),
-        client.get(f"{ACTION}help_show?name={name}"),
-    ):
-        answer = response.json()
-        assert (response.status_code, answer["success"]) == (200, True)
-        assert answer["help"].endswith("/api/3/action/help_show?name=help_show")
-        assert answer["result"] == str(actions[name].help)
+    answer = client.get(f"{ACTION}help_show?name={name}").json()
+
+    assert answer["success"]
+    assert answer["help"].endswith("/api/3/action/help_show?name=help_show")
+    assert answer["result"] == str(actions[name].help)
 
 
 def test_the_address_in_help_leads_to_the_description(client: Client, resource: Resource) -> None:
@@ -1299,15 +1097,15 @@ def test_a_description_needs_a_name(client: Client, db: None, sent: dict[str, An
 
 
 def test_the_status_says_what_this_is(client: Client, db: None) -> None:
-    for response in (call_action(client, "status_show", {}), client.get(f"{ACTION}status_show")):
-        result = response.json()["result"]
-        assert result == {
-            "ckan_version": "2.12.0",
-            "datastore_search_version": package.__version__,
-            "site_url": "http://testserver",
-            "site_title": result["site_title"],
-            "site_description": "",
-            "locale_default": "en",
-            "extensions": ["datastore"],
-        }
+    result = client.get(f"{ACTION}status_show").json()["result"]
+
+    assert result == {
+        "ckan_version": "2.12.0",
+        "datastore_search_version": package.__version__,
+        "site_url": "http://testserver",
+        "site_title": result["site_title"],
+        "site_description": "",
+        "locale_default": "en",
+        "extensions": ["datastore"],
+    }
     check_error(call_action(client, "status_show", {"x": 1}), 409, "Validation Error")

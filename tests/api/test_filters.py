@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 from django.db import DataError, transaction
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from datastore_search.exceptions.parameters import InvalidParameter, InvalidParameters
 from datastore_search.field_types import field_types
@@ -310,15 +308,6 @@ def test_a_text_is_what_postgresql_reads_it_as(typed: Resource, kind: str, opera
     }
 
 
-@pytest.mark.parametrize("kind", CELLS)
-def test_every_value_is_answered_over_http(client: Client, typed: Resource, kind: str) -> None:
-    plain = [value for value in VALUES if value[0] not in "[{"][::2]
-
-    assert {
-        value: search_over_http(client, typed, f'{{"{kind}": {value}}}') for value in plain
-    } == {value: _Oracle(kind).find_expected_ids("eq", parse_exact(value)) for value in plain}
-
-
 # Beyond the table ---------------------------------------------------------------------------------
 
 
@@ -472,20 +461,7 @@ def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
 
 
 @pytest.mark.usefixtures("large_bodies")
-@pytest.mark.parametrize("kind", ["int4", "text", "date"])
-def test_ten_thousand_values_are_answered_over_http(
-    client: Client, typed: Resource, kind: str
-) -> None:
-    values, ids = MANY[kind]
-
-    result = get_result(search(client, typed, {kind: {"in": values}}))
-
-    assert [record["_id"] for record in result["records"]] == ids
-    assert result["filters"] == {kind: {"in": values}}
-
-
-@pytest.mark.usefixtures("large_bodies")
-@pytest.mark.parametrize("kind", ["int4", "float8", "date", "_int4"])
+@pytest.mark.parametrize("kind", ["int4", "date", "_int4"])
 def test_one_wrong_value_among_ten_thousand_is_named(
     client: Client, typed: Resource, kind: str
 ) -> None:
@@ -498,79 +474,7 @@ def test_one_wrong_value_among_ten_thousand_is_named(
     }
 
 
-@pytest.mark.usefixtures("large_bodies")
-def test_ten_thousand_texts_that_only_postgresql_can_read(client: Client, typed: Resource) -> None:
-    values = [f"{day} {month} {year}" for year in range(1000, 1030) for month in ("Mar", "Jul")
-              for day in range(1, 31)]  # fmt: skip
-
-    assert search_over_http(client, typed, json.dumps({"date": [*values * 5, "29 Feb 2024"]})) == [
-        1
-    ]
-
-
 # Forms --------------------------------------------------------------------------------------------
-
-Tree = tuple[dict[str, Any], frozenset[int]]
-
-#: Conditions and the ids that match.
-LEAVES: list[Tree] = [
-    ({"int4": 7}, frozenset({1})),
-    ({"int4": {"gte": 0}}, frozenset({1, 2, 4, 5})),
-    ({"int4": [None, 0]}, frozenset({2, *range(7, ROWS + 1)})),
-    ({"bool": {"ne": True}}, frozenset(IDS) - {1}),
-    ({"text": {"startswith": "a"}}, frozenset({3, 15, 16})),
-    ({"text": []}, frozenset()),
-    ({"date": ["2024-02-29", {"lt": "1000-01-01"}]}, frozenset({1, 4})),
-    ({"_id": {"gt": 3, "lte": 12}}, frozenset(range(4, 13))),
-    ({"_text": {"contains": "x"}}, frozenset({4, 7})),
-    ({"json": {"isnull": False}}, frozenset(range(1, len(CELLS["json"]) + 1))),
-]
-
-
-def _group_trees(trees: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
-    several = st.lists(trees, min_size=1, max_size=4)
-    return several.map(
-        lambda found: (
-            {"$or": [filters for filters, _ in found]},
-            frozenset[int]().union(*(ids for _, ids in found)),
-        )
-    ) | several.map(
-        lambda found: (
-            {"$and": [filters for filters, _ in found]},
-            frozenset(IDS).intersection(*(ids for _, ids in found)),
-        )
-    )
-
-
-def _merge_trees(trees: list[Tree]) -> Tree:
-    """Merge conditions with different names into one object."""
-    filters: dict[str, Any] = {}
-    ids = frozenset(IDS)
-    for members, found in trees:
-        if not filters.keys() & members.keys():
-            filters |= members
-            ids &= found
-    return filters, ids
-
-
-trees = st.recursive(st.sampled_from(LEAVES), _group_trees, max_leaves=12).flatmap(
-    lambda tree: st.lists(st.sampled_from(LEAVES), max_size=3).map(
-        lambda others: _merge_trees([tree, *others])
-    )
-)
-
-
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(tree=trees)
-def test_groups_combine_as_sets_do(typed: Resource, tree: Tree) -> None:
-    filters, ids = tree
-    query = Query(limit=None, fields=("_id",), filters=parse_filters(filters))
-
-    assert {record["_id"] for record in json.loads(fetch_page(typed, query).text)} == ids
 
 
 def search(client: Client, resource: Resource, filters: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,12 +19,11 @@ from django.utils import translation
 from datastore_search.exceptions.requests import TrailingSlash
 from datastore_search.models import Resource
 
-from ..builders import ask, check_error, get_ids, get_result
+from ..builders import ask, check_error, get_ids
 
 ACTION = "/api/3/action/datastore_search"
 FORM = "application/x-www-form-urlencoded"
 PREFIXES = ("", "/vi", "/en_GB", "/zh-hans")
-SLOW = pytest.mark.slow
 
 #: A portal that has the app under its languages alone, for ``settings.ROOT_URLCONF``.
 urlpatterns = i18n_patterns(path("", include("datastore_search.urls")))
@@ -56,7 +56,6 @@ def test_head_has_the_headers_of_get(client: Client, resource: Resource, query: 
 
 
 def test_a_connection_goes_on_after_head_and_after_refusals(live_server: Any) -> None:
-    connection = HTTPConnection(urlsplit(live_server.url).netloc, timeout=60)
     requests = [
         ("HEAD", ACTION, None, 409),
         ("PUT", ACTION, b"{}", 405),
@@ -66,11 +65,11 @@ def test_a_connection_goes_on_after_head_and_after_refusals(live_server: Any) ->
         ("GET", "/api/3", None, 200),
     ]
     answers = []
-    for method, address, body, _status in requests:
-        connection.request(method, address, body, {"Content-Type": "text/plain"})
-        with connection.getresponse() as answer:
-            answers.append((method, answer.status, len(answer.read()) > 0))
-    connection.close()
+    with closing(HTTPConnection(urlsplit(live_server.url).netloc, timeout=60)) as connection:
+        for method, address, body, _status in requests:
+            connection.request(method, address, body, {"Content-Type": "text/plain"})
+            with connection.getresponse() as answer:
+                answers.append((method, answer.status, len(answer.read()) > 0))
 
     assert answers == [(method, status, method != "HEAD") for method, _, _, status in requests]
 
@@ -103,35 +102,7 @@ def test_every_reader_may_read_the_version(client: Client, prefix: str, address:
     assert (by_head.status_code, by_head["Content-Length"]) == (200, str(len(by_get.content)))
 
 
-def test_the_version_cannot_be_written(client: Client) -> None:
-    response = client.post("/en/api/3", "{}", content_type="application/json")
-
-    check_error(response, 405, "Method Not Allowed")
-    assert response["Allow"] == "GET, HEAD, OPTIONS"
-
-
 # Content types ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "application/json;charset=UTF-8",
-        'application/json; charset="utf-8"',
-        "application/json; charset=latin-1",
-        "application/json; charset=nonsense",
-        "application/json; charset=",
-        "application/json; odata=verbose; x",
-        "Application/JSON",
-        "application/vnd.api+json",
-    ],
-)
-def test_json_is_unicode_whatever_charset_it_claims(
-    client: Client, resource: Resource, kind: str
-) -> None:
-    body = text_of(resource, q="Hà Nội").encode()
-
-    assert get_ids(client.generic("POST", ACTION, body, kind)) == [4]
 
 
 @pytest.mark.parametrize("kind", [FORM, f"{FORM}; charset=latin-1", f"{FORM};charset=nonsense"])
@@ -141,15 +112,6 @@ def test_a_form_is_unicode_whatever_charset_it_claims(
     body = f"resource_id={resource.pk}&q=Hà Nội".encode()
 
     assert get_ids(client.generic("POST", ACTION, body, kind)) == [4]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-def test_json_without_a_byte_order_mark_is_read_too(
-    client: Client, resource: Resource, encoding: str
-) -> None:
-    body = text_of(resource, q="Hà Nội").encode(encoding)
-
-    assert get_ids(client.post(ACTION, body, content_type="application/json")) == [4]
 
 
 @pytest.mark.parametrize("kind", ["application/json; charset=latin-1", "application/json", FORM])
@@ -164,20 +126,17 @@ def test_accents_in_the_encoding_of_windows_powershell_are_refused_with_a_reason
 
 
 @pytest.mark.parametrize(
-    "kind",
+    ("method", "kind"),
     [
-        "text/json",
-        "text/plain",
-        "text/csv",
-        "application/x-json",
-        "application/octet-stream",
-        "json",
-        "application/json, text/plain",
+        ("POST", "text/json"),
+        ("GET", "text/plain"),
+        ("POST", "application/x-json"),
+        ("POST", "json"),
+        ("GET", "application/json, text/plain"),
     ],
 )
-@pytest.mark.parametrize("method", ["POST", "GET"])
 def test_another_content_type_is_415_and_named(
-    client: Client, db: None, kind: str, method: str
+    client: Client, db: None, method: str, kind: str
 ) -> None:
     response = client.generic(method, ACTION, "{}", content_type=kind)
 
@@ -225,12 +184,6 @@ def test_json_that_is_percent_encoded_is_read(client: Client, resource: Resource
     assert get_ids(client.post(ACTION, f"%{body}", content_type=FORM)) == [1]
 
 
-def test_a_multipart_form_is_read(client: Client, resource: Resource) -> None:
-    sent = {"resource_id": str(resource.pk), "q": "Hà Nội", "filters": '{"stage": "active"}'}
-
-    assert get_ids(client.post(ACTION, sent)) == [4]
-
-
 @pytest.mark.parametrize("name", ["upload", "q", "filters"])
 def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name: str) -> None:
     file = SimpleUploadedFile("new.csv", b"code\n009\n", "text/csv")
@@ -238,21 +191,6 @@ def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name:
     response = client.post(ACTION, {"resource_id": str(resource.pk), name: file})
 
     assert check_error(response, 409, "Validation Error") == {name: ["No file can be sent."]}
-
-
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("fields=code&fields=stage", ["code", "stage"]),
-        ("fields=stage&fields=_id&fields=code", ["stage", "_id", "code"]),
-    ],
-)
-def test_repeated_fields_are_a_list(
-    client: Client, resource: Resource, query: str, names: list[str]
-) -> None:
-    response = client.get(f"{ACTION}?resource_id={resource.pk}&{query}&limit=1")
-
-    assert list(get_result(response)["records"][0]) == names
 
 
 def test_repeated_sort_keys_are_a_list(client: Client, resource: Resource) -> None:
@@ -287,8 +225,7 @@ def test_jsonp_is_refused_by_its_name(client: Client, resource: Resource, value:
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-@pytest.mark.parametrize("version", ["/api/action", "/api/3/action"])
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(("version", "method"), [("/api/action", "POST"), ("/api/3/action", "GET")])
 def test_both_versions_answer_with_and_without_a_locale(
     client: Client, resource: Resource, prefix: str, version: str, method: str
 ) -> None:
@@ -302,25 +239,21 @@ def test_both_versions_answer_with_and_without_a_locale(
     )
 
 
-@pytest.mark.parametrize("prefix", ["", "/en_GB"])
 @pytest.mark.parametrize(
     "address",
     [
         "/api/3/action/datastore_search/",
-        "/api/action/datastore_search/x",
+        "/en_GB/api/action/datastore_search/x",
         "/api/action//datastore_search",
-        "/api/3/action/../action/datastore_search",
+        "/en_GB/api/3/action/../action/datastore_search",
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
 def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
-    client: Client, db: None, prefix: str, address: str, method: str
+    client: Client, db: None, address: str
 ) -> None:
-    response = client.generic(method, f"{prefix}{address}")
-
-    assert response.status_code == 404
-    if method != "HEAD":
-        check_error(response, 404, "Not Found Error")
+    for method in ("GET", "POST"):
+        check_error(client.generic(method, address), 404, "Not Found Error")
+    assert client.head(address).status_code == 404
 
 
 @pytest.mark.parametrize("slashes", ["/", "//"])
@@ -335,27 +268,20 @@ def test_a_slash_behind_the_name_of_an_action_is_named(
 
 
 @pytest.mark.parametrize(
-    "prefix", ["", pytest.param("/en_GB", marks=SLOW), "/vi", pytest.param("/xx_YY", marks=SLOW)]
+    ("prefix", "method"), [("", "GET"), ("/en_GB", "POST"), ("/vi", "PUT"), ("/xx_YY", "GET")]
 )
 @pytest.mark.parametrize(
     "address",
     [
-        "/api",
         "/api/",
         "/api/nope",
         "/api//action/datastore_search",
-        "/api/1",
-        "/api/2/action/datastore_search",
         "/api/4/action/datastore_search",
         "/api/3/action",
-        "/api/3/action/",
-        "/api/3/datastore_search",
         "/api/3/rest/dataset",
-        "/api/Action/datastore_search",
         "/datastore/dump",
     ],
 )
-@pytest.mark.parametrize("method", ["GET", pytest.param("POST", marks=SLOW), "PUT"])
 def test_an_unknown_address_of_the_api_is_404_in_the_envelope(
     client: Client, db: None, prefix: str, address: str, method: str
 ) -> None:
@@ -367,14 +293,6 @@ def test_an_unknown_address_of_the_api_is_404_in_the_envelope(
     assert response.json()["help"].startswith(f"http://testserver{known}/api/3/action/help_show?")
     assert response["Content-Language"] == {"/vi": "vi", "/en_GB": "en-gb"}.get(prefix, "en")
     assert response["Content-Length"] == str(len(response.content))
-
-
-@pytest.mark.parametrize("action", ["api/3/action/datastore_search", "datastore/dump/nope"])
-def test_an_unknown_language_is_404_in_the_envelope(client: Client, db: None, action: str) -> None:
-    response = client.get(f"/xx_YY/{action}", headers={"Authorization": "x"})
-
-    check_error(response, 404, "Not Found Error")
-    assert client.head(f"/xx_YY/{action}").content == b""
 
 
 @pytest.mark.usefixtures("languages_only")
@@ -420,31 +338,15 @@ def test_the_name_of_an_action_is_written_as_it_is(client: Client, db: None) -> 
 # Redirects ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", ["vi", "en", ""])
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_404_of_an_action_is_not_redirected_to_another_language(
-    client: Client, db: None, language: str, method: str
-) -> None:
-    response = client.generic(
-        method, f"{ACTION}?resource_id=nope", headers={"Accept-Language": language}
-    )
-
-    assert response.status_code == 404
-
-
 @pytest.mark.usefixtures("languages_only")
-@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS"])
 @pytest.mark.parametrize(
-    "address",
+    ("method", "address"),
     [
-        ACTION,
-        "/api/action/datastore_upsert",
-        "/api/3",
-        "/api/3/",
-        "/api/3/action/datastore_search/",
-        "//api/action/datastore_search",
-        "/datastore",
-        "/datastore/",
+        ("POST", ACTION),
+        ("PUT", "/api/3"),
+        ("OPTIONS", "/api/3/action/datastore_search/"),
+        ("POST", "//api/action/datastore_search"),
+        ("POST", "/datastore/"),
     ],
 )
 def test_only_a_page_is_redirected_to_a_language(client: Client, method: str, address: str) -> None:
@@ -464,26 +366,6 @@ def test_a_portal_may_have_the_app_under_its_languages_alone(
     assert client.get("/datastore/", headers={"Accept-Language": "vi"})["Location"] == (
         "/vi/datastore/"
     )
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "/en/api/3/action/datastore_search/",
-        "/en/api/3/action",
-        "/en//api/3/action/datastore_search",
-        "/EN/api/3/action/datastore_search",
-        "/en_GB/api/3",
-        "/xx/api/3/action/datastore_search",
-        "/en/nowhere",
-    ],
-)
-def test_a_post_below_a_language_is_not_redirected_either(
-    client: Client, db: None, address: str
-) -> None:
-    response = client.post(address, "{}", content_type="application/json")
-
-    assert response.status_code in {404, 405, 409}
 
 
 def test_an_answer_names_the_language_of_its_messages(client: Client, db: None) -> None:

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import translation
-from rest_framework.exceptions import Throttled
-from rest_framework.throttling import BaseThrottle
 
-from datastore_search.api.views import EnvelopeView
-from datastore_search.exceptions.availability import describe_throttling
-from datastore_search.exceptions.requests import UnsupportedContentType
 from datastore_search.models import Resource
 
 from ..builders import ask, check_error, get_ids
@@ -71,14 +65,6 @@ def test_any_spelling_answers_by_get_and_post(
     assert by_get.json()["result"]["_links"]["start"].startswith(f"/{ACTION}?")
 
 
-@pytest.mark.parametrize("language", ["ar", "en", "fr", "pt-br", "vi", "zh-hans"])
-def test_every_language_of_django_answers(client: Client, db: None, language: str) -> None:
-    language, *rest = language.split("-")
-    spelling = "_".join([language, *(part.upper() for part in rest)])
-
-    check_error(client.get(f"/{spelling}/{ACTION}"), 409, "Validation Error")
-
-
 def test_ckans_locales_answer(client: Client, db: None) -> None:
     for spelling in CKAN_LOCALES:
         check_error(client.post(f"/{spelling}/{ACTION}"), 409, "Validation Error")
@@ -119,54 +105,6 @@ def test_messages_come_in_the_language_of_the_path(
     response = client.post(f"/{locale}/{ACTION}", headers={"Accept-Language": "ja"})
 
     assert check_error(response, 409, "Validation Error") == {"resource_id": [message]}
-
-
-@pytest.mark.parametrize("locale", ["en", "vi", "de"])
-def test_another_content_type_is_refused_in_the_language_of_the_path(
-    client: Client, db: None, locale: str
-) -> None:
-    response = client.post(f"/{locale}/{ACTION}", "x", content_type="text/plain")
-
-    with translation.override(locale):
-        message = str(UnsupportedContentType(kind="text/plain"))
-    error = check_error(response, 415, "Unsupported Media Type")
-    assert error == {"message": message}
-    assert "“text/plain”" in message or locale != "en"
-
-
-@pytest.mark.parametrize("locale", ["en", "vi", "de"])
-def test_too_many_requests_are_refused_in_the_language_of_the_path(
-    client: Client, db: None, locale: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(EnvelopeView, "throttle_classes", [Never])
-
-    response = client.post(f"/{locale}/{ACTION}")
-
-    with translation.override(locale):
-        message = describe_throttling(Throttled(12))
-    assert check_error(response, 429, "Too Many Requests") == {"message": message}
-    assert response["Retry-After"] == "12"
-
-
-class Never(BaseThrottle):
-    """A throttle of a portal that lets no request pass."""
-
-    def allow_request(self, request: Any, view: Any) -> bool:
-        return False
-
-    def wait(self) -> float:
-        return 11.5
-
-
-def test_accept_language_has_no_influence(client: Client, db: None) -> None:
-    response = client.post(f"/{ACTION}", headers={"Accept-Language": "vi"})
-
-    assert check_error(response, 409, "Validation Error") == {"resource_id": ["Missing value"]}
-
-
-def test_a_post_is_never_redirected(client: Client, db: None) -> None:
-    for path in (f"/{ACTION}/", "/nowhere/", "/nowhere", f"/en/{ACTION}/"):
-        assert client.post(path).status_code == 404
 
 
 def test_a_page_without_a_language_is_redirected_to_one(client: Client, db: None) -> None:

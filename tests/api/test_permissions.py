@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -79,20 +78,6 @@ def _quick_passwords(settings: Any) -> None:
 def search(client: Client, resource: Resource, token: str | None = None, **sent: Any) -> Any:
     headers = {} if token is None else {"Authorization": token}
     return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)
-
-
-def test_a_public_resource_needs_no_token(client: Client, resource: Resource) -> None:
-    assert len(get_ids(search(client, resource))) == 6
-
-
-def test_a_private_resource_is_refused_without_a_token(client: Client, hidden: Resource) -> None:
-    error = check_error(search(client, hidden), 403, "Authorization Error")
-
-    assert "Send an API token" in error["message"]
-
-
-def test_a_private_resource_is_read_with_the_bare_token(client: Client, hidden: Resource) -> None:
-    assert len(get_ids(search(client, hidden, make_token()))) == 6
 
 
 @pytest.mark.parametrize(
@@ -182,20 +167,6 @@ def test_a_token_elsewhere_does_not_count(client: Client, hidden: Resource) -> N
 
     check_error(response, 403, "Authorization Error")
     check_error(search(client, hidden, api_key=token), 409, "Validation Error")
-
-
-def test_a_user_without_the_permission_is_refused_by_name(client: Client, hidden: Resource) -> None:
-    error = check_error(
-        search(client, hidden, issue_token(make_user("nobody"))), 403, "Authorization Error"
-    )
-
-    assert "nobody" in error["message"]
-
-
-def test_a_session_is_not_a_token(client: Client, hidden: Resource) -> None:
-    client.force_login(make_user(is_superuser=True))
-
-    check_error(search(client, hidden), 403, "Authorization Error")
 
 
 def test_an_expired_token_is_not_valid(client: Client, hidden: Resource) -> None:
@@ -515,38 +486,6 @@ def test_an_unknown_resource_is_404_for_every_user(
                 check_error(write.send(client, resource.pk, token), 404, "Not Found Error")
 
 
-def test_a_user_without_the_permission_to_add_makes_no_resource(
-    client: Client, no_resource: None
-) -> None:
-    new, fields = str(uuid.uuid4()), [{"id": "code"}]
-    token = make_user_token("clerk", "view", "change", "delete")
-
-    for refused in ("", "wrong", token):
-        by_description = act(
-            client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, refused
-        )
-        by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, refused)
-        check_error(by_description, 403, "Authorization Error")
-        check_error(by_id, 404, "Not Found Error")
-
-    assert not Resource.objects.exists()
-
-
-def test_a_user_with_the_permission_to_add_makes_a_resource(client: Client, db: None) -> None:
-    new, fields = str(uuid.uuid4()), [{"id": "code"}]
-    token = make_user_token("clerk", "add")
-
-    by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, token)
-    by_description = act(
-        client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, token
-    )
-
-    assert by_id.json()["result"]["resource_id"] == new
-    assert Resource.objects.get(title="New").pk == uuid.UUID(
-        by_description.json()["result"]["resource_id"]
-    )
-
-
 @pytest.mark.parametrize(
     ("action", "sent"),
     [
@@ -596,24 +535,6 @@ def test_every_reading_action_asks_for_the_permission(
         error = check_error(response, 403, "Authorization Error")
         assert set(error) == {"message"}
         assert error["message"].replace(str(hidden.pk), "ID") in REFUSALS
-
-
-@each_reading
-def test_an_alias_of_a_private_resource_is_as_private(
-    client: Client, hidden: Resource, action: str
-) -> None:
-    Alias.objects.create(resource=hidden, name="secret")
-
-    required = READING[action]
-
-    by_id = act(client, action, {"resource_id": str(hidden.pk), **required})
-    by_alias = act(client, action, {"resource_id": "secret", **required})
-    allowed = act(client, action, {"resource_id": "secret", **required}, make_token())
-
-    error = check_error(by_alias, 403, "Authorization Error")
-    by_id_error = check_error(by_id, 403, "Authorization Error")
-    assert error == {"message": by_id_error["message"].replace(str(hidden.pk), "secret")}
-    assert allowed.status_code == 200
 
 
 @each_write
@@ -682,20 +603,6 @@ def test_the_list_of_names_has_what_the_reader_may_read(
         names = [named[record["name"]] for record in result["records"]]
         assert sorted(names) == sorted(answers & may_see)
         assert result["total"] == len(names)
-
-
-def test_the_list_of_names_counts_only_what_the_reader_may_read(
-    client: Client, named: dict[str, str]
-) -> None:
-    parameters = {"resource_id": "_table_metadata", "limit": 0}
-    hidden = [name for name, name_in_tests in named.items() if name_in_tests == "mine"]
-
-    assert get_result(act(client, "datastore_search", parameters))["total"] == 2
-    assert get_result(act(client, "datastore_search", parameters, make_token()))["total"] == 6
-    by_alias = {**parameters, "distinct": True, "fields": ["alias_of"]}
-    assert get_result(act(client, "datastore_search", by_alias))["total"] == 2
-    by_target = {**parameters, "filters": {"alias_of": hidden}}
-    assert get_result(act(client, "datastore_search", by_target))["total"] == 0
 
 
 @pytest.mark.parametrize("action", WRITING)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -14,6 +15,9 @@ from datastore_search.models import Resource
 
 from ..builders import make_resource
 from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
+
+#: A process that does not answer is ended after this time.
+MAX_SECONDS = 120
 
 #: Answers each address of its input with the status.
 PROGRAM = """
@@ -45,14 +49,21 @@ def run_server(uploads: Path) -> Iterator[Callable[..., tuple[int, str]]]:
         assert process.stdin
         assert process.stdout
         input_, output = process.stdin, process.stdout
+        watchdog = Timer(MAX_SECONDS, process.kill)
+        watchdog.start()
 
         def ask(address: str, tag: str = "") -> tuple[int, str]:
             print(address, tag, file=input_, flush=True)
             status, _, etag = output.readline().strip().partition(" ")
             return int(status), etag
 
-        yield ask
-        input_.close()
+        try:
+            yield ask
+            input_.close()
+            process.wait(MAX_SECONDS)
+        finally:
+            process.kill()
+            watchdog.cancel()
 
 
 @pytest.mark.slow

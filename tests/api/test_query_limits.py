@@ -13,7 +13,6 @@ from datastore_search.models import Resource
 
 from ..builders import ask, check_error, get_ids, make_resource
 
-DUMP = "/en/datastore/dump/"
 WORDS = [f"w{number}" for number in range(101)]
 NAMES = [f"f{number}" for number in range(101)]
 TOO_MANY_WORDS = {"q": ["The full-text query has more than 100 words."]}
@@ -61,12 +60,6 @@ def test_a_full_text_query_of_a_hundred_words_is_answered(
     client: Client, resource: Resource, sent: dict[str, Any], ids: list[int]
 ) -> None:
     assert get_ids(ask(client, {"resource_id": str(resource.pk), **sent})) == ids
-
-
-def test_a_dump_has_the_same_limit(client: Client, resource: Resource) -> None:
-    response = client.get(f"{DUMP}{resource.pk}", {"q": " ".join(WORDS)})
-
-    assert check_error(response, 409, "Validation Error") == TOO_MANY_WORDS
 
 
 def test_a_page_has_the_same_limit(client: Client, resource: Resource) -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import act, check_error, make_token
+from ..builders import act, check_error
 
 pytestmark = pytest.mark.django_db
 
@@ -97,16 +97,6 @@ def test_every_other_type_has_values_that_begin_as_they_are_written(
         text = min(str(record[field.name]) for record in records if record[field.name])
         found = read_suggestions(client, typed, field=field.name, prefix=text[:2], limit=100)
         assert text in {str(each["value"]) for each in found["values"]}, field.name
-
-
-def test_a_private_resource_is_for_those_who_may_read_it(client: Client, hidden: Resource) -> None:
-    for sent in ({"field": "stage"}, {"field": "nothing"}, {"q": "rivr"}):
-        asked = {"resource_id": str(hidden.pk), **sent}
-        check_error(act(client, "datastore_suggest", asked), 403, "Authorization Error")
-
-    asked = {"resource_id": str(hidden.pk), "q": "rivr"}
-    answer = act(client, "datastore_suggest", asked, make_token()).json()["result"]
-    assert answer["queries"] == [{"q": "river", "total": 1}]
 
 
 def test_words_of_another_resource_are_not_suggested(

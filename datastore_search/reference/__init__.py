@@ -1,1 +1,0 @@
-"""What the OpenAPI document says of errors, operators and examples, in the reader's language."""
