@@ -40,6 +40,7 @@ from ..filters import Condition, exclude_field, parse_filters
 from ..search import Query, RecordsFormat
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
+from .parameter_descriptions import build_object_schema
 from .parameter_types import (
     BooleanField,
     ChoiceField,
@@ -48,6 +49,7 @@ from .parameter_types import (
     FullTextQueryField,
     NonNegativeIntegerField,
     ParameterField,
+    Schema,
     SortField,
     TextField,
     describe_number,
@@ -74,6 +76,7 @@ _CONDITIONS = ("filters", "q", "full_text", "plain", "substrings", "language")
 class NumberField(ParameterField):
     """A number within limits, also as text."""
 
+    json_schema = {"type": "number"}
     default_error_messages = {"invalid": _("Must be a number from {low} to {high}.")}
 
     def __init__(self, low: str, high: str, **options: Any) -> None:
@@ -82,6 +85,10 @@ class NumberField(ParameterField):
 
     def describe_limit(self) -> str:
         return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
+
+    def build_schema(self) -> Schema:
+        limits = {"minimum": float(self.low), "maximum": float(self.high)}
+        return {**self.json_schema, **limits}
 
     def to_internal_value(self, data: object) -> Decimal | int | None:
         if data == "":
@@ -109,6 +116,7 @@ def _is_whole(number: Decimal) -> bool:
 class WholeNumberField(NumberField):
     """A whole number within limits, also as text."""
 
+    json_schema = {"type": "integer"}
     default_error_messages = {"invalid": _("Must be a whole number from {low} to {high}.")}
 
     def parse_number(self, data: object) -> Decimal | None:
@@ -134,6 +142,11 @@ class OptionsListField(ParameterField):
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} items."), self.max_items)
+
+    def build_schema(self) -> Schema:
+        options = build_object_schema(self.options, required=self.options.needed)
+        items = {"oneOf": [{"type": "string"}, {**options, "additionalProperties": False}]}
+        return {"type": "array", "items": items, "maxItems": self.max_items}
 
     def to_internal_value(self, data: object) -> tuple[Mapping[str, Any], ...] | None:
         given = self._list_items(data)

@@ -1,18 +1,19 @@
 """
 The descriptions of parameters, in the language of the request.
 
-They are for people: the OpenAPI document and the tables of the reference show them.
+The OpenAPI document, the tables of the reference and agents read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from ..messages.numbers import format_count
+from .parameter_types import Schema
 from .parameters import ActionParameters
 
 
@@ -48,6 +49,22 @@ def describe_parameters(parameters: type[ActionParameters]) -> list[ParameterDes
     """Describe the parameters of an action, or the options of an item, in their order."""
     fields: Mapping[str, Any] = parameters().get_fields()
     return [_describe_parameter(parameters, name, field) for name, field in fields.items()]
+
+
+def build_object_schema(
+    parameters: type[ActionParameters], names: Sequence[str] = (), required: Sequence[str] = ()
+) -> Schema:
+    """Describe an object of parameters, of all of them unless some are named, in JSON Schema."""
+    fields: Mapping[str, Any] = parameters().get_fields()
+    texts = {each.name: each.text for each in describe_parameters(parameters)}
+    return {
+        "type": "object",
+        "properties": {
+            name: {**fields[name].build_schema(), "description": texts[name]}
+            for name in names or fields
+        },
+        **({"required": [*required]} if required else {}),
+    }
 
 
 def _describe_parameter(

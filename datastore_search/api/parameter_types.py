@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -18,10 +18,13 @@ from rest_framework import serializers
 from ..exceptions.requests import MalformedJson
 from ..exceptions.search import InvalidSort
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
-from ..field_types import NotOfType, dump_json
+from ..field_types import NotOfType, dump_json, field_types
 from ..messages.numbers import format_count
 from .body import MAX_JSON_VALUES, MAX_WRITE_RECORDS, MAX_WRITTEN_VALUES, parse_json
 from .envelope import MAX_REPORTED_ERRORS
+
+#: A JSON Schema.
+Schema = dict[str, Any]
 
 MAX_DIGITS = 40
 _INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{MAX_DIGITS - 1}}}\s*")
@@ -47,6 +50,9 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     default_error_messages = {"required": _("Missing value")}
 
+    #: The form that programs write best, of those that are accepted, in JSON Schema.
+    json_schema: ClassVar[Schema] = {"type": "string"}
+
     def __init__(self, *, shown_default: str | int = "", **options: Any) -> None:
         """``shown_default`` is described; what runs the action applies it."""
         self.shown_default = shown_default
@@ -60,6 +66,10 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
         """Describe the limit of a value in a sentence; empty if its type has none."""
         return ""
 
+    def build_schema(self) -> Schema:
+        """Build the JSON Schema of a value."""
+        return {**self.json_schema}
+
 
 def describe_number(sentence: str | Promise, most: int) -> str:
     """Write a sentence with a limit, as its language writes numbers."""
@@ -69,6 +79,7 @@ def describe_number(sentence: str | Promise, most: int) -> str:
 class NonNegativeIntegerField(ParameterField):
     """An integer from 0, also as text, as 5.0, or as true, which is 1."""
 
+    json_schema = {"type": "integer", "minimum": 0}
     default_error_messages = {
         "invalid": _("Invalid integer"),
         "negative": _("Must be a natural number"),
@@ -105,6 +116,8 @@ class NonNegativeIntegerField(ParameterField):
 class BooleanField(ParameterField):
     """A boolean, a number, or a text: true, yes, t, y and 1 are true, any other is false."""
 
+    json_schema = {"type": "boolean"}
+
     def to_internal_value(self, data: object) -> bool | None:
         if data == "":
             return None
@@ -116,6 +129,8 @@ class BooleanField(ParameterField):
 class IgnoredField(ParameterField):
     """A parameter of CKAN that has no effect here; any value is accepted."""
 
+    json_schema = {}
+
     def to_internal_value(self, data: object) -> None:
         return None
 
@@ -123,6 +138,7 @@ class IgnoredField(ParameterField):
 class TextField(ParameterField):
     """A text; numbers and booleans become text."""
 
+    json_schema = {"type": "string", "maxLength": MAX_TEXT_LENGTH}
     default_error_messages = {
         "invalid": _("Must be text."),
         "long": _("The text is longer than {most} characters."),
@@ -174,6 +190,9 @@ class ChoiceField(ParameterField):
         self.choices = tuple(choices)
         super().__init__(**options)
 
+    def build_schema(self) -> Schema:
+        return {"type": "string", "enum": [*self.choices]}
+
     def to_internal_value(self, data: object) -> str | None:
         if data == "":
             return None
@@ -185,6 +204,7 @@ class ChoiceField(ParameterField):
 class FullTextField(ParameterField):
     """A full-text query; numbers and booleans become text."""
 
+    json_schema = {"type": "string", "maxLength": MAX_FULL_TEXT_LENGTH}
     default_error_messages = {
         "invalid": _("The full-text query must be text."),
         "long": _("The full-text query is longer than {most} characters."),
@@ -209,6 +229,12 @@ class FullTextField(ParameterField):
 class FullTextQueryField(FullTextField):
     """A full-text query, or an object, or the JSON text of one: field → full-text query."""
 
+    json_schema = {
+        "oneOf": [
+            FullTextField.json_schema,
+            {"type": "object", "additionalProperties": {"type": "string"}},
+        ]
+    }
     default_error_messages = {
         "invalid": _("The full-text query must be text, or an object: field → text."),
     }
@@ -236,6 +262,7 @@ def _parse_json_object(text: str) -> object:
 class NamesField(ParameterField):
     """A list of names, or a text of names separated by commas, in double quotes where needed."""
 
+    json_schema = {"type": "array", "items": {"type": "string"}}
     default_error_messages = {
         "invalid": _("Must be a list of names, or names separated by commas."),
         "many": _("There are more than {most} names."),
@@ -247,6 +274,9 @@ class NamesField(ParameterField):
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} names."), self.max_items)
+
+    def build_schema(self) -> Schema:
+        return {**self.json_schema, "maxItems": self.max_items}
 
     def to_internal_value(self, data: object) -> tuple[str, ...]:
         return tuple(unquote_name(name) for name in self.split(data))
@@ -279,6 +309,7 @@ class JsonNamesField(NamesField):
 class SortField(NamesField):
     """Sort keys: a list, or a text separated by commas."""
 
+    json_schema = {**NamesField.json_schema, "examples": [["amount desc", "code"]]}
     default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
 
     def describe_limit(self) -> str:
@@ -301,6 +332,7 @@ class SortField(NamesField):
 class JsonField(ParameterField):
     """A JSON value, or its text."""
 
+    json_schema = {"type": "object"}
     default_error_messages = {"json": _("Cannot parse JSON")}
 
     def to_internal_value(self, data: object) -> Any:
@@ -358,6 +390,7 @@ class GivenFiltersField(FiltersField):
 class ObjectsField(JsonField):
     """A list of objects, or the JSON text of one."""
 
+    json_schema = {"type": "array", "items": {"type": "object"}}
     default_error_messages = {
         "invalid": _("Must be a list of objects."),
         "many": _("There are more than {most} fields."),
@@ -367,6 +400,9 @@ class ObjectsField(JsonField):
 
     def describe_limit(self) -> str:
         return describe_number(_("At most {most} objects."), self.max_items)
+
+    def build_schema(self) -> Schema:
+        return {**self.json_schema, "maxItems": self.max_items}
 
     max_values = MAX_WRITTEN_VALUES
 
@@ -380,6 +416,23 @@ class ObjectsField(JsonField):
         if not all(isinstance(each, Mapping) for each in data):
             self.fail("invalid")
         return data
+
+
+class FieldsField(ObjectsField):
+    """Descriptions of fields."""
+
+    json_schema = {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["id"],
+            "properties": {
+                "id": {"type": "string", "minLength": 1},
+                "type": {"type": "string", "examples": [*field_types]},
+                "info": {"type": "object"},
+            },
+        },
+    }
 
 
 class RecordsField(ObjectsField):

@@ -28,6 +28,7 @@ from .parameter_types import (
     MAX_INDEXES,
     BooleanField,
     ChoiceField,
+    FieldsField,
     FiltersField,
     FullTextField,
     FullTextQueryField,
@@ -36,7 +37,6 @@ from .parameter_types import (
     NamesField,
     NonNegativeIntegerField,
     ObjectField,
-    ObjectsField,
     RecordsField,
     ResourceIdField,
     SortField,
@@ -362,7 +362,7 @@ class CreateParameters(ActionParameters):
             " resource is public, and an existing one stays as it is."
         )
     )
-    fields = ObjectsField(  # type: ignore[assignment] # not the property: the metaclass takes it out
+    fields = FieldsField(  # type: ignore[assignment] # not the property: the metaclass takes it out
         help_text=format_lazy(
             _(
                 "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"

@@ -18,6 +18,7 @@ from rest_framework import serializers
 
 from ..exceptions.requests import MalformedJson
 from ..models import (
+    MAX_TAGS,
     MAX_TITLE_LENGTH,
     METADATA,
     Resource,
@@ -94,6 +95,8 @@ class MetadataField(ParameterField):
 
 class TagsField(MetadataField):
     """A list of texts, or the JSON text of one."""
+
+    json_schema = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_TAGS}
 
     def describe_limit(self) -> str:
         """Describe the limits of the list and of its texts."""

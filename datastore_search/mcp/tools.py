@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 
 from ..api.actions import actions
+from ..api.parameter_descriptions import build_object_schema
+from ..api.parameter_types import Schema
 from ..api.parameters import ActionParameters
+from ..filters.grammar import OPERATORS
 from .answers import (
     MAX_ROWS_LETTERS,
     describe_cut,
@@ -23,11 +27,20 @@ from .answers import (
 )
 from .catalogue import FindTablesParameters, find_tables
 from .description import DescribeTableParameters, describe_table
-from .schemas import Schema, build_input_schema
 
 #: Rows of an answer where ``limit`` is not given, and at most.
 DEFAULT_ROWS = 20
 MAX_ROWS = 200
+
+#: What agents need to know of conditions beside their description.
+_FILTERS_NOTE = format_lazy(
+    gettext_lazy(
+        "Field → value, list of values, null for empty cells, or operators, as in {example}."
+        " Operators: {operators}. `$or` and `$and` hold lists of such objects."
+    ),
+    example='`{"amount": {"gte": 5}}`',
+    operators=", ".join(OPERATORS),
+)
 
 _CONDITIONS = ("q", "filters", "plain", "substrings")
 
@@ -51,13 +64,22 @@ class Tool:
     has_row_limit: bool = True
 
     def build_input_schema(self) -> Schema:
-        """Describe the arguments in JSON Schema."""
-        meanings = {"resource_id": _("The id of a table, or one of its aliases.")}
-        if self.has_row_limit:
-            meanings["limit"] = _(
-                "Maximum number of rows: %(default)s if not given, at most %(most)s."
-            ) % {"default": DEFAULT_ROWS, "most": MAX_ROWS}
-        return build_input_schema(self.parameters, self.names, self.required, meanings)
+        """
+        Describe the arguments in JSON Schema, in the language in use.
+
+        There are no references and no alternatives at the top, which some models do not take.
+        """
+        schema = build_object_schema(self.parameters, self.names, self.required)
+        for name, argument in schema["properties"].items():
+            if name == "resource_id":
+                argument["description"] = _("The id of a table, or one of its aliases.")
+            elif name in {"filters", "having"}:
+                argument["description"] += f" {_FILTERS_NOTE}"
+            elif name == "limit" and self.has_row_limit:
+                argument["description"] = _(
+                    "Maximum number of rows: %(default)s if not given, at most %(most)s."
+                ) % {"default": DEFAULT_ROWS, "most": MAX_ROWS}
+        return schema
 
 
 def _run_action(

@@ -17,11 +17,12 @@ from ..api.actions import actions
 from ..api.dumping import DumpView
 from ..api.views import ActionView, VersionView
 from . import authentication  # noqa: F401 - importing it registers what it describes
-from .operations import ActionSchema, DumpSchema, VersionSchema
+from .operations import ActionSchema, DumpSchema
 
 #: A path, its pattern, a method and the view, as in drf-spectacular.
 Endpoint = tuple[str, str, str, Any]
 
+#: The views that are described here; ``api/3`` itself is left out.
 _VIEWS = (ActionView, VersionView, DumpView)
 
 _ACTION = "{action}"
@@ -44,8 +45,10 @@ def describe_actions(endpoints: Iterable[Endpoint], **more: Any) -> list[Endpoin
     return [
         *others,
         *_list_actions(ours[ActionView]),
-        *_list_first(ours[VersionView], VersionSchema),
-        *_list_first(ours[DumpView], DumpSchema),
+        *(
+            (path, regex, method, _build_view(view, DumpSchema()))
+            for path, regex, method, view in ours[DumpView][:1]
+        ),
     ]
 
 
@@ -61,13 +64,6 @@ def _list_actions(shared: Sequence[Endpoint]) -> Iterator[Endpoint]:
         for method in ("POST",) if action.is_writing else ("GET", "POST"):
             # A schema belongs to one instance of a view: each method has its own.
             yield first, first, method, _build_view(view, ActionSchema(action, others))
-
-
-def _list_first(
-    endpoints: Sequence[Endpoint], schema: Callable[[], AutoSchema]
-) -> Iterator[Endpoint]:
-    for path, regex, method, view in endpoints[:1]:
-        yield path, regex, method, _build_view(view, schema())
 
 
 def _build_view(view: Any, schema: AutoSchema) -> Callable[..., Any]:

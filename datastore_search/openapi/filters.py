@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from ..filters.grammar import (
     MAX_DEPTH,
     MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
+    OPERATORS,
     TEXT_OPERATORS,
 )
-from ..reference.operators import describe_operators
 from .components import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, Schema, list_of, one_of, schema_ref
 
 #: Of one object or list.
@@ -21,6 +24,24 @@ _MAX_MEMBERS = MAX_OPERATIONS - 1
 _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
 
 _SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
+
+#: What each operator means.
+_MEANINGS: Mapping[str, str | Promise] = {
+    "eq": _("Equal; a list is the value of a field of lists."),
+    "ieq": _("Equal to the text, ignoring case; for text fields."),
+    "in": _("Equal to one of the values."),
+    "lt": _("Less than."),
+    "lte": _("Less than or equal to."),
+    "gt": _("Greater than."),
+    "gte": _("Greater than or equal to."),
+    "ne": _("Not equal; finds empty cells too."),
+    "ine": _("Not equal to the text, ignoring case; finds empty cells too."),
+    "contains": _("Holds the text, or, in a field of lists or JSON, the value."),
+    "icontains": _("Holds the text, ignoring case."),
+    "startswith": _("Begins with the text."),
+    "istartswith": _("Begins with the text, ignoring case."),
+    "isnull": _("Whether the cell is empty."),
+}
 
 #: The operand of an operator, if the type of the field does not say it.
 _OPERANDS: Mapping[str, Schema] = {
@@ -42,21 +63,16 @@ def build_schemas() -> dict[str, Schema]:
             f" one must hold. At most {MAX_OPERATIONS} operations, groups at most {MAX_DEPTH}"
             f" deep; a list of values is one operation. At most {MAX_VALUES:,} values in all"
             f" lists, and {MAX_TEXT_CONDITIONS} conditions with {', '.join(TEXT_OPERATORS)}.",
-            **one_of(*list_forms()),
+            **one_of(
+                schema_ref("DatastoreConditions"),
+                list_of(_ref_conditions(), maxItems=_MAX_MEMBERS),
+            ),
             "examples": [{"subject": ["watershed", "survey"], "stage": "active"}],
         },
         "DatastoreConditions": _build_conditions(),
         "DatastoreCondition": _build_condition(),
         "DatastoreOperators": _build_operators(),
     }
-
-
-def list_forms() -> list[Schema]:
-    """List the forms of ``filters`` as JSON."""
-    return [
-        schema_ref("DatastoreConditions"),
-        list_of(_ref_conditions(), maxItems=_MAX_MEMBERS),
-    ]
 
 
 def _ref_conditions() -> Schema:
@@ -100,7 +116,7 @@ def _build_operators() -> Schema:
         "minProperties": 1,
         "additionalProperties": False,
         "properties": {
-            name: {"description": meaning, **_OPERANDS.get(name, ANY_VALUE)}
-            for name, meaning in describe_operators().items()
+            name: {"description": str(_MEANINGS[name]), **_OPERANDS.get(name, ANY_VALUE)}
+            for name in OPERATORS
         },
     }

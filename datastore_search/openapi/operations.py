@@ -11,10 +11,9 @@ from rest_framework.status import HTTP_200_OK
 
 from ..api.actions import Action
 from ..api.dumping.parameters import DumpParameters
-from ..reference.errors import list_statuses
-from ..reference.examples import Example, select_examples, show_examples
 from . import errors, filters, parameters, results
-from .components import NON_NEGATIVE_INTEGER, Schema, build_name, object_of, register, schema_ref
+from .components import Schema, build_name, register, schema_ref
+from .examples import Example, select_examples, show_examples
 
 _JSON = "application/json"
 
@@ -108,7 +107,7 @@ class ActionSchema(AutoSchema):
         }
         failed = {
             str(code): errors.build_response(code, _show_answers(examples, code))
-            for code in list_statuses(method)
+            for code in errors.list_statuses(method)
         }
         unchanged = _UNCHANGED if method == "GET" and self._action.name in _CACHED_ACTIONS else {}
         return {"200": result, **unchanged, **failed}
@@ -163,7 +162,10 @@ class DumpSchema(AutoSchema):
             "responses": {
                 "200": results.build_dump(example),
                 **_UNCHANGED,
-                **{str(code): errors.build_response(code, {}) for code in list_statuses(method)},
+                **{
+                    str(code): errors.build_response(code, {})
+                    for code in errors.list_statuses(method)
+                },
             },
         }
 
@@ -183,30 +185,3 @@ def _show_answers(examples: Sequence[Example], code: int) -> Schema:
     return show_examples(
         [example for example in examples if example.status == code], lambda example: example.answer
     )
-
-
-class VersionSchema(AutoSchema):
-    """``api/3``, for drf-spectacular."""
-
-    def get_operation(
-        self,
-        path: str,
-        path_regex: str,
-        path_prefix: str,
-        method: str,
-        registry: ComponentRegistry,
-    ) -> Schema:
-        """Describe the version of the action API."""
-        version = object_of({"version": NON_NEGATIVE_INTEGER})
-        return {
-            "operationId": "api_version",
-            "summary": "Say the version of the action API.",
-            "tags": [_ABOUT],
-            "security": [{}],
-            "responses": {
-                "200": {
-                    "description": "The only version there is.",
-                    "content": {_JSON: {"schema": version, "example": {"version": 3}}},
-                }
-            },
-        }

@@ -12,10 +12,8 @@ from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.parameters import SearchParameters
 from ..dumping.formats import GZIP_TYPE, formats
 from ..field_types import field_types
-from ..reference.examples import Example, show_examples
 from ..search import RecordsFormat
 from ..writing import Method
-from .catalogue import build_catalogue_schemas
 from .components import (
     ANY_VALUE,
     BOOLEAN,
@@ -31,6 +29,7 @@ from .components import (
     one_of,
     schema_ref,
 )
+from .examples import Example, show_examples
 
 _ID: Schema = {"type": "integer", "minimum": 1}
 _RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
@@ -50,21 +49,8 @@ _RESULTS: dict[str, Schema] = {
     "datastore_upsert": schema_ref("DatastoreWritten"),
     "datastore_delete": schema_ref("DatastoreDeleted"),
     "datastore_records_delete": schema_ref("DatastoreDeleted"),
+    # The other actions of the catalogue answer with objects of CKAN's members.
     "package_list": list_of(TEXT),
-    "package_show": schema_ref("CatalogueDataset"),
-    "package_search": schema_ref("CataloguePage"),
-    "current_package_list_with_resources": list_of(schema_ref("CatalogueDataset")),
-    "resource_show": schema_ref("CatalogueResource"),
-    "resource_create": schema_ref("CatalogueResource"),
-    "resource_update": schema_ref("CatalogueResource"),
-    "resource_patch": schema_ref("CatalogueResource"),
-    "resource_view_list": list_of(OBJECT),
-    "resource_search": schema_ref("CatalogueResources"),
-    "organization_list": list_of(one_of(TEXT, schema_ref("CatalogueOrganization"))),
-    "organization_show": schema_ref("CatalogueOrganization"),
-    "group_list": list_of(one_of(TEXT, schema_ref("CatalogueGroup"))),
-    "tag_list": list_of(one_of(TEXT, schema_ref("CatalogueTag"))),
-    "license_list": list_of(schema_ref("CatalogueLicense")),
     "site_read": BOOLEAN,
     "help_show": {"type": "string", "description": "What the action does."},
     "status_show": schema_ref("DatastoreStatus"),
@@ -145,7 +131,6 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreWritten": _build_written(),
         "DatastoreDeleted": _build_deleted(),
         "DatastoreStatus": _build_status(),
-        **build_catalogue_schemas(),
     }
 
 

@@ -45,15 +45,16 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
     drf-spectacular's view, which builds each document once in a process.
 
     With ``SERVE_PUBLIC = False`` a document depends on the user, and is built for each request; so
-    it is with settings of the view's own, or a ``urlconf`` that is not the name of a module.
+    it is with settings, addresses or a version of the view's own.
     """
 
     @extend_schema(**SCHEMA_KWARGS)
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer with the document, or with 304 to a client that has it."""
-        is_named = self.urlconf is None or isinstance(self.urlconf, str)
+        version = self.api_version or request.version or self._get_version_parameter(request)
+        own = (self.urlconf, self.patterns, self.custom_settings, version)
         response: HttpResponseBase
-        if self.serve_public and is_named and not self.custom_settings:
+        if self.serve_public and own == (None,) * 4:
             response = self._answer_once_built(request)
         else:
             response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call] # drf-spectacular has no types
@@ -78,13 +79,10 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
         return response if conditional is None else conditional
 
     def _get_document(self, request: Request, language: str) -> tuple[str, bytes]:
-        version = self.api_version or request.version or self._get_version_parameter(request)
         renderer = request.accepted_renderer
         place = get_script_prefix(), settings.ROOT_URLCONF, getattr(request, "urlconf", None)
-        patterns = None if self.patterns is None else tuple(self.patterns)
-        view = type(self), self.generator_class, self.urlconf, patterns
-        classes = tuple(conf.AUTHENTICATION_CLASSES)
-        key = language, version, renderer.media_type, place, view, classes
+        view = type(self), self.generator_class, tuple(conf.AUTHENTICATION_CLASSES)
+        key = language, renderer.media_type, place, view
         if document := _documents.get(key):
             return document
         with _build_lock:  # a document that another thread has just built is not built again
@@ -98,6 +96,6 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
         return document
 
     def _get_version_parameter(self, request: Request) -> str | None:
-        """Return a version that the portal names: any other would be a document of its own."""
+        """Return a version that the portal names, of those that a client may ask for."""
         version = request.GET.get("version")
         return version if version in (api_settings.ALLOWED_VERSIONS or ()) else None

@@ -72,6 +72,7 @@ def run(command: Sequence[str | Path], folder: Path) -> str:
         env={**environment, "PYTHONPATH": "client"},
         capture_output=True,
         text=True,
+        timeout=900,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-5_000:]
     return done.stdout

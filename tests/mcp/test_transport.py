@@ -18,7 +18,7 @@ from datastore_search.mcp.views import AgentsView
 from datastore_search.models import Resource
 
 from ..builders import make_resource
-from .exchange import HEADERS, PATH, ask_tool, call_tool, request, send
+from .exchange import HEADERS, PATH, call_tool, request, send
 
 #: A portal without locales.
 urlpatterns = [path("", include("datastore_search.mcp.urls"))]
@@ -218,11 +218,6 @@ def test_it_answers_under_asgi() -> None:
     assert text.endswith("code\n001\n")
 
 
-def test_a_tool_reads_in_the_transaction_of_its_thread(client: Client, resource: Resource) -> None:
-    # The test's own transaction is not committed: another connection would find nothing.
-    assert "River level" in ask_tool(client, "search_records", resource_id=str(resource.pk))
-
-
 _WITHOUT_SDK = """
 import sys
 sys.modules["mcp"] = None
@@ -247,6 +242,7 @@ print([name for name in ("mcp", "mcp_types", "starlette") if name in sys.modules
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "output"),
     [
@@ -263,7 +259,7 @@ print([name for name in ("mcp", "mcp_types", "starlette") if name in sys.modules
 )
 def test_the_sdk_is_needed_only_where_agents_ask(program: str, output: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
 
     assert done.stdout == output

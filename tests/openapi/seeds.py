@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from datastore_search.reference.examples import SURVEY
+from datastore_search.openapi.examples import SURVEY
 
 STAFF = "f7208d3b-5c19-4ea6-9b42-13d6a0c7e855"
 BIRDS = "7d0f7b0e-3c52-4d8e-9a61-2f4be9d1c0aa"

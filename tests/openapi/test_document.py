@@ -16,15 +16,11 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
-from openapi_spec_validator import validate
 
-from datastore_search.api import parameter_types, resource_parameters
 from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES
 from datastore_search.dumping.formats import formats
-from datastore_search.filters.grammar import OPERATORS
-from datastore_search.openapi.parameters import _LISTS, _TABLE
 
 ACTIONS = "/en/api/3/action/"
 
@@ -39,11 +35,6 @@ def resolve_reference(document: dict[str, Any], node: dict[str, Any]) -> dict[st
     for name in node.get("$ref", "#").split("/")[1:]:
         document = document[name]
     return document if "$ref" in node else node
-
-
-def test_the_document_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
-    assert document["openapi"] == "3.1.0"
-    validate(document)
 
 
 def test_the_command_writes_it_without_a_warning(
@@ -85,33 +76,9 @@ def test_the_dump_is_described(document: dict[str, Any]) -> None:
     assert set(dump["responses"]["200"]["content"]) == types | {"application/gzip"}
 
 
-def test_every_type_of_parameter_has_its_forms() -> None:
-    types = {
-        kind
-        for kind in (*vars(parameter_types).values(), *vars(resource_parameters).values())
-        if isinstance(kind, type) and issubclass(kind, parameter_types.ParameterField)
-    }
-    # Choices have their own schemas; the other two are base classes.
-    unused = {
-        parameter_types.ChoiceField,
-        parameter_types.ParameterField,
-        parameter_types.JsonField,
-    }
-
-    assert types - unused == {*_TABLE, *_LISTS}
-
-
-def test_every_operator_of_filters_is_described(document: dict[str, Any]) -> None:
-    operators = document["components"]["schemas"]["DatastoreOperators"]["properties"]
-
-    assert list(operators) == list(OPERATORS)
-
-
 def test_every_type_of_error_is_an_answer(document: dict[str, Any]) -> None:
     operations = list_operations(document)
     for operation, (status, kind) in product(operations, ERROR_TYPES.items()):
-        if operation["operationId"] == "api_version":
-            continue
         bodiless = "requestBody" not in operation and status == 415
         assert (str(status) in operation["responses"]) is not bodiless
         if not bodiless:
@@ -139,14 +106,6 @@ def test_writing_takes_a_token_and_reading_may_have_one(document: dict[str, Any]
         optional: list[Any] = [] if action.is_writing else [{}]
         security = document["paths"][ACTIONS + name]["post"]["security"]
         assert security == [*optional, {"datastoreToken": []}]
-
-
-def test_the_document_has_the_locale_of_its_address() -> None:
-    response = Client().get("/pt_BR/api/schema/?format=json")
-
-    text = response.content.decode()
-    assert '"/pt-br/api/3/action/datastore_search"' in text
-    assert "/en/api" not in text
 
 
 def test_the_names_of_operations_are_unique(document: dict[str, Any]) -> None:
@@ -202,15 +161,17 @@ import datastore_search.urls
 """
 
 
+@pytest.mark.slow
 def test_the_app_works_without_drf_spectacular() -> None:
-    subprocess.run([sys.executable, "-c", IMPORT_WITHOUT_SPECTACULAR], check=True)
+    subprocess.run([sys.executable, "-c", IMPORT_WITHOUT_SPECTACULAR], check=True, timeout=120)
 
 
 def test_parameters_and_errors_are_described_in_the_language_of_the_path(client: Client) -> None:
     def read(locale: str) -> dict[str, Any]:
         document = json.loads(client.get(f"/{locale}/api/schema/?format=json").content)
+        assert f"/{locale}/api/3/action/datastore_search" in document["paths"]
         facets = document["components"]["schemas"]["DatastoreFacetsParameters"]["properties"]
-        option = facets["facets"]["oneOf"][0]["items"]["oneOf"][1]["properties"]["field"]
+        option = facets["facets"]["items"]["oneOf"][1]["properties"]["field"]
         error = document["components"]["responses"]["DatastoreBadRequestError"]
         operators = document["components"]["schemas"]["DatastoreOperators"]["properties"]
         return {

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from datastore_search import __version__
 from datastore_search.api.actions import actions
-from datastore_search.reference.examples import PORTAL, Example, list_examples, select_examples
+from datastore_search.openapi.examples import PORTAL, Example, list_examples, select_examples
 
 from .portals import Portal, roll_back
 from .test_document import list_operations, resolve_reference
@@ -175,12 +175,6 @@ def test_the_example_of_the_dump_is_its_file(portal: Portal, client: Client) -> 
     assert response["Content-Type"].startswith("text/csv")
 
 
-def test_the_example_of_the_version_is_its_answer(client: Client, document: dict[str, Any]) -> None:
-    version = document["paths"]["/en/api/3"]["get"]["responses"]["200"]["content"][JSON]
-
-    assert client.get("/en/api/3").json() == version["example"]
-
-
 def test_the_examples_of_failures_have_their_form(document: dict[str, Any]) -> None:
     components = document["components"]
     assert len(components["responses"]) == 10
@@ -208,17 +202,6 @@ def test_a_request_that_cannot_be_read_is_answered_as_the_document_says(
 
     assert response.status_code == status
     build_schema(forbid_unknown_members(document), "datastore_search", status).validate(
-        response.json()
-    )
-
-
-def test_another_method_is_answered_as_the_document_says(
-    client: Client, document: dict[str, Any]
-) -> None:
-    response = client.delete(f"{ACTIONS}datastore_search")
-
-    assert response.status_code == 405
-    build_schema(forbid_unknown_members(document), "datastore_search", 405).validate(
         response.json()
     )
 

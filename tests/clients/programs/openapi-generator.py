@@ -8,9 +8,7 @@ from portal_client import (
     ApiClient,
     Configuration,
     DatastoreAggregateParameters,
-    DatastoreAggregateParametersGroupBy,
-    DatastoreAggregateParametersGroupByOneOfInner,
-    DatastoreAggregateParametersLimit,
+    DatastoreAggregateParametersGroupByInner,
     DatastoreApi,
     DatastoreCreateParameters,
     DatastoreDeleteParameters,
@@ -40,17 +38,19 @@ server, reading, writing = (
 # The catalogue.
 (name,) = server.package_list().result
 dataset = server.package_show(DatastorePackageShowParameters.from_dict({"id": name})).result
-(resource,) = dataset.resources
+(resource,) = dataset["resources"]
+resource_id = resource["id"]
 found = server.package_search(DatastorePackageSearchParameters.from_dict({"q": "river"})).result
-assert (found.count, found.results[0].id) == (1, dataset.id)
-shown = server.resource_show(DatastoreResourceShowParameters.from_dict({"id": resource.id}))
+assert (found["count"], found["results"][0]["id"]) == (1, dataset["id"])
+shown = server.resource_show(DatastoreResourceShowParameters.from_dict({"id": resource_id}))
 assert shown.result == resource
-assert (resource.size, resource.cache_url) == (None, None)
 
 
 # Records in each form.
 def search(**sent: Any) -> Any:
-    return DatastoreSearchParameters.from_dict({"resource_id": resource.id, "sort": "code", **sent})
+    return DatastoreSearchParameters.from_dict(
+        {"resource_id": resource_id, "sort": ["code"], **sent}
+    )
 
 
 page = reading.datastore_search(search()).result.actual_instance
@@ -68,34 +68,32 @@ some = reading.datastore_search(filtered).result.actual_instance
 assert isinstance(some, DatastorePageOfObjects)
 assert some.total == 1
 facets = reading.datastore_facets(
-    DatastoreFacetsParameters.from_dict({"resource_id": resource.id, "facets": {"station": {}}})
+    DatastoreFacetsParameters.from_dict({"resource_id": resource_id, "facets": ["station"]})
 )
 assert facets.result.facets[0].var_field == "station"
 # A list whose items have several forms takes the classes of the items.
 asked = DatastoreAggregateParameters(
-    resource_id=resource.id,
-    group_by=DatastoreAggregateParametersGroupBy(
-        [DatastoreAggregateParametersGroupByOneOfInner("station")]
-    ),
-    limit=DatastoreAggregateParametersLimit(2),
+    resource_id=resource_id,
+    group_by=[DatastoreAggregateParametersGroupByInner("station")],
+    limit=2,
 )
 groups = reading.datastore_aggregate(asked).result
 assert (groups.limit, len(groups.records.actual_instance)) == (2, 2)
 assert groups.records_format == "objects"
-file = reading.datastore_dump(resource.id)
+file = reading.datastore_dump(resource_id)
 
 # Writing.
 sent = {"resource": {"name": "Made"}, "records": [{"a": 1}], "primary_key": ["a"]}
 made = writing.datastore_create(DatastoreCreateParameters.from_dict(sent)).result
 asked = {"resource_id": made.resource_id, "records": [{"a": 2}]}
 assert writing.datastore_upsert(DatastoreUpsertParameters.from_dict(asked)).success
-counted = reading.datastore_search(search(resource_id=made.resource_id, sort="a"))
+counted = reading.datastore_search(search(resource_id=made.resource_id, sort=["a"]))
 assert counted.result.actual_instance.total == 2
 assert writing.datastore_delete(
     DatastoreDeleteParameters.from_dict({"resource_id": made.resource_id})
 ).success
 try:
-    status = reading.datastore_search_with_http_info(search(sort="nothing")).status_code
+    status = reading.datastore_search_with_http_info(search(sort=["nothing"])).status_code
 except ApiException as error:
     status = error.status
 assert status == 409
@@ -104,9 +102,9 @@ print(
     json.dumps(
         {
             "dataset": name,
-            "title": dataset.title,
-            "resource": resource.id,
-            "format": resource.format,
+            "title": dataset["title"],
+            "resource": resource_id,
+            "format": resource["format"],
             "fields": [field.id for field in page.fields if field.id != "_id"],
             "total": page.total,
             "stations": [record.additional_properties["station"] for record in page.records],

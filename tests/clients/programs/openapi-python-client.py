@@ -28,18 +28,17 @@ def call(operation: Any, kind: Any, **sent: Any) -> Any:
 
 
 def search(**sent: Any) -> Any:
-    sent = {"resource_id": resource.id, "sort": "code", **sent}
+    sent = {"resource_id": resource["id"], "sort": ["code"], **sent}
     return call(datastore_search, models.DatastoreSearchParameters, **sent)
 
 
 # The catalogue.
 (name,) = call(package_list, models.DatastorePackageListParameters)
 dataset = call(package_show, models.DatastorePackageShowParameters, id=name)
-(resource,) = dataset.resources
+(resource,) = dataset["resources"]
 found = call(package_search, models.DatastorePackageSearchParameters, q="river")
-assert (found.count, found.results[0].id) == (1, dataset.id)
-assert call(resource_show, models.DatastoreResourceShowParameters, id=resource.id) == resource
-assert (resource.size, resource.cache_url) == (None, None)
+assert (found["count"], found["results"][0]["id"]) == (1, dataset["id"])
+assert call(resource_show, models.DatastoreResourceShowParameters, id=resource["id"]) == resource
 
 # Records in each form.
 page = search()
@@ -51,32 +50,32 @@ text = search(records_format="csv", limit=1)
 assert isinstance(text, models.DatastorePageOfText)
 assert (text.records_format, text.records[:6]) == ("csv", "1,001,")
 assert search(filters={"code": ["001", None], "level": {"gt": 5}}).total == 1
-asked = {"resource_id": resource.id, "facets": {"station": {}}}
+asked = {"resource_id": resource["id"], "facets": ["station"]}
 assert (
     call(datastore_facets, models.DatastoreFacetsParameters, **asked).facets[0].field == "station"
 )
-asked = {"resource_id": resource.id, "group_by": ["station"], "metrics": ["count"]}
+asked = {"resource_id": resource["id"], "group_by": ["station"], "metrics": ["count"]}
 groups = call(datastore_aggregate, models.DatastoreAggregateParameters, **asked)
 assert groups.records_format == "objects"
-file = datastore_dump.sync_detailed(resource.id, client=client).content.decode()
+file = datastore_dump.sync_detailed(resource["id"], client=client).content.decode()
 
 # Writing.
 sent = {"resource": {"name": "Made"}, "records": [{"a": 1}], "primary_key": ["a"]}
 made = call(datastore_create, models.DatastoreCreateParameters, **sent)
 asked = {"resource_id": made.resource_id, "records": [{"a": 2}]}
 assert call(datastore_upsert, models.DatastoreUpsertParameters, **asked).resource_id
-assert search(resource_id=made.resource_id, sort="a").total == 2
+assert search(resource_id=made.resource_id, sort=["a"]).total == 2
 asked = {"resource_id": made.resource_id}
 assert call(datastore_delete, models.DatastoreDeleteParameters, **asked).resource_id
-assert isinstance(search(sort="nothing"), models.DatastoreValidationError)
+assert isinstance(search(sort=["nothing"]), models.DatastoreValidationError)
 
 print(
     json.dumps(
         {
             "dataset": name,
-            "title": dataset.title,
-            "resource": resource.id,
-            "format": resource.format_,
+            "title": dataset["title"],
+            "resource": resource["id"],
+            "format": resource["format"],
             "fields": [field.id for field in page.fields if field.id != "_id"],
             "total": page.total,
             "stations": [record["station"] for record in page.records],
