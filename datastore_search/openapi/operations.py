@@ -109,24 +109,7 @@ class ActionSchema(AutoSchema):
             str(code): errors.build_response(code, _show_answers(examples, code))
             for code in errors.list_statuses(method)
         }
-        unchanged = _UNCHANGED if method == "GET" and self._action.name in _CACHED_ACTIONS else {}
-        return {"200": result, **unchanged, **failed}
-
-
-#: Actions whose answers have an ``ETag``.
-_CACHED_ACTIONS = frozenset(
-    {
-        "datastore_search",
-        "datastore_facets",
-        "datastore_aggregate",
-        "datastore_suggest",
-        "datastore_info",
-    }
-)
-
-_UNCHANGED: Schema = {
-    "304": {"description": "Nothing has changed since the answer whose `ETag` was sent."}
-}
+        return {"200": result, **failed}
 
 
 class DumpSchema(AutoSchema):
@@ -161,7 +144,6 @@ class DumpSchema(AutoSchema):
             "security": [{}, *self.get_auth()],
             "responses": {
                 "200": results.build_dump(example),
-                **_UNCHANGED,
                 **{
                     str(code): errors.build_response(code, {})
                     for code in errors.list_statuses(method)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..analysis import MAX_COUNTED_RECORDS
 from ..api import parameter_types as types
-from ..api.actions import aggregate
+from ..api.actions import analysis
 from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.parameters import SearchParameters
 from ..dumping.formats import GZIP_TYPE, formats
@@ -19,7 +19,6 @@ from .components import (
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
     NULL,
-    NUMBER,
     OBJECT,
     TEXT,
     Schema,
@@ -125,7 +124,6 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreFacet": _build_facet(),
         "DatastoreAggregate": _build_aggregate(),
         "DatastoreSuggestions": _build_suggestions(),
-        "DatastoreFieldProfile": _build_profile(),
         "DatastoreInfo": _build_info(),
         "DatastoreCreated": _build_created(),
         "DatastoreWritten": _build_written(),
@@ -301,7 +299,7 @@ def _build_aggregate() -> Schema:
             "total": {**NON_NEGATIVE_INTEGER, "description": "All groups; if `include_total`."},
             **{
                 name: {**ANY_VALUE, "description": "As understood."}
-                for name in aggregate.REPEATED_PARAMETERS
+                for name in analysis.REPEATED_PARAMETERS
             },
         },
     )
@@ -365,50 +363,16 @@ def _build_info() -> Schema:
         optional={
             "profiled": {
                 "description": "Of which records the profiles of the fields are.",
-                **object_of(
-                    {
-                        "records": NON_NEGATIVE_INTEGER,
-                        "made": {"type": "string", "format": "date-time"},
-                        "current": {**BOOLEAN, "description": "Whether nothing changed since."},
-                    }
-                ),
+                **OBJECT,
             }
         },
     )
-    fields = list_of(_build_field(schema=stored, profile=schema_ref("DatastoreFieldProfile")))
-    return object_of({"fields": fields}, optional={"meta": meta})
-
-
-def _build_profile() -> Schema:
-    counted = object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
-    histogram = object_of({"bounds": list_of(ANY_VALUE), "counts": list_of(NON_NEGATIVE_INTEGER)})
-    return {
-        **object_of(
-            {
-                "count": {**NON_NEGATIVE_INTEGER, "description": "Records with a value."},
-                "nulls": {**NON_NEGATIVE_INTEGER, "description": "Records without one."},
-                "distinct": {**NON_NEGATIVE_INTEGER, "description": "How many values there are."},
-            },
-            optional={
-                "distinct_is_estimated": {**BOOLEAN, "description": "There only if true."},
-                "empty": {**NON_NEGATIVE_INTEGER, "description": "Records with the empty text."},
-                "shortest": {
-                    **NON_NEGATIVE_INTEGER,
-                    "description": "Letters of the shortest text.",
-                },
-                "longest": {**NON_NEGATIVE_INTEGER, "description": "Letters of the longest text."},
-                "min": ANY_VALUE,
-                "max": ANY_VALUE,
-                "mean": NUMBER,
-                "top": list_of(counted, description="The most common values, ten at most."),
-                "histogram": {
-                    "description": "How many values are from each bound on, up to the next.",
-                    **histogram,
-                },
-            },
-        ),
-        "description": "What the values of a field were like when its file was loaded.",
+    profile = {
+        "description": "What the values of the field were like when its file was loaded.",
+        **OBJECT,
     }
+    fields = list_of(_build_field(schema=stored, profile=profile))
+    return object_of({"fields": fields}, optional={"meta": meta})
 
 
 def _build_created() -> Schema:

@@ -11,7 +11,6 @@ import tracemalloc
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -305,16 +304,6 @@ def test_a_full_text_query_changes_neither_fields_nor_order(client: Client, db: 
     assert 0 < float(first[1]) < 1
 
 
-def test_distinct_gives_each_combination_once(client: Client, resource: Resource) -> None:
-    parameters = {"distinct": "true", "fields": "stage", "format": "json"}
-
-    assert json.loads(read_text(dump(client, resource, **parameters)))["records"] == [
-        ["active"], ["closed"], ["planned"],
-    ]  # fmt: skip
-    found = dump(client, resource, **parameters, sort="stage desc")
-    assert json.loads(read_text(found))["records"] == [["planned"], ["closed"], ["active"]]
-
-
 @pytest.mark.parametrize("name", list(DumpParameters._declared_fields))
 def test_every_parameter_is_in_the_reference(name: str) -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "dump.md"
@@ -353,18 +342,6 @@ def test_invalid_parameters_are_refused_by_name(
 
     assert check_error(response, 409, "Validation Error") == error
     assert "Content-Disposition" not in response
-
-
-def test_a_failure_is_in_the_language_of_the_path(client: Client, resource: Resource) -> None:
-    response = client.get(
-        f"{build_path(resource, 'vi')}?limit=x", headers={"Accept-Language": "fr"}
-    )
-
-    error = check_error(response, 409, "Validation Error")
-    assert error == {"limit": ["Số nguyên không hợp lệ"]}
-    assert response.json()["help"] == (
-        "http://testserver/vi/api/3/action/help_show?name=datastore_search"
-    )
 
 
 @pytest.mark.parametrize(
@@ -599,18 +576,6 @@ def test_blocks_come_one_by_one_in_little_memory(big: Resource, name: str, clien
     assert min(sizes) > 0
     assert max(sizes) < BLOCK_BYTES + 1000
     assert peak < 2 * 2**20
-
-
-def test_the_first_block_comes_while_postgresql_is_still_reading(
-    big: Resource, client: Client
-) -> None:
-    with closing(dump(client, big)), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT tuples_processed FROM pg_stat_progress_copy WHERE datname = current_database()"
-        )
-        ((read,),) = cursor.fetchall()
-
-    assert read < ROWS
 
 
 def test_changes_during_the_dump_do_not_show(big: Resource, client: Client) -> None:

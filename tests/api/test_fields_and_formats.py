@@ -78,15 +78,6 @@ def test_requested_fields_come_in_their_order(
     assert len(result["records"]) == 6
 
 
-def test_fields_may_be_in_an_address(client: Client, resource: Resource) -> None:
-    address = f"{ACTION}datastore_search?resource_id={resource.pk}&limit=1"
-
-    for fields in ("&fields=stage,code", "&fields=stage&fields=code", '&fields="stage", code'):
-        assert get_result(client.get(address + fields))["records"] == [
-            {"stage": "active", "code": "001"}
-        ]
-
-
 @pytest.mark.parametrize(
     ("fields", "messages"),
     [
@@ -307,21 +298,6 @@ def test_awkward_texts_are_quoted_as_copy_quotes_them(
     expected = copy_as_csv(f"SELECT {columns} FROM awkward ORDER BY id", delimiter)
 
     assert read_records(client, awkward, fields=fields, records_format=form) == expected
-
-
-def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resource) -> None:
-    result = get_result(search(client, resource, records_format="lists", limit=2))
-
-    assert result["records"] == [
-        [1, "001", "watershed", "active", "River level at the old bridge", 10.5, "2019-01-02"],
-        [2, "002", "survey", "active", "Foxes and other mammals", 20.25, "2020-02-29"],
-    ]
-    assert [field["id"] for field in result["fields"]] == [
-        "_id", "code", "subject", "stage", "title", "amount", "seen",
-    ]  # fmt: skip
-    assert read_records(client, resource, records_format="lists", fields="stage,_id", limit=1) == [
-        ["active", 1]
-    ]
 
 
 @pytest.mark.parametrize(

@@ -298,7 +298,7 @@ def test_every_value_finds_what_a_typed_table_finds(
     }
 
 
-@pytest.mark.parametrize("operator", ["eq", "lte"])
+@pytest.mark.parametrize("operator", ["eq", pytest.param("lte", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", CELLS)
 def test_a_text_is_what_postgresql_reads_it_as(typed: Resource, kind: str, operator: str) -> None:
     oracle = _Oracle(kind)

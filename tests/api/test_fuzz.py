@@ -157,6 +157,7 @@ def test_no_json_breaks_anything(client: Client, resource: Resource, sent: dict[
     check_answer(client.post(PATH, body, content_type="application/json"))
 
 
+@pytest.mark.slow
 @fuzzing
 @given(
     sent=st.dictionaries(

@@ -325,19 +325,6 @@ def test_a_slot_is_released_however_an_answer_ends(
         end(response)
 
 
-def test_an_answer_that_is_never_closed_releases_its_slot(
-    client: Client, tables: dict[str, Resource], settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
-
-    for _answer in range(3):
-        response = search(client, tables["large"])
-        assert response.status_code == 200
-        response._resource_closers.clear()  # like a server that does not close the response
-        del response
-        gc.collect()
-
-
 def test_head_and_refused_answers_hold_no_slot(
     client: Client, tables: dict[str, Resource], settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.backends import BaseBackend
-from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
@@ -246,42 +245,6 @@ def test_a_refusal_reveals_nothing_of_the_fields(
 
     error = check_error(refused, 403, "Authorization Error")
     assert error == check_error(search(client, hidden), 403, "Authorization Error")
-
-
-def test_permissions_are_also_checked_with_the_object(hidden: Resource, settings: Any) -> None:
-    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OwnerBackend"]
-    owner, other = make_user("owner"), make_user("other")
-
-    assert hidden.is_readable_by(owner)
-    assert not hidden.is_readable_by(other)
-    assert not hidden.is_readable_by(AnonymousUser())
-
-
-class OwnerBackend:
-    """A custom backend: one user owns every resource."""
-
-    def authenticate(self, request: Any, **credentials: Any) -> None:
-        return None
-
-    def has_perm(self, user: Any, permission: str, obj: Any = None) -> bool:
-        return bool(obj and permission == "datastore_search.view_resource") and (
-            user.get_username() == "owner"
-        )
-
-
-def test_the_authentication_classes_are_a_setting(
-    client: Client, hidden: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [
-        "rest_framework.authentication.SessionAuthentication"
-    ]
-    client.force_login(make_user(permissions=("view_resource",)))
-
-    result = get_result(
-        client.get(f"/en/api/action/datastore_search?resource_id={hidden.pk}&limit=1")
-    )
-
-    assert len(result["records"]) == 1
 
 
 def test_a_token_is_not_valid_where_no_class_reads_tokens(

@@ -375,16 +375,6 @@ def test_writing_takes_the_permission_and_a_post(
 # datastore_create ---------------------------------------------------------------------------------
 
 
-def test_a_table_is_made_with_all_that_its_resource_says_of_itself(
-    client: Client, token: str
-) -> None:
-    sent = {"resource": {"name": "Levels", **ABOUT}, "records": [{"a": 1}]}
-
-    run(client, "datastore_create", sent, token)
-
-    assert read_metadata(Resource.objects.get()) == FULL
-
-
 def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
     client: Client, token: str
 ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-#: The paths below which a portal answers: without a locale, and with one in either spelling.
-PATHS = ("", "/vi", "/en_GB")
+#: The paths below which a portal answers: without a locale, and with one.
+PATHS = ("", "/en_GB")
 
 RIVERS = """\
 code,station,level,seen

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, transaction
+from django.db import transaction
 
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
@@ -57,16 +56,3 @@ def roll_back() -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
-
-
-@contextmanager
-def keep_connection_open() -> Iterator[None]:
-    """Keep requests from closing the connection whose transaction the test runs in."""
-    signals = (request_started, request_finished)
-    for signal in signals:
-        signal.disconnect(close_old_connections)
-    try:
-        yield
-    finally:
-        for signal in signals:
-            signal.connect(close_old_connections)

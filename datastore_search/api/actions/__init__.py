@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import aggregate, catalogue, facets, info, resources, search, status, suggest, write
+from . import analysis, catalogue, info, resources, search, status, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]
@@ -13,14 +13,9 @@ actions: Mapping[str, Action] = {
     action.name: action
     for action in (
         search.datastore_search,
-        facets.datastore_facets,
-        aggregate.datastore_aggregate,
-        suggest.datastore_suggest,
+        *analysis.analysis_actions,
         info.datastore_info,
-        write.datastore_create,
-        write.datastore_upsert,
-        write.datastore_delete,
-        write.datastore_records_delete,
+        *write.write_actions,
         *catalogue.catalogue_actions,
         *resources.resource_actions,
         status.help_show,

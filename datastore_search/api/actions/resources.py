@@ -10,12 +10,12 @@ makes its dataset.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connections, router, transaction
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
@@ -23,7 +23,7 @@ from ... import catalogue, storage
 from ...exceptions.access import UnknownResource
 from ...exceptions.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ...models import Resource, ResourceQuerySet, parse_resource_id
-from ..parameters import ActionParameters, make_printable
+from ..parameters import make_printable
 from ..permissions import check_may_write, get_reader
 from ..resource_parameters import (
     ChangedResourceMembers,
@@ -46,7 +46,7 @@ def get_resources() -> ResourceQuerySet:
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     check_may_write(request, Resource(), "", "add")
-    return _describe(request, add_resource(request, sent))
+    return Answer(_show(request, add_resource(request, sent)))
 
 
 def add_resource(
@@ -114,14 +114,6 @@ def _check_name(request: Request, name: str) -> str:
 # resource_update, resource_patch ------------------------------------------------------------------
 
 
-def _update(request: Request, sent: Mapping[str, object]) -> Answer:
-    return _change(request, sent, is_complete=True)
-
-
-def _patch(request: Request, sent: Mapping[str, object]) -> Answer:
-    return _change(request, sent, is_complete=False)
-
-
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parameters = ChangedResourceMembers.parse(sent)
     name, using = str(parameters["id"]), router.db_for_write(Resource)
@@ -142,7 +134,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
             setattr(resource, column, value)
         if values:
             resource.save(using=using, update_fields=[*values, "modified_at"])
-    return _describe(request, resource)
+    return Answer(_show(request, resource))
 
 
 def _select_changes(
@@ -168,42 +160,32 @@ def _select_changes(
     }
 
 
-def _describe(request: Request, resource: Resource) -> Answer:
-    return Answer(_show(request, resource))
-
-
 def _show(request: Request, resource: Resource) -> dict[str, Any]:
     using = router.db_for_write(Resource)
     place = catalogue.find_place(using, get_reader(request), resource.pk)
     return catalogue.describe_resource(resource, build_addresses(request), place)
 
 
-def _build(
-    name: str,
-    parameters: type[ActionParameters],
-    run: Callable[[Request, Mapping[str, object]], Answer],
-    description: str | Promise,
-) -> Action:
-    return Action(name=name, parameters=parameters, run=run, help=description, is_writing=True)
-
-
 resource_actions = (
-    _build(
+    Action(
         "resource_create",
         NewResourceMembers,
         _create,
         _("Make a resource without records, and its dataset."),
+        is_writing=True,
     ),
-    _build(
+    Action(
         "resource_update",
         ChangedResourceMembers,
-        _update,
+        partial(_change, is_complete=True),
         _("Change what a resource says of itself: members that are not sent are emptied."),
+        is_writing=True,
     ),
-    _build(
+    Action(
         "resource_patch",
         ChangedResourceMembers,
-        _patch,
+        partial(_change, is_complete=False),
         _("Change what a resource says of itself: members that are not sent stay."),
+        is_writing=True,
     ),
 )

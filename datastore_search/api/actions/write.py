@@ -6,7 +6,7 @@ Source: CKAN's actions of these names, section 13 of its semantics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.db import connections, router
@@ -254,36 +254,33 @@ def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | 
     return wrap_records(read_page(read, query).records)
 
 
-def _build_write_action(
-    name: str,
-    parameters: type[Any],
-    run: Callable[[Request, Mapping[str, object]], Answer],
-    description: Any,
-) -> Action:
-    return Action(name=name, parameters=parameters, run=run, help=description, is_writing=True)
-
-
-datastore_create = _build_write_action(
-    "datastore_create",
-    CreateParameters,
-    _create,
-    _("Make a table, add fields, aliases and a primary key to it, and append records."),
-)
-datastore_upsert = _build_write_action(
-    "datastore_upsert",
-    UpsertParameters,
-    _upsert,
-    _("Add records, or change those that have the same primary key."),
-)
-datastore_delete = _build_write_action(
-    "datastore_delete",
-    DeleteParameters,
-    _delete,
-    _("Delete the records that filters find or, without filters, the whole table."),
-)
-datastore_records_delete = _build_write_action(
-    "datastore_records_delete",
-    RecordsDeleteParameters,
-    _delete_records_only,
-    _("Delete the records that filters find, and never the table."),
+write_actions = (
+    Action(
+        "datastore_create",
+        CreateParameters,
+        _create,
+        _("Make a table, add fields, aliases and a primary key to it, and append records."),
+        is_writing=True,
+    ),
+    Action(
+        "datastore_upsert",
+        UpsertParameters,
+        _upsert,
+        _("Add records, or change those that have the same primary key."),
+        is_writing=True,
+    ),
+    Action(
+        "datastore_delete",
+        DeleteParameters,
+        _delete,
+        _("Delete the records that filters find or, without filters, the whole table."),
+        is_writing=True,
+    ),
+    Action(
+        "datastore_records_delete",
+        RecordsDeleteParameters,
+        _delete_records_only,
+        _("Delete the records that filters find, and never the table."),
+        is_writing=True,
+    ),
 )
