@@ -8,7 +8,6 @@ is sent byte for byte.  Only the address, the id and the token are put in.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -349,100 +348,7 @@ def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, pref
         assert table in str(refusal.value)
 
 
-def test_ckanapi_raises_the_error_of_a_record(portal: Portal) -> None:
-    records = [{"code": "009"}, {"code": "010", "rain": 1}]
-
-    with (
-        RemoteCKAN(portal.base, apikey=portal.token) as ckan,
-        pytest.raises(ValidationError) as refusal,
-    ):
-        ckan.action.datastore_upsert(resource_id=portal.table, records=records)
-
-    assert refusal.value.error_dict["records_row"] == 1
-    assert "rain" in str(refusal.value)
-    assert portal.records() == TABLE["records"]
-
-
 # ckanapi, the program -----------------------------------------------------------------------------
 
 
-def run_ckanapi(
-    base: str, *arguments: str, standard_input: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Run the program, with itself in the path, as it starts helpers."""
-    folder = Path(sys.executable).parent
-    return subprocess.run(
-        [folder / "ckanapi", *arguments, "-r", base],
-        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
-        input=standard_input,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        timeout=60,
-    )
-
-
-def test_the_program_sends_json_that_it_reads(portal: Portal) -> None:
-    sent = {"resource_id": portal.table, "method": "insert", "records": [_NEW]}
-
-    done = run_ckanapi(
-        portal.base,
-        "action",
-        "datastore_upsert",
-        "-i",
-        "-a",
-        portal.token,
-        standard_input=json.dumps(sent),
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert portal.records() == EXPECTED_RECORDS["insert"]
-
-
-#: Commands of the program, and the action that each calls first.
-LACKED = {
-    "action package_create": "package_create",
-    "action package_patch -g": "package_patch",
-    "load datasets --create-only": "package_create",
-    "delete datasets one": "package_delete",
-}
-
-
-def test_the_program_names_the_action_that_we_lack(base: str) -> None:
-    for command, action in LACKED.items():
-        done = run_ckanapi(base, *command.split(), standard_input='{"name": "one"}\n')
-
-        assert (done.returncode, done.stdout) == (1, ""), command
-        (error_line,) = [
-            line for line in done.stderr.splitlines() if line.startswith("ckanapi.errors.")
-        ]
-        address, status, answer = ast.literal_eval(error_line.partition("CKANAPIError: ")[2])
-        assert (address.partition("?")[0], status) == (f"{base}/api/action/{action}", 400)
-        assert json.loads(answer) == {
-            "help": f"{base}/api/3/action/help_show?name={action}",
-            "success": False,
-            "error": {"__type": "Bad Request", "message": f"There is no action “{action}”."},
-        }
-
-
 # The catalogue ------------------------------------------------------------------------------------
-
-
-def test_ckanapi_makes_a_resource_and_describes_it(base: str, token: str) -> None:
-    with RemoteCKAN(base, apikey=token) as remote:
-        made = remote.action.resource_create(
-            package_id="levels", name="Levels", tags=["rivers"], license="CC-BY-4.0"
-        )
-        remote.action.datastore_create(resource_id=made["id"], records=[{"code": "a"}])
-        remote.action.resource_update(**{**made, "publisher": "Office", "url_type": "datapusher"})
-        remote.action.resource_patch(id=made["id"], description="Of rivers")
-        with pytest.raises(ValidationError) as refusal:
-            remote.action.resource_patch(id=made["id"], tags="rivers")
-
-    with RemoteCKAN(f"{base}/vi") as reader:
-        shown = reader.action.package_show(id="levels")
-
-    assert refusal.value.error_dict["tags"] == ["Must be a list of texts."]
-    assert (shown["title"], shown["notes"], shown["author"]) == ("Levels", "Of rivers", "Office")
-    assert [tag["name"] for tag in shown["tags"]] == ["rivers"]
-    assert shown["resources"][0]["datastore_active"] is True

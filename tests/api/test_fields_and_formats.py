@@ -409,21 +409,6 @@ def test_next_page_leads_through_all_records(
     assert follow_pages(client, resource, **sent) == pages
 
 
-def test_next_page_names_the_last_record_of_the_page(client: Client, resource: Resource) -> None:
-    for form in ("objects", "lists", "csv", "tsv"):
-        for sent, found in (
-            ({"limit": 2, "offset": 1}, {"gt": 3}),
-            ({"limit": 2, "sort": "_id desc"}, {"lt": 5}),
-            ({"limit": 2, "fields": "code"}, {"gt": 2}),
-            ({"limit": 2, "include_total": False}, {"gt": 2}),
-        ):
-            result = get_result(
-                search(client, resource, include_next_page=True, records_format=form, **sent)
-            )
-            assert result["next_page"] == {"_id": found}
-            assert result["include_next_page"] is True
-
-
 @pytest.mark.parametrize(
     "sent",
     [
@@ -536,31 +521,6 @@ def test_full_text_is_text(client: Client, resource: Resource, full_text: Any) -
 
 
 @pytest.mark.parametrize(
-    ("q", "ids"),
-    [
-        ("river", [1]),
-        ("che:* | riv:*", [1]),
-        ("river & bridge", [1]),
-        ("river & fox", []),
-        ("river | fox", [1, 2]),
-        ("survey & !fox", [5]),
-        ("(river | fox) & survey", [2]),
-        ("old <-> bridge", [1]),
-        ("'river'", [1]),
-        ("Hà & Nội", [4]),
-        ("ha & noi", [4, 5]),
-        ("Ha\u0300", [4]),
-        ({"title": "river | fox"}, [1, 2]),
-        ({"title": "riv:*", "subject": "water:*"}, [1]),
-    ],
-)
-def test_postgresql_s_query_language_is_understood(
-    client: Client, resource: Resource, q: Any, ids: list[int]
-) -> None:
-    assert sorted(get_ids(search(client, resource, q=q, plain=False))) == ids
-
-
-@pytest.mark.parametrize(
     "sent",
     [
         {"q": "river bridge"},
@@ -594,26 +554,6 @@ def test_invalid_operators_are_refused(
 def test_a_plain_query_has_no_operators(client: Client, resource: Resource, plain: Any) -> None:
     assert get_ids(search(client, resource, q="river & (bridge", plain=plain)) == [1]
     assert get_ids(search(client, resource, q="river | foxes", plain=plain)) == []
-
-
-@pytest.mark.parametrize(
-    ("q", "language", "ids"),
-    [
-        ("runs", "english", [5]),
-        ("runs", "simple", []),
-        ("runs", " English ", [5]),
-        ("runs", "SIMPLE", []),
-        ("runs", None, [5]),
-        ("runs", "", [5]),
-        ("running", "simple", [5]),
-        ({"title": "runs"}, "english", [5]),
-        ({"title": "runs"}, "simple", []),
-    ],
-)
-def test_the_language_is_that_of_the_query(
-    client: Client, resource: Resource, q: Any, language: Any, ids: list[int]
-) -> None:
-    assert get_ids(search(client, resource, q=q, language=language)) == ids
 
 
 @pytest.mark.parametrize("language", ["klingon", "english; --", "pg_catalog.", "đ", 5])
@@ -837,38 +777,6 @@ def named(resource: Resource) -> dict[str, Resource]:
     Alias.objects.create(resource=hidden, name="secret")
     Resource.objects.create(name="empty")
     return {"public": resource, "hidden": hidden}
-
-
-def test_the_names_are_those_a_reader_may_read(client: Client, named: dict[str, Resource]) -> None:
-    public, hidden = str(named["public"].pk), str(named["hidden"].pk)
-    parameters = {
-        "id": "_table_metadata",
-        "filters": {"name": [public, hidden, "survey", "visits", "secret", "empty"]},
-    }
-
-    for_all = get_result(ask(client, parameters))
-    for_staff = get_result(ask(client, parameters, Authorization=make_user_token("reader", "view")))
-
-    assert for_all["resource_id"] == "_table_metadata"
-    assert [(each["name"], each["alias_of"]) for each in for_all["records"]] == [
-        (public, None),
-        ("survey", public),
-        ("visits", public),
-    ]
-    assert for_all["total"] == 3
-    assert [(each["name"], each["alias_of"]) for each in for_staff["records"]] == [
-        (public, None),
-        ("survey", public),
-        ("visits", public),
-        (hidden, None),
-        ("secret", hidden),
-    ]
-    assert for_all["fields"] == [
-        {"id": "_id", "type": "int"},
-        {"id": "name", "type": "text"},
-        {"id": "oid", "type": "int8"},
-        {"id": "alias_of", "type": "text"},
-    ]
 
 
 def test_the_answer_about_names_is_private_for_a_user_who_may_read_more(

@@ -185,22 +185,6 @@ def test_no_body_breaks_anything(client: Client, resource: Resource, body: bytes
 
 @pytest.mark.slow
 @fuzzing
-@given(key=keys, text=texts, operator=st.sampled_from(OPERATORS))
-def test_every_place_of_a_name_takes_every_name(
-    client: Client, resource: Resource, key: str, text: str, operator: str
-) -> None:
-    for sent in (
-        {"sort": [key]},
-        {"fields": [key], "distinct": True},
-        {"q": {key: text}},
-        {"filters": {key: {operator: text}}},
-        {"filters": {"$or": [{key: [text, None, 5]}]}},
-    ):
-        check_answer(act(client, "datastore_search", {"resource_id": str(resource.pk), **sent}))
-
-
-@pytest.mark.slow
-@fuzzing
 @given(name=st.sampled_from(sorted(actions)), sent=changes, parts=st.lists(records, min_size=2))
 def test_no_change_breaks_anything(
     client: Client, typed: str, name: str, sent: dict[str, Any], parts: list[Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import ask, check_error, get_result, make_token
+from ..builders import ask, check_error, get_result
 
 pytestmark = pytest.mark.django_db
 
@@ -53,35 +52,6 @@ def test_lists_and_get_give_the_same_matches(client: Client, resource: Resource)
     assert found["highlights"] == [RIVER]
     assert get_result(as_lists)["highlights"] == get_result(by_get)["highlights"] == [RIVER]
     assert "highlight=true" in get_result(by_get)["_links"]["next"]
-
-
-def test_a_query_over_fields_is_marked_in_them(client: Client, resource: Resource) -> None:
-    sent = {"q": {"title": "river", "stage": "act"}, "full_text": "watershed", "highlight": True}
-
-    assert get_result(search(client, resource, **sent))["highlights"] == [
-        {"subject": [[0, 9]], "stage": [[0, 6]], **RIVER}
-    ]
-
-
-def test_the_names_of_resources_are_marked_too(client: Client, resource: Resource) -> None:
-    name = str(resource.pk)
-
-    found = get_result(
-        ask(client, {"resource_id": "_table_metadata", "q": name, "highlight": True})
-    )
-
-    assert found["highlights"] == [{"name": [[0, 8], [9, 13], [14, 18], [19, 23], [24, 36]]}]
-
-
-def test_a_private_resource_shows_its_matches_to_its_readers_alone(
-    client: Client, hidden: Resource
-) -> None:
-    sent = {"resource_id": str(hidden.pk), "q": "river", "highlight": True}
-
-    refused = check_error(ask(client, sent), 403, "Authorization Error")
-
-    assert "title" not in json.dumps(refused)
-    assert get_result(ask(client, sent, Authorization=make_token()))["highlights"] == [RIVER]
 
 
 @pytest.mark.parametrize(

@@ -72,19 +72,6 @@ def test_an_unchanged_answer_is_304_with_the_same_headers_and_no_body(
             assert again[name] == first[name]
 
 
-@each_address
-def test_head_has_the_validators_of_get(
-    client: Client, resource: Resource, settled: None, address: str
-) -> None:
-    path = address.format(id=resource.pk)
-    by_get, by_head = fetch(client, address, resource), client.head(path)
-
-    for name in ("ETag", "Cache-Control", "Vary", "Last-Modified"):
-        assert by_head[name] == by_get[name]
-    unchanged = client.head(path, headers={"If-None-Match": by_get["ETag"]})
-    assert (unchanged.status_code, unchanged.content) == (304, b"")
-
-
 @pytest.mark.parametrize(
     "address",
     [SEARCH, f"{SEARCH}&limit=32000", f"{FACETS}&q=river", AGGREGATE,

@@ -381,17 +381,6 @@ def test_rows_that_cannot_be_read_to_their_end_leave_no_file(files: list[Any]) -
     assert [file.closed for file in files] == [True]
 
 
-@pytest.mark.parametrize(
-    ("rows", "text"), [([], "[]"), ([b",1\n"], "[1\n]"), ([b",1\n", b",2\n"], "[1\n,2\n]")]
-)
-def test_a_spool_of_few_rows_is_a_list(rows: list[bytes], text: str) -> None:
-    spool = Spool.from_list_lines(rows)
-
-    assert b"".join(spool).decode() == text
-    assert spool.size_bytes == len(text)
-    spool.close()
-
-
 @pytest.mark.parametrize("records_format", ["objects", "csv"])
 def test_memory_does_not_grow_with_the_answer(
     client: Client, db: None, records_format: str

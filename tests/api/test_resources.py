@@ -245,12 +245,6 @@ def test_an_empty_member_is_no_value(client: Client, token: str) -> None:
 # resource_update, resource_patch ------------------------------------------------------------------
 
 
-def test_a_licence_may_be_an_address(client: Client, token: str, levels: Resource) -> None:
-    sent = {"id": "levels", "license": "http://example.org/licence"}
-
-    assert run(client, "resource_patch", sent, token)["license"] == sent["license"]
-
-
 def test_an_update_empties_what_is_not_sent(client: Client, token: str, levels: Resource) -> None:
     sent = {"id": "levels", "license": "CC0-1.0"}
 
@@ -387,27 +381,3 @@ def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
         ]
     }
     assert not Resource.objects.exists()
-
-
-@pytest.mark.parametrize("private", [False, True])
-def test_a_table_is_made_in_no_dataset_that_exists(
-    client: Client, token: str, levels: Resource, private: bool
-) -> None:
-    Resource.objects.update(private=private)
-
-    for name in ("levels", str(levels.pk)):
-        sent = {"resource": {"package_id": name}, "records": [{"a": 1}]}
-        error = refuse(client, "datastore_create", sent, token)
-        assert list(error) == ["resource"]
-
-    assert Resource.objects.get() == levels
-
-
-def test_a_table_is_made_in_the_dataset_that_it_names(client: Client, token: str) -> None:
-    sent = {"resource": {"package_id": "levels", "private": True}, "records": [{"a": 1}]}
-
-    made = run(client, "datastore_create", sent, token)
-
-    resource = Resource.objects.get()
-    assert (str(resource.pk), resource.name) == (made["resource_id"], "levels")
-    assert resource.private

@@ -16,7 +16,7 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
 from ..builders import ask, check_error, fetch_page, get_ids, get_result, make_resource
-from .typed import CELLS, IDS, get_column_name, open_cursor_year_first
+from .typed import CELLS, get_column_name, open_cursor_year_first
 
 #: Spellings of the direction and the position of nulls, and their meaning.
 ENDINGS = {
@@ -115,13 +115,6 @@ def test_equal_records_come_by_their_id_in_the_direction_of_the_last_key(
         assert first == sorted(first, reverse=down)
 
 
-@pytest.mark.parametrize("sort", [None, "", "  ", [], "_id"])
-def test_without_a_sort_records_come_by_their_id(
-    client: Client, typed: Resource, sort: Any
-) -> None:
-    assert get_ids(search(client, typed, sort=sort)) == IDS
-
-
 def test_a_sort_goes_before_the_rank(client: Client, db: None) -> None:
     resource = make_resource("a,n\nwater,3\nwater water,1\nair,0\nwater water water,2\n")
 
@@ -131,14 +124,6 @@ def test_a_sort_goes_before_the_rank(client: Client, db: None) -> None:
         1,
         2,
     ]
-
-
-def test_sort_keys_need_not_be_in_fields(client: Client, typed: Resource) -> None:
-    result = get_result(
-        search(client, typed, sort="int4 desc nulls last", fields=["bool"], limit=3)
-    )
-
-    assert result["records"] == [{"bool": None}, {"bool": None}, {"bool": True}]
 
 
 # Names --------------------------------------------------------------------------------------------
