@@ -178,14 +178,6 @@ def _write_python(value: Json) -> str:
             return repr(value)
 
 
-def _write_requests(call: _Call) -> str:
-    return _write_post(call, ["requests"], "print(records)")
-
-
-def _write_pandas(call: _Call) -> str:
-    return _write_post(call, ["pandas", "requests"], "print(pandas.DataFrame(records))")
-
-
 def _write_post(call: _Call, packages: Iterable[str], end: str) -> str:
     token = ', headers={"Authorization": os.environ["TOKEN"]}' if call.needs_token else ""
     return (
@@ -243,8 +235,10 @@ def _write_javascript(call: _Call) -> str:
 
 _WRITERS: Mapping[str, Callable[[_Call], str]] = {
     "curl": _write_curl,
-    "Python: requests": _write_requests,
-    "Python: pandas": _write_pandas,
+    "Python: requests": lambda call: _write_post(call, ["requests"], "print(records)"),
+    "Python: pandas": lambda call: _write_post(
+        call, ["pandas", "requests"], "print(pandas.DataFrame(records))"
+    ),
     "Python: ckanapi": _write_ckanapi,
     "R: httr2": _write_r,
     "JavaScript: fetch": _write_javascript,

@@ -22,7 +22,7 @@ from .chart_drawing import draw_chart
 from .chart_query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
 from .columns import Column
 from .drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_options
-from .languages import Phrase, compose_phrase, join_phrases, mark_text
+from .languages import Phrase, compose_phrase, group_by_language, join_phrases, mark_text
 from .query_string import QueryString
 
 
@@ -114,7 +114,12 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         drawing = draw_chart(self.data, self.title.text, has_categories=has_categories)
         if drawing is None:
             return SafeString()
-        context = {"drawing": drawing, "language": get_language()}
+        context = {
+            "drawing": drawing,
+            "language": get_language(),
+            "labels_by_language": group_by_language(drawing.labels),
+            "bars_by_language": group_by_language(drawing.bars),
+        }
         return SafeString(clean_xml(render_to_string("datastore_search/chart.svg", context)))
 
     def list_files(self) -> dict[str, Callable[[], File]]:

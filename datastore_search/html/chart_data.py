@@ -155,13 +155,16 @@ def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[l
         total = page.total or 0
         if total > _MAX_ROWS and not is_cut:
             raise TooManyChartGroups
-        rows = [_read_row(parse_record(text)) for text in page.texts]
+        rows = [
+            _Row(
+                _get_key(record, "group"),
+                _get_key(record, "split"),
+                record["value"],
+                int(str(record["records"])),
+            )
+            for record in map(parse_record, page.texts)
+        ]
     return rows, total if is_cut else 0
-
-
-def _read_row(record: Mapping[str, object]) -> _Row:
-    count = int(str(record["records"]))
-    return _Row(_get_key(record, "group"), _get_key(record, "split"), record["value"], count)
 
 
 def _get_key(record: Mapping[str, object], name: str) -> Key:

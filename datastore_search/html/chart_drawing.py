@@ -12,11 +12,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from django.utils.safestring import SafeString
-
 from ..messages import shorten
 from .chart_data import ChartData, Group, Series
-from .languages import group_by_language
 from .records import format_number
 
 _WIDTH, _HEIGHT = 720, 360
@@ -105,16 +102,6 @@ class Drawing:
         """Add a rectangle of a series, from 0; its box is x, y, width and height."""
         x, y, width, height = map(write_coordinate, box)
         self.bars.append(Bar(series + 1, _COLOURS[series], x, y, width, height, text, language))
-
-    @property
-    def labels_by_language(self) -> list[tuple[SafeString, list[Label]]]:
-        """The labels of each language, with its attribute."""
-        return group_by_language(self.labels)
-
-    @property
-    def bars_by_language(self) -> list[tuple[SafeString, list[Bar]]]:
-        """The bars of each language, with its attribute."""
-        return group_by_language(self.bars)
 
 
 def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing | None:

@@ -23,22 +23,14 @@ class RecordTable:
     """
     The rows of one page, and the number of records on all pages.
 
-    ``language`` is that of most columns, which the element around the rows states.
+    The element around the rows states the language of most columns, ``language_attribute``; what
+    each row has in the language of the page has the ``id_attribute``.
     """
 
     rows: list[Row]
     total: int
-    language: str
-
-    @property
-    def language_attribute(self) -> SafeString:
-        """The attribute of the element around the rows."""
-        return write_language(self.language)
-
-    @property
-    def id_attribute(self) -> SafeString:
-        """The attribute of what each row has in the language of the page."""
-        return write_language("", self.language)
+    language_attribute: SafeString
+    id_attribute: SafeString
 
 
 def read_record_table(
@@ -72,7 +64,8 @@ def read_record_table(
         rows = build_rows(
             page, columns, words=split_words(query.q), language=language, build_link=build_link
         )
-        return RecordTable(rows, page.total or 0, language)
+        total = page.total or 0
+    return RecordTable(rows, total, write_language(language), write_language("", language))
 
 
 def list_read_fields(resource: Resource, columns: Iterable[Column]) -> tuple[str, ...]:

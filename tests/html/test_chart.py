@@ -18,6 +18,7 @@ from datastore_search.html.chart_drawing import draw_chart
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_writer_token
+from ..shared import ModuleTransaction
 from ..writing.tables import Table
 from .parsing import extract_text
 
@@ -29,9 +30,14 @@ ROWS = "".join(
 )
 
 
-@pytest.fixture
-def survey(db: None) -> Resource:
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
     return make_resource(f"kind,stage,n,budget,day,open,title\n{ROWS}", title="Survey")
+
+
+@pytest.fixture
+def survey(_records: Resource, db: None) -> Resource:
+    return _records
 
 
 def open_chart(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> Any:

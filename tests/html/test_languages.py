@@ -25,6 +25,7 @@ from datastore_search.html.languages import (
 from datastore_search.models import Resource
 
 from ..builders import make_resource
+from ..shared import ModuleTransaction
 
 #: Texts of the resource: no word of them is one of an English page.
 LABELS = {"ten": "Tên nơi", "loai": "Loại nước", "sau": "Độ sâu", "vd": "Vĩ độ", "kd": "Kinh độ"}
@@ -35,8 +36,8 @@ VALUES = {"sông", "biển", "Hồ Tây", "Sông Hồng", "Vịnh Bắc", "Hồ"
 FOREIGN = {*LABELS.values(), *VALUES, TITLE, DESCRIPTION, NOTES, PUBLISHER, PLACE}
 
 
-@pytest.fixture
-def survey(db: None) -> Resource:
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
     """Records, labels, notes, title and description in Vietnamese."""
     names = ("Hồ Tây", "Sông Hồng", "Vịnh Bắc")
     rows = "".join(
@@ -52,6 +53,11 @@ def survey(db: None) -> Resource:
     resource.content_language, resource.spatial = "vi", PLACE
     resource.save()
     return resource
+
+
+@pytest.fixture
+def survey(_records: Resource, db: None) -> Resource:
+    return _records
 
 
 def open_page(client: Client, resource: Resource, path: str = "", locale: str = "en") -> str:

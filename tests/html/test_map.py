@@ -18,6 +18,7 @@ from datastore_search.html.map_drawing import draw_map
 from datastore_search.models import Resource
 
 from ..builders import make_resource
+from ..shared import ModuleTransaction
 from .parsing import extract_text, parse_table
 
 SITES = """\
@@ -33,9 +34,14 @@ f,Đà Lạt,11.9404,108.4583,town
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture
-def sites(db: None) -> Resource:
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
     return make_resource(SITES, title="Sites")
+
+
+@pytest.fixture
+def sites(_records: Resource, db: None) -> Resource:
+    return _records
 
 
 def open_map(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> Any:

@@ -16,6 +16,7 @@ from datastore_search.html.query_string import Pair, QueryString
 from datastore_search.models import Resource
 
 from ..builders import make_resource
+from ..shared import ModuleTransaction
 from .parsing import extract_text, parse_table
 
 NAMES = [f"column_{number:02}" for number in range(20)]
@@ -32,12 +33,17 @@ CHANGES = [
 ]
 
 
-@pytest.fixture
-def wide(db: None) -> Resource:
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
     rows = [
         ",".join(f"value {row % 7} {n}" if row % 9 else "" for n in range(20)) for row in range(100)
     ]
     return make_resource("\n".join([",".join(NAMES), *rows, ""]))
+
+
+@pytest.fixture
+def wide(_records: Resource, db: None) -> Resource:
+    return _records
 
 
 def build_query(pairs: list[Pair]) -> str:

@@ -182,13 +182,13 @@ def test_a_page_with_long_names_is_light_before_and_after_a_filter(
     rng = Random(1)
     names = [f"f{n:03}_{'of_a_long_name' * 5}"[:name_length] for n in range(field_count)]
     kinds = [lambda: f"value {rng.randrange(15)}", lambda: str(rng.randrange(100_000))]
-    rows = [[kinds[n % 2]() for n in range(field_count)] for _row in range(300)]
+    rows = [[kinds[n % 2]() for n in range(field_count)] for _row in range(60)]
     resource = make_resource("\n".join(",".join(row) for row in (names, *rows)))
     few = {f"field.{names[0]}": "value 3"}
     many = {f"from.{names[1]}": "100", f"to.{names[3]}": "99900", f"not.{names[0]}": "value 3"}
 
     sizes = {}
-    for locale in ("en", "vi", "ar"):
+    for locale in ("en", "ar"):
         for query in ({}, few, many):
             page = open_page(client, resource, query, locale)
             sizes[locale, len(query)] = len(page.encode())
