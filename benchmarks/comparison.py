@@ -55,7 +55,8 @@ class Comparison:
             portal_calls = TimedCalls([timed_call])
             statements = record_statements(portal_calls.calls[0])
             floor = Floor(self.floor, statements)
-            ckan_calls = self._prepare_ckan(request)
+            ckan_call = self.ckan.build_call(request) if self.ckan else None
+            ckan_calls = TimedCalls([ckan_call]) if ckan_call else None
             for _ in range(self.pace.rounds):
                 self._time_round(portal_calls, floor, ckan_calls)
         return Figures(
@@ -65,10 +66,6 @@ class Comparison:
             floor=floor.timing,
             ckan=ckan_calls.served if ckan_calls else None,
         )
-
-    def _prepare_ckan(self, request: Request) -> TimedCalls | None:
-        call = self.ckan.build_call(request) if self.ckan else None
-        return TimedCalls([call]) if call else None
 
     def _time_round(
         self, portal_calls: TimedCalls, floor: Floor, ckan_calls: TimedCalls | None

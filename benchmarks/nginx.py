@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .failures import BenchmarkError
-from .server import find_free_port, wait_for_server
+from .server import TIMEOUT_SECONDS, find_free_port, wait_for_server
 
 #: The file that docs/how-to/deploy.md explains.
 CONFIGURATION = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "nginx.conf"
@@ -65,26 +65,21 @@ def serve_nginx(server: str, changes: Mapping[str, str] | None = None) -> Iterat
             yield address
         finally:
             nginx.terminate()
-            nginx.wait()
+            nginx.wait(TIMEOUT_SECONDS)
 
 
 def _write_configuration(
     server: str, address: str, folder: Path, changes: Mapping[str, str]
 ) -> str:
     """Change the lines that the file marks with “change”."""
-    return _replace(
-        CONFIGURATION.read_text(encoding="utf-8"),
-        {
-            "server 127.0.0.1:8000;": f"server {server};",
-            "listen 80;": f"listen {address};",
-            "/srv/portal/static/": f"{folder}/static/",
-            **changes,
-        },
-    )
-
-
-def _replace(text: str, changes: Mapping[str, str]) -> str:
-    for old, new in changes.items():
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    replacements = {
+        "server 127.0.0.1:8000;": f"server {server};",
+        "listen 80;": f"listen {address};",
+        "/srv/portal/static/": f"{folder}/static/",
+        **changes,
+    }
+    for old, new in replacements.items():
         if text.count(old) != 1:
             raise BenchmarkError(f"{CONFIGURATION} must have “{old}” once.")
         text = text.replace(old, new)

@@ -19,7 +19,7 @@ from example_project.management.commands.serve import build_web_server_command
 
 from .failures import BenchmarkError
 
-_TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def serve_portal(workers: int, threads: int) -> Iterator[str]:
         yield address
     finally:
         server.terminate()
-        server.wait()
+        server.wait(TIMEOUT_SECONDS)
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def serve_whole_portal(
         yield f"127.0.0.1:{port}", psutil.Process(portal.pid)
     finally:
         portal.terminate()
-        portal.wait()
+        portal.wait(TIMEOUT_SECONDS)
 
 
 def find_workers(portal: psutil.Process) -> list[psutil.Process]:
@@ -104,7 +104,7 @@ class Memory(threading.Thread):
     def end(self) -> None:
         """End the measurement."""
         self._ended.set()
-        self.join()
+        self.join(TIMEOUT_SECONDS)
 
 
 def find_free_port() -> int:
@@ -121,7 +121,7 @@ def wait_for_server(address: str, server: subprocess.Popen[bytes]) -> None:
 
     Raises: ``BenchmarkError`` when it ends, or takes too long.
     """
-    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         connection = http.client.HTTPConnection(address, timeout=5)
         try:

@@ -14,6 +14,9 @@ import psycopg
 
 from example_project import embedded_postgres
 
+#: For the end of the server, and for its recovery.
+_MAX_WAIT_SECONDS = 60
+
 
 class ThrowawayServer:
     """The embedded PostgreSQL, started and stopped by the test instead of its package."""
@@ -37,9 +40,9 @@ class ThrowawayServer:
         process = self._get_process()
         process.send_signal(signal.SIGQUIT)
         if self._started:
-            self._started.wait()
+            self._started.wait(_MAX_WAIT_SECONDS)
         else:
-            psutil.wait_procs([process])
+            process.wait(_MAX_WAIT_SECONDS)
 
     def start(self) -> None:
         """Start the server again, and wait until it has recovered."""
@@ -50,7 +53,8 @@ class ThrowawayServer:
                     self._command, user=self.user, cwd=self._folder, stdout=log, stderr=log
                 )
             self._started = started
-            while started.poll() is None:
+            deadline = time.monotonic() + _MAX_WAIT_SECONDS
+            while started.poll() is None and time.monotonic() < deadline:
                 if self._accepts_connections():
                     return
                 time.sleep(0.05)
@@ -59,7 +63,7 @@ class ThrowawayServer:
 
     def _accepts_connections(self) -> bool:
         try:
-            psycopg.connect(self.url).close()
+            psycopg.connect(self.url, connect_timeout=5).close()
         except psycopg.OperationalError:
             return False
         return True

@@ -20,8 +20,9 @@ from .attacks import ATTACKS, Attack, Target
 #: Outcomes of requests without an answer.
 HUNG_UP, CUT_OFF, HELD = "hung up", "cut off", "held to the end"
 
-_TIMEOUT_SECONDS = 60
-_START_SECONDS = 60
+_TIMEOUT_SECONDS = _START_SECONDS = 60
+#: Attackers end by themselves if nobody ends them.
+_MAX_ATTACK_SECONDS = 3_600
 _HANG_UP_SECONDS = 0.2
 _BYTES_PER_SECOND = 1024
 #: The minimum that systems allow; unread bytes stay at the server.
@@ -61,7 +62,7 @@ def run_attackers(
             if pipe.poll(_START_SECONDS):
                 outcomes[name] = pipe.recv()
             process.kill()
-            process.join()
+            process.join(_TIMEOUT_SECONDS)
 
 
 def _run_attack(
@@ -90,10 +91,9 @@ def _run_attack(
 
     for number in range(attack.clients):
         threading.Thread(target=send_requests, args=(number,), daemon=True).start()
-    ended.wait()
+    ended.wait(_MAX_ATTACK_SECONDS)
     time.sleep(1.5)  # slow readers notice the end
     pipe.send(Counter(dict(counted)))
-    pipe.close()
     os._exit(0)  # without waiting for its threads
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPException
 
 from ..calls import Call, Caller, build_action_call
@@ -93,15 +94,15 @@ class Answers:
 def ask_questions(target: Target, seconds: float, per_second: float = PER_SECOND) -> Answers:
     """Ask every kind in turn, for so long, from several addresses; wait for all answers."""
     answers: list[Answer] = []
-    threads = []
+    threads: list[threading.Thread] = []
     started_at = time.monotonic()
     for number in range(max(1, round(seconds * per_second))):
         time.sleep(max(0, started_at + number / per_second - time.monotonic()))
-        thread = threading.Thread(target=lambda n=number: answers.append(_ask_one(target, n)))
-        thread.start()
-        threads.append(thread)
+        ask = partial(lambda n: answers.append(_ask_one(target, n)), number)
+        threads.append(threading.Thread(target=ask, daemon=True))
+        threads[-1].start()
     for thread in threads:
-        thread.join()
+        thread.join(2 * _TIMEOUT_SECONDS)
     return Answers(answers)
 
 

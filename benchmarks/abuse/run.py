@@ -123,7 +123,7 @@ def _keep_busy(processes: int, seconds: float) -> Iterator[None]:
     finally:
         for process in busy:
             process.kill()
-            process.wait()
+            process.wait(60)  # it is killed already
 
 
 # Results ------------------------------------------------------------------------------------------

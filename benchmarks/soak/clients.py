@@ -80,7 +80,7 @@ class Clients:
         """Let all clients finish what they have begun."""
         self._ended.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(_MAX_LOAD_SECONDS)
         for number, readings in enumerate(self._readers.end(), start=1):
             self._add_readings(f"five records {number}", readings)
 
@@ -94,7 +94,8 @@ class Clients:
             (findings.quiet_seconds if is_quiet else findings.busy_seconds).append(seconds)
 
     def _start(self, name: str, step: Callable[[], str]) -> None:
-        thread = threading.Thread(target=self._repeat, args=(name, step), name=name)
+        target = partial(self._repeat, name, step)
+        thread = threading.Thread(target=target, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -222,10 +223,13 @@ def _retry(load: Load) -> Load:
 
 
 def _persist(step: Callable[[], Any]) -> Any:
-    """Repeat a step of this program until its database is there."""
+    """Repeat a step of this program until its database is there, or for so long."""
+    deadline = time.monotonic() + _MAX_LOAD_SECONDS
     while True:
         try:
             return step()
         except (DatabaseError, InterfaceError):
             connection.close()
+            if time.monotonic() > deadline:
+                raise
             time.sleep(0.2)

@@ -40,7 +40,7 @@ class Faults(threading.Thread):
         workers: int,
     ) -> None:
         """Take the portal, its database, and a probe that asks for a right answer."""
-        super().__init__(name="faults")
+        super().__init__(name="faults", daemon=True)
         self.recoveries = Recoveries()
         self._portal, self._server, self._is_answering = portal, server, is_answering
         self._interval_seconds, self._workers = interval_seconds, workers
@@ -66,7 +66,7 @@ class Faults(threading.Thread):
     def end(self) -> None:
         """Let the last fault be over."""
         self._ended.set()
-        self.join()
+        self.join(2 * _MAX_RECOVERY_SECONDS)
 
     def _kill_worker(self) -> float:
         worker = _wait_for_first(lambda: find_workers(self._portal))
