@@ -10,7 +10,7 @@ from django.db import connection
 from datastore_search import storage
 from datastore_search.models import Alias, Field, Resource
 
-from ..builders import check_error, make_resource, make_user_token
+from ..builders import check_error, make_resource
 from .tables import STOCK_FIELDS, Table
 
 BOTH = pytest.mark.parametrize("action", ["delete", "records_delete"])
@@ -18,24 +18,16 @@ BOTH = pytest.mark.parametrize("action", ["delete", "records_delete"])
 # Some records -------------------------------------------------------------------------------------
 
 FILTERS: list[tuple[Any, list[int]]] = [
-    ({"code": "a"}, [2, 3]),
     ({"code": ["a", "c"]}, [2]),
     ({"code": []}, [1, 2, 3]),
-    ({"code": "z"}, [1, 2, 3]),
     ({"name": None}, [1, 2]),
-    ({"_id": [1, 3]}, [2]),
-    ({"_id": {"lte": -(2**70)}}, [1, 2, 3]),
     ({"_id": {"lte": 2**70}}, []),
-    ({"amount": {"gt": 1.5}}, [1, 3]),
     ({"amount": {"ne": "1.50"}}, [1]),
-    ({"name": {"startswith": "b"}}, [1, 3]),
     ({"code": "a", "name": "bread"}, [1, 2, 3]),
     ({"$or": [{"code": "a"}, {"count": 2}]}, [3]),
     ([{"code": "a"}, {"code": "b"}], [3]),
     ('{"code": "a"}', [2, 3]),
-    ('[{"code": "a"}]', [2, 3]),
     ({}, []),
-    ("{}", []),
     (" {} ", []),
 ]
 
@@ -44,7 +36,7 @@ FILTERS: list[tuple[Any, list[int]]] = [
     ("action", "filters", "remaining"),
     [
         *(("delete", *case) for case in FILTERS),
-        *(("records_delete", *case) for case in (FILTERS[1], *FILTERS[-5:])),
+        *(("records_delete", *case) for case in FILTERS[-3:]),
     ],
 )
 def test_matching_records_are_deleted_and_the_table_stays(
@@ -102,36 +94,13 @@ def test_words_and_keys_of_deleted_records_can_be_used_again(stock: Table) -> No
     ]
 
 
-def test_an_emptied_table_remains_a_table(stock: Table) -> None:
-    stock.run("records_delete", filters={})
-
-    assert stock.run("info")["meta"]["count"] == 0
-    assert stock.resource.primary_key == ["code"]
-    stock.insert({"code": "a"})
-    assert stock.get_refusal("upsert", records=[{"code": "a"}], method="insert")["records_row"] == 0
-    assert stock.read_ids() == [4]
-
-
 # Refusals -----------------------------------------------------------------------------------------
 
 INVALID = {"filters": ["Filters must be an object, or a list of objects."]}
 NO_JSON = {"filters": ["Cannot parse JSON"]}
 REFUSED: list[tuple[Any, dict[str, Any]]] = [
-    (None, INVALID),
-    ("", INVALID),
-    ([], INVALID),
-    ("[]", INVALID),
-    ("null", INVALID),
-    ("0", INVALID),
-    ("false", INVALID),
-    ('""', INVALID),
-    (0, INVALID),
-    (5, INVALID),
-    (False, INVALID),
-    (True, INVALID),
-    (" ", NO_JSON),
-    ("code", NO_JSON),
-    ("{", NO_JSON),
+    *((value, INVALID) for value in (None, "", [], "[]", "null", "0", '""', 0, False, True)),
+    *((value, NO_JSON) for value in (" ", "code")),
     ({"colour": "red"}, {"filters": ["Unknown field: “colour”"]}),
     (
         {"count": "many"},
@@ -211,12 +180,9 @@ def test_without_filters_the_table_is_dropped_and_the_resource_stays(
 @pytest.mark.parametrize(
     ("action", "parameters"),
     [
-        ("search", {}),
         ("info", {}),
         ("upsert", {"records": [{"code": "a"}]}),
-        ("upsert", {"records": [{"code": "a"}], "method": "insert"}),
         ("delete", {}),
-        ("delete", {"filters": {}}),
         ("records_delete", {"filters": {}}),
     ],
 )
@@ -231,24 +197,6 @@ def test_a_table_that_is_gone_is_404_to_every_action(
         assert error == {"message": f"Not found: Resource “{name}” was not found."}
 
 
-def test_aliases_of_a_dropped_table_are_free(stock: Table) -> None:
-    stock.run("delete", resource_id="stock")
-
-    Table(stock.token).run("create", aliases=["stock"], records=[{"a": 1}])
-
-    assert stock.read_values("a", resource_id="stock") == [1]
-
-
-def test_a_dropped_table_starts_anew_with_its_first_number(stock: Table) -> None:
-    stock.run("delete")
-
-    stock.run("create", records=[{"code": 5}])
-
-    assert stock.read_records() == [{"_id": 1, "code": 5}]
-    assert stock.read_fields() == [{"id": "code", "type": "int4"}]
-    assert stock.count_records() == (1, 1)
-
-
 def test_a_resource_without_a_table_keeps_its_metadata(token: str) -> None:
     resource = make_resource(name="survey", title="Survey", private=True)
     table = Table(token, str(resource.pk))
@@ -260,15 +208,3 @@ def test_a_resource_without_a_table_keeps_its_metadata(token: str) -> None:
     assert (resource.name, resource.title, resource.private) == ("survey", "Survey", True)
     assert table.read_records() == [{"_id": 1, "a": 1}]
     table.insert({"a": 2})  # without force, as the records are not from a file any more
-
-
-def test_dropping_the_table_requires_the_permission_to_delete(stock: Table) -> None:
-    changer = Table(make_user_token("changer", "change"), stock.id)
-    before = stock.read_state()
-
-    check_error(changer.call("delete"), 403, "Authorization Error")
-    assert stock.read_state() == before
-    changer.run("delete", filters={"code": "a"})
-    changer.run("records_delete", filters={"code": "b"})
-
-    assert stock.read_ids() == [3]

@@ -33,24 +33,7 @@ def test_every_type_has_its_names(table: Table) -> None:
     assert table.read_fields() == stored
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "n" * 200,
-        '"',
-        "a b",
-        "%s",
-        "100%%",
-        "a.b",
-        "$x",
-        "_x",
-        "a'b",
-        "Độ mặn",
-        "rank",
-        "data",
-        "key",
-    ],
-)
+@pytest.mark.parametrize("name", ["n" * 200, '"', "100%%s", "a.b", "$x", "_x", "a'b", "rank"])
 def test_any_name_can_be_stored_filtered_and_a_key(table: Table, name: str) -> None:
     table.run("create", fields=[{"id": name}], records=[{name: "x"}], primary_key=[name])
 
@@ -61,8 +44,7 @@ def test_any_name_can_be_stored_filtered_and_a_key(table: Table, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["", " a", "a ", "\u00a0a", "a\tb", "a\nb", "\x7f", "\x85", "x" * 201, "_id", "_full_text"],
+    "name", ["", " a", "\u00a0a", "a\tb", "\x7f", "\x85", "x" * 201, "_id", "_full_text"]
 )
 def test_invalid_names_are_refused(table: Table, name: str) -> None:
     error = {"fields": [f"“{name[:100]}” cannot be the name of a field."]}
@@ -71,12 +53,10 @@ def test_invalid_names_are_refused(table: Table, name: str) -> None:
     assert table.get_refusal("create", records=[{name: 1}]) == error
 
 
-@pytest.mark.parametrize("name", ["\0", "\ud800", "a\0b"])
+@pytest.mark.parametrize("name", ["\ud800", "a\0b"])
 def test_a_name_that_postgresql_cannot_store_is_refused(table: Table, name: str) -> None:
     assert table.get_refusal("create", fields=[{"id": name}]).keys() == {"fields"}
     assert table.get_refusal("create", records=[{name: 1}]).keys() == {"fields"}
-    both = table.get_refusal("create", fields=[{"id": "a"}], records=[{"a": 1, name: 1}])
-    assert both.keys() <= {"fields", "records"}
 
 
 def test_errors_of_fields_are_reported_together(table: Table) -> None:
@@ -103,16 +83,13 @@ def test_errors_of_fields_are_reported_together(table: Table) -> None:
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ({}, "“None” cannot be the name of a field."),
         ({"type": "text"}, "“None” cannot be the name of a field."),
-        ({"id": None}, "“None” cannot be the name of a field."),
         ({"id": 5}, "“5” cannot be the name of a field."),
         ({"id": ["a"]}, "“['a']” cannot be the name of a field."),
         (
             {"id": "a", "type": 5},
             str(UnknownFieldType(field="a", type=5, types=", ".join(field_types))),
         ),
-        ({"id": "a", "info": "x"}, "Field “a”: “info” must be an object."),
         ({"id": "a", "info": [1]}, "Field “a”: “info” must be an object."),
     ],
 )
@@ -120,19 +97,6 @@ def test_a_field_is_an_object_with_a_name(
     table: Table, field: dict[str, Any], message: str
 ) -> None:
     assert table.get_refusal("create", fields=[field]) == {"fields": [message]}
-
-
-def test_names_differ_by_case_and_by_form(table: Table) -> None:
-    names = ["a", "A", "\u00e9", "e\u0301"]
-
-    table.run(
-        "create",
-        fields=[{"id": name} for name in names],
-        records=[{name: number for number, name in enumerate(names)}],
-    )
-
-    assert [field["id"] for field in table.read_fields()] == names
-    assert table.read_records() == [{"_id": 1, "a": 0, "A": 1, "\u00e9": 2, "e\u0301": 3}]
 
 
 def test_a_table_has_at_most_1600_fields(table: Table) -> None:
@@ -153,13 +117,10 @@ def test_records_from_before_a_field_are_null_in_it(widened: Table) -> None:
     for filters, ids in (
         ({"new": None}, [1, 2, 3, 4]),
         ({"new": [None, 7]}, [1, 2, 3, 4, 5]),
-        ({"new": {"isnull": True}}, [1, 2, 3, 4]),
         ({"new": {"isnull": False}}, [5]),
         ({"new": {"ne": 7}}, [1, 2, 3, 4]),
         ({"new": {"ne": None}}, [5]),
-        ({"new": {"eq": None}}, [1, 2, 3, 4]),
         ({"new": {"in": [None]}}, [1, 2, 3, 4]),
-        ({"new": {"lte": 7}}, [5]),
         ({"$or": [{"new": None}, {"code": "e"}]}, [1, 2, 3, 4, 5]),
         ({"new": None, "code": ["a", "d"]}, [1, 4]),
     ):
@@ -183,16 +144,6 @@ def test_records_from_before_a_field_are_null_in_every_format(widened: Table) ->
     assert csv == "1,\n2,\n3,\n4,\n5,7\n"
     distinct = widened.read_records(fields=["new"], distinct=True, sort="new")
     assert distinct == [{"new": 7}, {"new": None}]
-
-
-@pytest.mark.parametrize("kind", ["json", "_int4", "text", "bool", "timestamp"])
-def test_records_from_before_a_field_of_any_type_are_null_in_it(stock: Table, kind: str) -> None:
-    stock.run("create", fields=[{"id": "new", "type": kind}])
-    stock.run("create", records=[{"new": None}])
-
-    assert stock.read_ids(filters={"new": None}) == [1, 2, 3, 4]
-    assert stock.read_ids(filters={"new": {"isnull": False}}) == []
-    assert stock.read_values("new") == [None] * 4
 
 
 def test_old_records_get_a_value_in_a_new_field(widened: Table) -> None:
@@ -229,15 +180,6 @@ def test_removing_a_field_of_the_key_takes_the_key_away(stock: Table) -> None:
     assert stock.read_values("code") == ["a", "b", "c", "a"]
 
 
-def test_a_record_that_names_a_removed_field_is_refused(stock: Table) -> None:
-    before = stock.read_state()
-
-    assert stock.get_refusal(
-        "create", fields=[{"id": "code"}], delete_fields=True, records=[{"code": "d", "name": "x"}]
-    ) == {"records": ["Record 1: unknown field “name”"], "records_row": 0}
-    assert stock.read_state() == before
-
-
 def test_the_first_record_names_new_fields(stock: Table) -> None:
     stock.run("create", records=[{"code": "d", "size": 1.5}, {"code": "e", "size": 2}])
 
@@ -245,14 +187,7 @@ def test_the_first_record_names_new_fields(stock: Table) -> None:
     assert stock.read_values("size") == [None, None, None, 1.5, 2]
 
 
-def test_a_known_field_keeps_its_type_and_position(stock: Table) -> None:
-    result = stock.run("create", fields=[{"id": "amount", "type": "text"}, {"id": "code"}])
-
-    assert result["fields"] == STOCK_FIELDS
-    assert stock.read_values("amount") == [1.5, 2, None]
-
-
-@pytest.mark.parametrize("parameters", [{}, {"fields": []}, {"records": [{"code": "d"}]}])
+@pytest.mark.parametrize("parameters", [{"fields": []}, {"records": [{"code": "d"}]}])
 def test_no_field_is_deleted_unless_others_are_given(
     stock: Table, parameters: dict[str, Any]
 ) -> None:
@@ -267,14 +202,11 @@ def test_no_field_is_deleted_unless_others_are_given(
 @pytest.mark.parametrize(
     "info",
     [
-        {"label": "Level", "notes": "above the sea", "unit": "m"},
-        {"a": None, "b": [1, {"c": []}], "d": {"e": True}},
-        {"numbers": [0, -1, 2**60, 0.1, 1e20]},
+        {"label": "Level", "notes": "n" * 10_000, "unit": "m"},
+        {"a": None, "b": [1, {"c": []}], "numbers": [0, -1, 2**60, 0.1, 1e20]},
         {"": "empty", 'with "quotes"': "%s"},
-        {"label": "l" * 500, "notes": "n" * 10_000},
         {"label": "l" * 501},
         {"label": {"en": "Level", "vi": "Mực nước"}},
-        {"label": ["Level"], "notes": {"a": 1}},
         {"label": 5, "notes": True},
         {"label": None, "notes": ""},
     ],

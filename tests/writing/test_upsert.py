@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 
-from ..builders import act, check_error, make_user_token
-from .tables import STOCK_FIELDS, Table
+from .tables import Table
 
 DUPLICATE = "there is already a record with the same primary key."
 MAX_ID = 2**53 - 1
@@ -27,13 +25,9 @@ def keyless(stock: Table) -> Table:
 @pytest.mark.parametrize(
     ("parameters", "result"),
     [
-        ({}, {"method": "upsert"}),
-        ({"records": None, "method": None}, {"method": "upsert"}),
-        ({"records": [], "method": ""}, {"method": "upsert"}),
+        ({"records": None, "method": ""}, {"method": "upsert"}),
         ({"records": "[]", "method": "insert"}, {"method": "insert"}),
-        ({"records": [{"code": "a"}], "method": "update"}, {"method": "update"}),
-        ({"records": [{"code": "d"}], "force": True}, {"method": "upsert"}),
-        ({"calculate_record_count": True}, {"method": "upsert"}),
+        ({"calculate_record_count": True, "force": True}, {"method": "upsert"}),
         ({"include_records": False}, {"method": "upsert", "include_records": False}),
         (
             {"include_records": "yes", "dry_run": 1},
@@ -66,12 +60,6 @@ def test_an_update_changes_only_the_members_that_are_sent(stock: Table) -> None:
     assert stock.read_values("amount") == [1.5, 2.0, None]
 
 
-def test_an_insert_without_a_key_adds_every_record(keyless: Table) -> None:
-    keyless.insert({"code": "a"}, {"code": "a"}, {})
-
-    assert keyless.read_values("code") == ["a", "b", "c", "a", "a", None]
-
-
 def test_the_records_come_back_whole_as_stored_and_by_id(stock: Table) -> None:
     result = stock.upsert(
         {"code": "d", "count": "4"},
@@ -87,14 +75,6 @@ def test_the_records_come_back_whole_as_stored_and_by_id(stock: Table) -> None:
     ]
 
 
-def test_a_record_sent_twice_comes_back_once(stock: Table) -> None:
-    result = stock.upsert(
-        {"code": "a"}, {"code": "d"}, {"code": "a"}, {"code": "d"}, include_records=True
-    )
-
-    assert [record["_id"] for record in result["records"]] == [1, 4]
-
-
 def test_more_records_than_a_page_come_back(table: Table) -> None:
     table.run("create", fields=[{"id": "n", "type": "int4"}], primary_key=["n"])
 
@@ -102,13 +82,6 @@ def test_more_records_than_a_page_come_back(table: Table) -> None:
 
     assert [record["n"] for record in result["records"]] == list(range(1_500))
     assert table.count_records() == (1_500, 1_500)
-
-
-def test_an_alias_is_written_to_as_its_resource(stock: Table) -> None:
-    result = stock.upsert({"code": "d"}, resource_id="stock")
-
-    assert result["resource_id"] == stock.id
-    assert stock.read_values("code", resource_id="stock") == ["a", "b", "c", "d"]
 
 
 def test_totals_and_words_are_right_after_each_write(stock: Table) -> None:
@@ -126,14 +99,6 @@ def test_totals_and_words_are_right_after_each_write(stock: Table) -> None:
     assert search() == ([1, 2, 3, 4], [1], [])
     stock.run("delete", filters={"name": "apple"})
     assert search() == ([2, 3, 4], [], [])
-
-
-def test_filters_find_what_was_just_written(stock: Table) -> None:
-    stock.upsert({"code": "a", "amount": "7.70", "count": 7})
-
-    assert stock.read_ids(filters={"amount": "7.7"}) == [1]
-    assert stock.read_ids(filters={"amount": "1.50"}) == []
-    assert stock.read_ids(filters={"count": {"gte": 7}}) == [1]
 
 
 def test_writing_makes_the_resource_newer(stock: Table) -> None:
@@ -154,24 +119,16 @@ KEY_MISSING = "fields of the primary key are missing: code"
 NO_ID = f"“_id” must be a whole number from 1 to {MAX_ID}."
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"method": "delete"}, {"method": [METHODS]}),
-    ({"method": "UPSERT"}, {"method": [METHODS]}),
     ({"method": ["upsert"]}, {"method": [METHODS]}),
     ({"records": {"code": "a"}}, {"records": [NOT_A_LIST]}),
-    ({"records": ["a"]}, {"records": [NOT_A_LIST]}),
-    ({"records": "a"}, {"records": ["Cannot parse JSON"]}),
     ({"records": [None]}, {"records": [NOT_A_LIST]}),
-    ({"filters": {}}, {"__extras": ["There is no parameter “filters”."]}),
+    ({"records": "a"}, {"records": ["Cannot parse JSON"]}),
     ({"fields": [], "method": 5}, {
         "__extras": ["There is no parameter “fields”."], "method": [METHODS],
     }),
     ({"resource_id": None}, {"resource_id": ["Missing value"]}),
     ({"records": [{"code": "a"}, {"name": "x"}]}, {
         "key": [f"Record 2: {KEY_MISSING}"], "records_row": 1,
-    }),
-    ({"records": [{}]}, {"key": [f"Record 1: {KEY_MISSING}"], "records_row": 0}),
-    ({"records": [{"code": "z"}], "method": "update"}, {
-        "key": ["Record 1: there is no record with this key."], "records_row": 0,
     }),
     ({"records": [{"code": "a"}, {"code": None}], "method": "update"}, {
         "key": ["Record 2: there is no record with this key."], "records_row": 1,
@@ -191,21 +148,18 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"records": [{"_id": 9, "code": "b"}]}, {
         "records": ["Two records would have the same primary key."],
     }),
-    ({"records": [{"code": "a", "colour": 1}]}, {
-        "fields": ["Record 1: unknown field “colour”"], "records_row": 0,
-    }),
     ({"records": [{"code": "a", "colour": 1}], "method": "update"}, {
         "fields": ["Record 1: unknown field “colour”"], "records_row": 0,
     }),
-    ({"records": [{"code": "z", "colour": 1}], "method": "insert"}, {
-        "records": ["Record 1: unknown field “colour”"], "records_row": 0,
+    ({"records": [{"code": "z"}, {"code": "y", "colour": 1}], "method": "insert"}, {
+        "records": ["Record 2: unknown field “colour”"], "records_row": 1,
     }),
     ({"records": [{"_id": 9, "code": "z"}], "method": "insert"}, {
         "records": ["Record 1: unknown field “_id”"], "records_row": 0,
     }),
-    ({"records": [{"code": "z"}, {"code": "y", "count": 1.5}]}, {
-        "records": ["Record 2: field “count” has type int4 and cannot hold 1.5."],
-        "records_row": 1,
+    ({"records": [*({"code": code} for code in "vwxyz"), {"code": "u", "count": 1.5}]}, {
+        "records": ["Record 6: field “count” has type int4 and cannot hold 1.5."],
+        "records_row": 5,
     }),
     ({"records": [{"code": "a", "amount": "much"}], "method": "update"}, {
         "records": ['Record 1: field “amount” has type numeric and cannot hold "much".'],
@@ -217,6 +171,15 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ],
         "records_row": 0,
     }),
+    ({"records": [{"code": "a"}, {"code": "z", "amount": "1e131071"}]}, {
+        "records": [
+            (
+                "Record 2: field “amount” has numbers with exponents that are too long when they"
+                " are written out; each may have 1000 digits."
+            )
+        ],
+        "records_row": 1,
+    }),
 ]  # fmt: skip
 
 
@@ -226,43 +189,18 @@ def test_a_refused_call_names_the_error_and_changes_nothing(
 ) -> None:
     before = stock.read_state()
 
-    assert stock.get_refusal("upsert", **parameters) == error
+    for dry_run in (False, True):
+        assert stock.get_refusal("upsert", **parameters, dry_run=dry_run) == error
     assert stock.read_state() == before
 
 
 def test_an_id_is_a_whole_number_that_every_client_can_represent(stock: Table) -> None:
     before = stock.read_state()
 
-    invalid_ids: list[Any] = [
-        0,
-        -1,
-        1.5,
-        "x",
-        "",
-        None,
-        True,
-        [1],
-        {},
-        MAX_ID + 1,
-        str(MAX_ID + 1),
-        1e300,
-    ]
-    for invalid_id in invalid_ids:
+    for invalid_id in (0, 1.5, "x", "", None, True, [1], MAX_ID + 1, str(MAX_ID + 1), 1e300):
         error = stock.get_refusal("upsert", records=[{"_id": 1}, {"_id": invalid_id}])
         assert error == {"key": [f"Record 2: {NO_ID}"], "records_row": 1}, invalid_id
     assert stock.read_state() == before
-
-
-@pytest.mark.parametrize("action", ["upsert", "delete", "records_delete"])
-def test_a_resource_that_is_not_there_is_404(table: Table, action: str) -> None:
-    parameters: dict[str, Any] = {"filters": {}} if action != "upsert" else {"records": [{"a": 1}]}
-    name = "x\ud800" if action == "upsert" else table.id
-
-    error = check_error(table.call(action, **parameters), 404, "Not Found Error")
-
-    assert error == {"message": f"Not found: Resource “{table.id}” was not found."}
-    assert table.call(action, **parameters, resource_id=name).status_code in {404, 409}
-    assert not table.exists()
 
 
 def test_without_a_key_records_must_have_their_id(keyless: Table) -> None:
@@ -272,42 +210,6 @@ def test_without_a_key_records_must_have_their_id(keyless: Table) -> None:
         error = keyless.get_refusal("upsert", records=[{"_id": 1}, {"code": "a"}], method=method)
         assert error == {"table": ["The resource has no primary key: records must have “_id”."]}
     assert keyless.read_state() == before
-
-
-BAD_RECORDS: dict[str, tuple[str, dict[str, Any], str, str]] = {
-    "upsert value": ("upsert", {"code": "x", "count": "many"}, "records", "field “count” has type"),
-    "upsert name": ("upsert", {"code": "x", "colour": 1}, "fields", "unknown field “colour”"),
-    "upsert key": ("upsert", {"name": "x"}, "key", KEY_MISSING),
-    "upsert id": ("upsert", {"_id": 0}, "key", NO_ID),
-    "update key": ("update", {"code": "x"}, "key", "there is no record with this key."),
-    "update value": ("update", {"code": "c", "amount": "x"}, "records", "field “amount” has type"),
-    "insert key": ("insert", {"code": "a"}, "records", DUPLICATE),
-    "insert value": ("insert", {"code": "x", "count": {}}, "records", "field “count” has type"),
-    "insert name": ("insert", {"code": "x", "colour": 1}, "records", "unknown field “colour”"),
-}
-
-
-@pytest.mark.parametrize("position", [0, 4, 8])
-@pytest.mark.parametrize("kind", BAD_RECORDS)
-def test_one_bad_record_anywhere_rolls_back_the_call(
-    stock: Table, kind: str, position: int
-) -> None:
-    method, bad, member, message = BAD_RECORDS[kind]
-    codes = "ab" * 4 if method == "update" else "ghijklmn"
-    good = [{"code": code, "name": "new"} for code in codes]
-    before = stock.read_state()
-
-    for dry_run in (False, True):
-        error = stock.get_refusal(
-            "upsert",
-            method=method,
-            dry_run=dry_run,
-            records=[*good[:position], bad, *good[position:]],
-        )
-        assert set(error) == {member, "records_row"}
-        assert error["records_row"] == position
-        assert error[member][0].startswith(f"Record {position + 1}: {message}")
-    assert stock.read_state() == before
 
 
 BAD_MEMBERS: dict[str, tuple[dict[str, Any], str]] = {
@@ -327,70 +229,13 @@ def test_the_first_of_several_bad_records_is_named(stock: Table, first: str) -> 
         assert (set(error), error["records_row"]) == ({member, "records_row"}, 1), second
 
 
-def test_a_key_value_that_is_too_long_is_refused(stock: Table) -> None:
-    letters = "".join(chr(0x4E00 + (number * number * 7919) % 20_000) for number in range(3_000))
-    before = stock.read_state()
-
-    for method in ("upsert", "insert"):
-        error = stock.get_refusal(
-            "upsert", records=[{"code": "d"}, {"code": letters}], method=method
-        )
-        assert error == {"key": ["The values of the primary key are too long."]}
-    error = stock.get_refusal("upsert", records=[{"_id": 1, "code": letters}], method="update")
-    assert error == {"key": ["The values of the primary key are too long."]}
-    assert stock.read_state() == before
-    stock.upsert({"code": "d", "name": letters})
-    assert stock.read_values("name")[3] == letters
-
-
 # Keys ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kind", "stored", "same"),
-    [
-        ("text", "Đà Nẵng", "Đà Nẵng"),
-        ("text", "a\"b\\c'd%s", "a\"b\\c'd%s"),
-        ("text", "5", 5),
-        ("numeric", "1.5", "1.50"),
-        ("numeric", "1.50", 1.5),
-        ("numeric", 100, "1e2"),
-        ("numeric", "NaN", "nan"),
-        ("float8", 0.5, "5e-1"),
-        ("int8", 2**53 + 1, str(2**53 + 1)),
-        ("bool", False, "off"),
-        ("date", "2024-02-29", "February 29, 2024"),
-        ("timestamp", "2024-02-29T12:00", "2024-02-29 12:00:00.000000"),
-        ("timestamptz", "2024-02-29T12:00Z", "2024-02-29T14:00+02"),
-        ("time", "12:00", "12:00:00.0"),
-        ("json", {"a": 1, "b": [2]}, {"b": [2], "a": 1}),
-        ("_text", ["a", None], ["a", None]),
-        ("_int4", [1, 2], "{1,2}"),
-    ],
-)
-def test_a_record_is_found_by_its_key_in_any_notation(
-    table: Table, kind: str, stored: Any, same: Any
-) -> None:
-    table.run(
-        "create",
-        fields=[{"id": "k", "type": kind}, {"id": "v", "type": "text"}],
-        primary_key=["k"],
-        records=[{"k": stored, "v": "old"}],
-    )
-
-    table.upsert({"k": same, "v": "new"}, method="update")
-    table.upsert({"k": same, "v": "newer"})
-
-    assert table.read_values("v") == ["newer"]
-    assert table.count_records() == (1, 1)
 
 
 @pytest.mark.parametrize(
     ("kind", "first", "same"),
     [
         ("numeric", "1.5", "1.50"),
-        ("numeric", "100", "1e2"),
-        ("float8", "0.5", 0.5),
         ("text", "é", "é"),
         ("timestamptz", "2024-02-29T12:00Z", "2024-02-29T14:00+02:00"),
         ("json", {"a": 1, "b": 2}, {"b": 2, "a": 1}),
@@ -424,7 +269,7 @@ def test_a_key_may_be_nested_as_deep_as_a_value(table: Table, opening: str, clos
     table.run("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
     statuses = []
 
-    for depth in (10, 100, 200, 300, 350, 400, 425, 450, 475, 500, 600, 900, 1_000):
+    for depth in (10, 200, 400, 450, 500, 1_000):
         nested = opening * depth + "1" + closing * depth
         response = table.call("upsert", records=f'[{{"k": {nested}}}, {{"k": {nested}}}]')
         statuses.append(response.status_code)
@@ -435,26 +280,22 @@ def test_a_key_may_be_nested_as_deep_as_a_value(table: Table, opening: str, clos
 
 
 def test_later_records_of_a_call_update_earlier_ones(stock: Table) -> None:
-    stock.upsert(
+    result = stock.upsert(
         {"code": "a", "name": "first", "count": 5},
         {"code": "d", "name": "first", "count": 6},
-        {"code": "a", "name": "second"},
+        {"_id": 1, "name": "second"},
         {"code": "d", "amount": "1.00"},
         {"code": "a", "count": None},
         {"code": "d", "name": "third"},
+        include_records=True,
     )
 
-    assert stock.read_records(filters={"code": ["a", "d"]}) == [
+    assert result["records"] == [
         {"_id": 1, "code": "a", "name": "second", "count": None, "amount": 1.5},
         {"_id": 4, "code": "d", "name": "third", "count": 6, "amount": 1.0},
     ]
+    assert stock.read_records(filters={"code": ["a", "d"]}) == result["records"]
     assert stock.count_records() == (4, 4)
-
-
-def test_later_records_of_an_update_win(stock: Table) -> None:
-    stock.upsert({"code": "a", "name": "x"}, {"_id": 1, "name": "y"}, method="update")
-
-    assert stock.read_values("name") == ["y", "bread", None]
 
 
 @pytest.mark.parametrize("method", ["upsert", "insert"])
@@ -501,7 +342,7 @@ def test_a_key_of_several_fields_needs_them_all(table: Table) -> None:
 # By _id -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("record_id", [2, "2", " 2 ", 2.0])
+@pytest.mark.parametrize("record_id", [" 2 ", 2.0])
 def test_records_with_an_id_are_identified_by_it(keyless: Table, record_id: Any) -> None:
     keyless.upsert({"_id": record_id, "name": "buns"})
     keyless.upsert({"_id": record_id, "count": 9}, method="update")
@@ -580,16 +421,6 @@ def test_a_known_record_uses_no_id(stock: Table) -> None:
     assert stock.read_ids() == [1, 2, 3, 4]
 
 
-def test_a_failed_call_and_a_dry_run_leave_only_gaps(stock: Table) -> None:
-    stock.upsert({"code": "d"}, {"code": "e"}, dry_run=True)
-    stock.get_refusal("upsert", records=[{"_id": 1, "code": "b"}, {"code": "f"}])
-    stock.insert({"code": "g"})
-
-    (last,) = stock.read_ids(filters={"code": "g"})
-    assert last >= 4
-    assert stock.read_ids() == [1, 2, 3, last]
-
-
 # dry_run ------------------------------------------------------------------------------------------
 
 
@@ -598,9 +429,7 @@ def test_a_failed_call_and_a_dry_run_leave_only_gaps(stock: Table) -> None:
     [
         {"records": [{"code": "a", "name": "x"}, {"code": "d"}]},
         {"records": [{"code": "d"}, {"code": "e"}], "method": "insert"},
-        {"records": [{"code": "a", "name": "x"}], "method": "update"},
-        {"records": [{"_id": 50, "code": "z"}, {"_id": 1, "code": "y"}]},
-        {"records": []},
+        {"records": [{"_id": 50, "code": "z"}, {"_id": 1, "code": "y"}, {"code": "x"}]},
     ],
 )
 def test_a_dry_run_answers_like_the_call_and_leaves_nothing(
@@ -615,17 +444,6 @@ def test_a_dry_run_answers_like_the_call_and_leaves_nothing(
     for record in (*dry_result["records"], *result["records"]):
         record.pop("_id")  # the call skips the numbers of the dry run
     assert dry_result == {**result, "dry_run": True}
-
-
-def test_a_dry_run_accepts_what_the_call_accepts(stock: Table) -> None:
-    records = [{"_id": 4, "code": "four"}, {"code": "x"}]
-
-    dry = stock.upsert(*records, dry_run=True, include_records=True)
-
-    assert [record["code"] for record in dry["records"]] == ["four", "x"]
-    assert stock.read_ids() == [1, 2, 3]
-    stock.upsert(*records)
-    assert stock.read_values("code") == ["a", "b", "c", "four", "x"]
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -650,53 +468,3 @@ def test_megabytes_of_words_are_stored_and_found(table: Table) -> None:
     table.insert({"a": f"first {words}"})
 
     assert table.read_values("a", q="first") == [f"first {words}"]
-
-
-def test_records_of_different_members_are_each_read(stock: Table) -> None:
-    stock.upsert({"code": "d", "count": 1}, {"code": "e", "name": "x"}, {"code": "f"})
-
-    assert stock.read_records(filters={"code": ["d", "e", "f"]}) == [
-        {"_id": 4, "code": "d", "name": None, "count": 1, "amount": None},
-        {"_id": 5, "code": "e", "name": "x", "count": None, "amount": None},
-        {"_id": 6, "code": "f", "name": None, "count": None, "amount": None},
-    ]
-
-
-WRITES: list[tuple[str, dict[str, Any]]] = [
-    ("upsert", {"records": [{"code": "a", "name": "x"}]}),
-    ("create", {"records": [{"code": "d"}]}),
-    ("records_delete", {"filters": {}}),
-    ("delete", {}),
-]
-
-
-def test_a_user_who_may_only_read_writes_nothing(stock: Table) -> None:
-    reader = make_user_token("reader", "view")
-    before = stock.read_state()
-
-    for token in ("", "wrong", reader):
-        for action, parameters in WRITES:
-            target = {"resource_id": stock.id}
-            response = act(Client(), f"datastore_{action}", target | parameters, token)
-            check_error(response, 403, "Authorization Error")
-    assert stock.read_state() == before
-
-
-def test_the_stock_has_the_records_that_these_tests_expect(stock: Table) -> None:
-    assert stock.read_fields() == STOCK_FIELDS
-    assert stock.read_values("code") == ["a", "b", "c"]
-    assert stock.count_records() == (3, 3)
-
-
-def test_a_number_that_becomes_too_long_is_refused(stock: Table) -> None:
-    response = stock.call("upsert", records=[{"code": "a"}, {"code": "z", "amount": "1e131071"}])
-
-    assert check_error(response, 409, "Validation Error") == {
-        "records": [
-            (
-                "Record 2: field “amount” has numbers with exponents that are too long when they"
-                " are written out; each may have 1000 digits."
-            )
-        ],
-        "records_row": 1,
-    }
