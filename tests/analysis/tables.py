@@ -9,11 +9,20 @@ from typing import Any
 
 from django.db import transaction
 from django.test import Client
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from datastore_search.models import Resource
 
 from ..api.typed import CELLS, get_column_name, make_table, open_cursor_year_first
 from ..builders import act, make_writer_token
+
+NUMBERS = ["int2", "int4", "int8", "numeric", "float8"]
+DAYS = ["date", "timestamp", "timestamptz"]
+
+quickly = hypothesis_settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 #: The different values of a field at most, beside null.
 MAX_VALUES = 5

@@ -8,26 +8,19 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore_search.models import Resource
 
 from ..api.typed import CELLS, get_column_name
 from ..builders import act, check_error, make_resource, make_writer_token
-from .tables import QUESTIONS, call, canonical, exact, fetch
+from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly
 
 pytestmark = pytest.mark.django_db
 
-NUMBERS = ["int2", "int4", "int8", "numeric", "float8"]
-DAYS = ["date", "timestamp", "timestamptz"]
 ORDERED = [*NUMBERS, *DAYS, "time", "text"]
 GROUPS = ["text", "bool", "int4", "numeric", "float8", "date", "timestamptz", "time", "_int4"]
-
-quickly = hypothesis_settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 def list_metrics() -> list[tuple[Any, str, str]]:
@@ -155,16 +148,6 @@ def test_medians_of_numerics_keep_every_digit(db: None) -> None:
     ]
 
 
-def test_floats_have_the_percentiles_of_postgresql(repeated: Resource) -> None:
-    name = get_column_name("float8")
-    ((wanted,),) = fetch(
-        f"SELECT to_jsonb(percentile_cont(0.25) WITHIN GROUP (ORDER BY {name}))::text FROM repeated"
-    )
-    metric = {"metric": "percentile", "field": "float8", "percentile": 25}
-
-    assert read_groups(repeated, metrics=[metric]) == [[exact(wanted)]]
-
-
 def test_without_groups_there_is_one_row_even_of_nothing(resource: Resource) -> None:
     assert read_groups(resource, metrics="count,sum(amount),max(seen)", filters={"_id": -1}) == [
         [0, None, None]
@@ -188,32 +171,6 @@ def test_sums_beyond_a_double_are_refused_by_name(client: Any, db: None) -> None
 
 
 # Groups -------------------------------------------------------------------------------------------
-
-
-@quickly
-@given(
-    kind=st.sampled_from(DAYS),
-    interval=st.sampled_from(["year", "quarter", "month", "week", "day", "hour"]),
-    zone=st.sampled_from(["UTC", "Asia/Kolkata", "America/New_York"]),
-)
-def test_periods_are_those_of_postgresql(
-    repeated: Resource, kind: str, interval: str, zone: str
-) -> None:
-    name = get_column_name(kind)
-    group = {"field": kind, "interval": interval}
-    if kind == "timestamptz":
-        group["time_zone"] = zone
-        key = f"date_trunc('{interval}', {name}, '{zone}')"
-    else:
-        key = f"date_trunc('{interval}', {name}::timestamp)::{kind}"
-    expected = fetch(
-        f"SELECT {canonical(kind, 'key')}, number FROM (SELECT {key} AS key, count(*) AS number"
-        " FROM repeated GROUP BY 1) AS each ORDER BY key"
-    )
-
-    found = read_groups(repeated, group_by=[group])
-
-    assert found == [[exact(text), number] for text, number in expected]
 
 
 def test_ranges_begin_at_multiples_of_their_width(repeated: Resource) -> None:
@@ -251,21 +208,6 @@ def test_bins_are_those_of_facets(repeated: Resource, kind: str) -> None:
     assert sum(count for _value, count in others) == facet["nulls"] + facet["others"]
 
 
-def test_one_field_may_be_grouped_by_in_two_ways(resource: Resource) -> None:
-    groups = [
-        {"field": "seen", "interval": "year", "as": "year"},
-        {"field": "seen", "interval": "month", "as": "month"},
-    ]
-
-    found = read_groups(resource, group_by=groups, filters={"seen": {"lt": "2021-01-01"}})
-
-    assert found == [
-        ["2019-01-01", "2019-01-01", 1],
-        ["2020-01-01", "2020-02-01", 1],
-        ["2020-01-01", "2020-12-01", 1],
-    ]
-
-
 # Conditions on groups, order, pages ---------------------------------------------------------------
 
 
@@ -287,15 +229,6 @@ def test_having_keeps_the_groups_that_meet_it(resource: Resource) -> None:
     assert read({"subject": {"contains": "shed"}}) == ["watershed"]
 
 
-def test_groups_come_in_the_order_of_their_values_empty_ones_last(resource: Resource) -> None:
-    assert [group[0] for group in read_groups(resource, group_by="subject")] == [
-        "air",
-        "survey",
-        "watershed",
-        None,
-    ]
-
-
 def test_groups_are_sorted_by_names_of_columns(resource: Resource) -> None:
     def read(sort: Any) -> list[Any]:
         return [group[0] for group in read_groups(resource, group_by="subject", sort=sort)]
@@ -305,15 +238,12 @@ def test_groups_are_sorted_by_names_of_columns(resource: Resource) -> None:
     assert read(["count desc", "subject desc nulls last"]) == ["watershed", "survey", "air", None]
 
 
-@pytest.mark.parametrize("records_format", ["objects", "lists", "csv", "tsv"])
-@pytest.mark.parametrize("limit", [2, 32_000])
-def test_pages_put_together_are_the_whole(
-    resource: Resource, records_format: str, limit: int
-) -> None:
+@pytest.mark.parametrize("records_format", ["lists", "csv"])
+def test_pages_put_together_are_the_whole(resource: Resource, records_format: str) -> None:
     sent = {"group_by": "subject,stage", "metrics": "sum(amount)", "records_format": records_format}
     pages = [
-        call("datastore_aggregate", resource, **sent, limit=limit, offset=offset)
-        for offset in range(0, 6, min(limit, 6))
+        call("datastore_aggregate", resource, **sent, limit=2, offset=offset)
+        for offset in range(0, 6, 2)
     ]
     whole = call("datastore_aggregate", resource, **sent)
 
@@ -355,7 +285,7 @@ def test_a_limit_of_nothing_gives_the_number_of_groups(resource: Resource) -> No
     assert len(uncounted["records"]) == 4
 
 
-@pytest.mark.parametrize("name", ["%s", "100%", 'a"b', "a'b", "{}", "data", "key", "g0", "count"])
+@pytest.mark.parametrize("name", ["100%s", 'a"b', "{}", "data", "g0"])
 def test_columns_may_have_any_name(db: None, name: str) -> None:
     quoted = name.replace('"', '""')
     resource = make_resource(f'"{quoted}"\n1\n2\n')

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search.analysis import facet_cache as module
@@ -19,7 +18,7 @@ from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 
-from ..builders import act, get_record_table, load_csv, make_resource, make_slow
+from ..builders import get_record_table, load_csv, make_resource, make_slow
 from .tables import call
 
 #: Numbers of which a load stores too little.
@@ -111,24 +110,6 @@ def test_what_a_transaction_rolls_back_is_not_kept(numbers: Resource) -> None:
         assert count_amounts(numbers) == BEFORE
 
 
-def test_a_resource_that_has_turned_private_is_refused(numbers: Resource) -> None:
-    count_amounts(numbers)
-    Resource.objects.filter(pk=numbers.pk).update(private=True)
-
-    sent = {"resource_id": str(numbers.pk), "facets": ["amount"]}
-    assert act(Client(), "datastore_facets", sent).status_code == 403
-
-
-def test_facets_that_took_too_long_are_not_kept(numbers: Resource, settings: Any) -> None:
-    make_slow(numbers)
-    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=50)
-
-    (facet,) = call("datastore_facets", numbers, facets=["amount"])["facets"]
-
-    assert facet["complete"] is False
-    assert len(facet_cache) == 0
-
-
 #: Two facets of all records, each of which needs a read of the table.
 FACETS = ["amount", {"field": "code", "bins": 3}]
 
@@ -170,15 +151,6 @@ def test_facets_that_took_too_long_together_are_counted_one_by_one(
     assert len(facet_cache) == 2
 
 
-def test_a_facet_that_always_takes_too_long_does_not_keep_others_from_being_counted(
-    slow: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call_at(monkeypatch, slow, FACETS, TOO_LATE)
-
-    assert call_at(monkeypatch, slow, FACETS, TOO_LATE, TOO_LATE) == [False, False]
-    assert call_at(monkeypatch, slow, FACETS, ENOUGH) == [False, True]
-
-
 def test_a_facet_that_took_too_long_by_itself_is_counted_again_after_a_while(
     slow: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,13 +162,3 @@ def test_a_facet_that_took_too_long_by_itself_is_counted_again_after_a_while(
     monkeypatch.setattr(module, "monotonic", lambda: monotonic() + 901)
 
     assert call_at(monkeypatch, slow, FACETS[:1], ENOUGH) == [True]
-
-
-def test_facets_of_a_question_are_tried_each_time(
-    slow: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    question = {"filters": {"_id": {"gte": 0}}}
-    for _time in range(2):
-        completed = call_at(monkeypatch, slow, FACETS, TOO_LATE, **question)
-
-        assert completed == [False, False]

@@ -160,18 +160,6 @@ def test_values_are_those_of_the_question(resource: Resource) -> None:
     assert suggest(resource, "stage", **question) == {"active": 1}
 
 
-def test_equally_common_values_come_in_the_order_of_code_points(places: Resource) -> None:
-    assert list(suggest(places, "name", "har")) == ["HARZ", "Harz"]
-    assert list(suggest(places, "name", "", limit=3)) == ["Hà Nội", "HARZ", "Harz"]
-
-
-@pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1, 1), (3, 3), (100_000, 100)])
-def test_the_limit_is_one_of_values(limit: int, expected: int, large: Resource) -> None:
-    found = call("datastore_suggest", large, field="text", prefix="tall", limit=limit)
-
-    assert len(found["values"]) == expected
-
-
 # Large tables -------------------------------------------------------------------------------------
 
 

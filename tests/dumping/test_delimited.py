@@ -9,8 +9,6 @@ import re
 import pytest
 from django.test import Client
 
-from datastore_search.models import Resource
-
 from ..builders import make_resource
 from .files import read_file, request_file
 
@@ -82,11 +80,10 @@ def test_a_formula_is_harmless_in_excel_and_exact_elsewhere(
     assert read_rows("csv") == [["a", "=b"], [text, "x"]]
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("fields", ["n,a,b", "a,n,b", "_id,a,n,b"])
 @pytest.mark.parametrize("locale", ["en", "fr"])
 def test_no_cell_is_a_formula_under_any_separator(
-    client: Client, db: None, locale: str, fields: str, delimiter: str
+    client: Client, db: None, locale: str, fields: str
 ) -> None:
     cells = [text.replace('"', '""') for text in [*FORMULAS, "3+cmd()", 'x""', "x\n", "x;"]]
     rows = "".join(f'-5.25,"{a}","{b}"\n' for a in cells for b in (a, "=1", "3+cmd()"))
@@ -94,14 +91,15 @@ def test_no_cell_is_a_formula_under_any_separator(
 
     written = read_file(request_file(client, resource, "csv-excel", locale, fields=fields))
 
-    read = [cell for row in read_excel_rows(written, delimiter) for cell in row]
-    starts = [re.sub("^[^\\w=+@＝＋－＠',;-]+", "", cell) for cell in read]
-    signs = [start for start in starts if start.startswith(_SIGNS)]
-    # A negative number before a quoted cell is not a formula.
-    formulas = [each for each in signs if not re.match('-5([.,]25)?($|[,;]"|")', each)]
-    assert formulas == []
-    if delimiter == ("," if locale == "en" else ";"):
-        assert all(map(_PLAIN_NUMBER.fullmatch, signs))
+    for delimiter in (",", ";", "\t"):
+        read = [cell for row in read_excel_rows(written, delimiter) for cell in row]
+        starts = [re.sub("^[^\\w=+@＝＋－＠',;-]+", "", cell) for cell in read]
+        signs = [start for start in starts if start.startswith(_SIGNS)]
+        # A negative number before a quoted cell is not a formula.
+        formulas = [each for each in signs if not re.match('-5([.,]25)?($|[,;]"|")', each)]
+        assert formulas == []
+        if delimiter == ("," if locale == "en" else ";"):
+            assert all(map(_PLAIN_NUMBER.fullmatch, signs))
 
 
 def test_a_number_below_zero_stays_a_number(client: Client, db: None) -> None:
@@ -110,12 +108,6 @@ def test_a_number_below_zero_stays_a_number(client: Client, db: None) -> None:
     written = read_file(request_file(client, resource, "csv-excel", fields="n,f"))
 
     assert written.decode("utf-8-sig") == '"n","f"\r\n"-5","\'-Infinity"\r\n'
-
-
-def test_no_records_leave_the_header(client: Client, resource: Resource) -> None:
-    written = read_file(request_file(client, resource, "csv-excel", fields="code", limit=0))
-
-    assert written == b"\xef\xbb\xbfcode\r\n"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import re
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -17,7 +16,7 @@ from datastore_search.dumping.formats import formats
 from datastore_search.models import Resource
 
 from ..builders import check_error, make_resource
-from .files import FORMATS, build_address, read_file, request_file
+from .files import FORMATS, read_file, request_file
 
 
 def test_ndjson_has_an_object_in_each_line(client: Client, db: None) -> None:
@@ -39,16 +38,6 @@ def test_ndjson_has_an_object_in_each_line(client: Client, db: None) -> None:
         "doc": [Decimal("1.50"), None],
     }
     assert second == {"_id": 2, "text": None, "n": None, "doc": None}
-
-
-def test_ndjson_has_the_named_fields_of_the_records_found(
-    client: Client, resource: Resource
-) -> None:
-    response = request_file(
-        client, resource, "ndjson", fields="code", sort="code desc", filters={"stage": "closed"}
-    )
-
-    assert read_file(response) == b'{"code":"003"}\n'
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "xlsx"])
@@ -91,43 +80,9 @@ def test_a_format_that_is_not_installed_is_refused_and_not_offered(
     assert "format=xlsx" not in page
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_answers_head_without_the_records(
-    client: Client, resource: Resource, name: str
-) -> None:
-    parameters: dict[str, Any] = {"format": name}
-
-    response = client.head(build_address(resource), parameters)
-
-    assert response.getvalue() == b""
-    named = client.get(build_address(resource), parameters).headers
-    # The day is named two seconds after a change, and each request has an id of its own.
-    names = set(named) - {"Last-Modified", "X-Request-ID"}
-    assert {name: response.headers.get(name) for name in names} == {
-        name: named[name] for name in names
-    }
-
-
-@pytest.mark.parametrize("name", list(formats))
-def test_a_private_resource_is_refused_in_every_format(client: Client, db: None, name: str) -> None:
-    hidden = make_resource(private=True)
-
-    check_error(request_file(client, hidden, name), 403, "Authorization Error")
-
-
 # The reference ------------------------------------------------------------------------------------
 
 REFERENCE = (Path(__file__).parents[2] / "docs/reference/dump.md").read_text(encoding="utf-8")
-
-
-def test_the_reference_lists_every_format_once() -> None:
-    table = REFERENCE.partition("| `format` | The file | For |")[2].partition("\n\n")[0]
-
-    listed = [
-        name for row in table.splitlines()[2:] for name in re.findall("`(.*?)`", row.split("|")[1])
-    ]
-
-    assert sorted(listed) == sorted(formats)
 
 
 def test_the_reference_describes_every_format_with_its_type() -> None:

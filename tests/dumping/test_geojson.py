@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from decimal import Decimal
 from typing import Any
@@ -70,12 +69,6 @@ def test_the_place_needs_no_field_among_those_that_are_asked_for(
     ]
 
 
-def test_no_record_found_is_an_empty_collection(client: Client, sites: Resource) -> None:
-    response = request_file(client, sites, "geojson", q="nowhere")
-
-    assert read_features(response) == []
-
-
 @pytest.mark.parametrize("kind", ["json", "text"])
 @pytest.mark.parametrize(
     ("value", "geometry"),
@@ -88,20 +81,8 @@ def test_no_record_found_is_an_empty_collection(client: Client, sites: Resource)
             '{"type": "Feature", "geometry": {"type": "Point", "coordinates": [1.10, 2]}}',
             {"type": "Point", "coordinates": [Decimal("1.10"), 2]},
         ),
-        (
-            (
-                '{"type": "GeometryCollection", "geometries":'
-                ' [{"type": "Point", "coordinates": [1, 2]}]}'
-            ),
-            {
-                "type": "GeometryCollection",
-                "geometries": [{"type": "Point", "coordinates": [1, 2]}],
-            },
-        ),
         ('{"type": "Point", "coordinates": [500000, 2300000]}', None),
-        ('{"type": "Point"}', None),
         ('{"type": ["Point"], "coordinates": [1, 2]}', None),
-        ("[1, 2]", None),
         ("null", None),
     ],
 )
@@ -117,14 +98,13 @@ def test_a_field_with_geojson_becomes_the_geometry(
     assert feature["properties"] == {"code": "a"}
 
 
-@pytest.mark.parametrize("text", ["POINT(1 2)", '{"type": "Point", "coordinates": [NaN, 1]}'])
-def test_a_text_that_is_not_geojson_is_no_place(client: Client, db: None, text: str) -> None:
-    quoted = text.replace('"', '""')
-    resource = make_resource(f'code,geom\na,"{quoted}"\n', types={"geom": "text"})
+def test_a_text_that_is_not_geojson_is_no_place(client: Client, db: None) -> None:
+    nan = '"{""type"": ""Point"", ""coordinates"": [NaN, 1]}"'
+    resource = make_resource(f"code,geom\na,POINT(1 2)\nb,{nan}\n", types={"geom": "text"})
 
-    (feature,) = read_features(request_file(client, resource, "geojson"))
+    features = read_features(request_file(client, resource, "geojson", geometry="geom"))
 
-    assert feature["geometry"] is None
+    assert [each["geometry"] for each in features] == [None, None]
 
 
 def test_fields_that_are_not_recognised_can_be_named(client: Client, db: None) -> None:
@@ -189,13 +169,6 @@ def test_records_without_places_are_refused(
     response = request_file(client, resource, "geojson", **parameters)
 
     assert check_error(response, 409, "Validation Error") == error
-
-
-def test_geojson_is_packed_on_request(client: Client, sites: Resource) -> None:
-    packed = request_file(client, sites, "geojson", gzip="true")
-
-    assert packed["Content-Disposition"].endswith('.geojson.gz"')
-    assert gzip.decompress(read_file(packed)) == read_file(request_file(client, sites, "geojson"))
 
 
 def test_a_page_offers_geojson_only_where_records_have_places(

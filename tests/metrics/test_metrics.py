@@ -20,7 +20,7 @@ from datastore_search.metrics.views import answer_cache
 from datastore_search.models import LoadState, Resource
 from example_project.urls import urlpatterns as portal_patterns
 
-from ..builders import act, make_slow
+from ..builders import act
 
 urlpatterns = [*portal_patterns, path("", include("datastore_search.metrics.urls"))]
 
@@ -70,6 +70,7 @@ def counted(client: Client, db: None) -> Counted:
 def test_requests_are_counted_by_action_and_status(
     client: Client, resource: Resource, counted: Counted
 ) -> None:
+    act(client, "datastore_search", {"resource_id": "no-such-resource"})
     for sent in ({}, {"limit": 2}, {"limit": -1}):
         act(client, "datastore_search", {"resource_id": str(resource.pk), **sent})
     client.get(f"/en/datastore/{resource.pk}/")
@@ -77,10 +78,11 @@ def test_requests_are_counted_by_action_and_status(
     requests = "datastore_search_requests_total"
     assert counted.get(requests, action="datastore_search", status=200) == 2
     assert counted.get(requests, action="datastore_search", status=409) == 1
+    assert counted.get(requests, action="datastore_search", status=404) == 1
     assert counted.get(requests, action="page resource", status=200) == 1
     seconds = "datastore_search_request_seconds"
-    assert counted.get(f"{seconds}_count", action="datastore_search") == 3
-    assert counted.get(f"{seconds}_bucket", action="datastore_search", le="60.0") == 3
+    assert counted.get(f"{seconds}_count", action="datastore_search") == 4
+    assert counted.get(f"{seconds}_bucket", action="datastore_search", le="60.0") == 4
     assert counted.get(f"{seconds}_sum", action="datastore_search") > 0
     assert counted.get("datastore_search_records_returned_total", action="datastore_search") == 8
 
@@ -94,13 +96,6 @@ def test_what_does_not_exist_makes_no_new_label(client: Client, counted: Counted
     assert not any("invented" in value for value in labels)
 
 
-def test_a_failed_search_is_counted(client: Client, resource: Resource, counted: Counted) -> None:
-    make_slow(resource, 0)
-    act(client, "datastore_search", {"resource_id": "no-such-resource"})
-
-    assert counted.get("datastore_search_requests_total", action="datastore_search", status=404)
-
-
 def test_look_ups_in_caches_are_counted(counted: Counted) -> None:
     cache = BoundedCache[str, int]("test", 2)
     cache.add("a", 1)
@@ -109,16 +104,6 @@ def test_look_ups_in_caches_are_counted(counted: Counted) -> None:
     lookups = "datastore_search_cache_lookups_total"
     assert counted.get(lookups, cache="test", result="hit") == 2
     assert counted.get(lookups, cache="test", result="miss") == 1
-
-
-def test_a_search_uses_the_cache_of_descriptions(
-    client: Client, resource: Resource, counted: Counted
-) -> None:
-    for _ in range(3):
-        act(client, "datastore_search", {"resource_id": str(resource.pk)})
-
-    lookups = "datastore_search_cache_lookups_total"
-    assert counted.get(lookups, cache="descriptions", result="hit") >= 2
 
 
 def test_loads_are_counted_in_the_database_by_state(client: Client, no_resource: None) -> None:
@@ -189,6 +174,7 @@ def test_the_counters_of_all_processes_are_added_up(tmp_path: Path) -> None:
             check=True,
             capture_output=True,
             text=True,
+            timeout=60,
         ).stdout
 
     run(COUNT)
