@@ -37,9 +37,8 @@ from .dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
 #: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.
 MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767
 
-#: What ends a text that is cut, and the cut texts that are listed; all of them are counted.
+#: What ends a text that is cut.
 _ELLIPSIS = "…"
-_MAX_LISTED_CUTS = 1_000
 
 #: Excel holds so many digits of any number.
 _MAX_DIGITS = 15
@@ -62,7 +61,7 @@ def write_workbook(dump: Dump) -> Generator[bytes]:
     """
     Write a workbook of one sheet; reports come while its file is made.
 
-    Texts that are too long for a cell are cut, and a second sheet lists them.
+    Texts that are too long for a cell are cut, and a second sheet says how many.
 
     Raises: ``TooManyColumnsForWorkbook``; when iterated ``TooManyRowsForWorkbook``,
     ``FileTooLarge``.
@@ -130,7 +129,6 @@ class _Sheet:
         self, workbook: Any, fields: tuple[tuple[str, str], ...], headers: Sequence[str]
     ) -> None:
         self._sheet = workbook.add_worksheet()
-        self._names = [name for name, _kind in fields]
         self._plain = workbook.add_format()
         # A cell that is edited stays a text.
         self._quoted = workbook.add_format({"quote_prefix": True})
@@ -141,7 +139,6 @@ class _Sheet:
         }
         self._writes = [self._choose_writer(kind) for _name, kind in fields]
         self._cut_count = 0
-        self._cuts: list[tuple[int, str]] = []
         self._sheet.freeze_panes(1, 0)
         for column, header in enumerate(headers):
             self._write_text(0, column, header)
@@ -153,7 +150,7 @@ class _Sheet:
                 write(number, column, cell)
 
     def add_notes(self, workbook: Any) -> None:
-        """Add a sheet that lists the texts that were cut, if there are any."""
+        """Add a sheet that says how many texts were cut, if there are any."""
         if not self._cut_count:
             return
         text = _(
@@ -162,9 +159,6 @@ class _Sheet:
         )
         notes = workbook.add_worksheet(_("Notes"))
         notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
-        notes.write_row(1, 0, [_("Line"), _("Field")])
-        for row, cut in enumerate(self._cuts, 2):
-            notes.write_row(row, 0, cut)
 
     def _choose_writer(self, kind: str) -> _Write:
         if kind in _PARSERS:
@@ -198,8 +192,6 @@ class _Sheet:
         if len(text) > MAX_CELL_LENGTH // 2 and len(_encode(text)) > 2 * MAX_CELL_LENGTH:
             text = _shorten(text)
             self._cut_count += 1
-            if self._cut_count <= _MAX_LISTED_CUTS:
-                self._cuts.append((row + 1, self._names[column]))
         if text.startswith(_MARKUP_START):
             self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
         else:
