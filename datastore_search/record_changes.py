@@ -1,5 +1,5 @@
 """
-Change the records of a resource: what every writer does, by one rule.
+Change the records of a resource, by the same rules for every writer.
 
 The API (``writing``) and files that are merged (``loading.publishing``) go through this module.
 The caller has locked the row of the resource, and works in one transaction.
@@ -134,8 +134,8 @@ def record_change(
     """
     Record a change of the records, which gives the resource a new version.
 
-    ``added`` is the number of new records less that of deleted ones; ``field_formats`` are those of
-    the file that the change comes from.
+    ``added`` is the number of new records minus the number of deleted ones; ``field_formats``
+    belong to the file that is merged.
     """
     alias = connection.alias
     version = TableVersion.objects.using(alias).filter(pk=get_table_id(resource))

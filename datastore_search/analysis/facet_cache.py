@@ -40,16 +40,11 @@ facet_cache: BoundedCache[FacetKey, bytes] = BoundedCache(
 _REFUSED_LIMITS: Final = 4
 
 
-class _SlowKey(NamedTuple):
-    """A facet, and the time that its call had."""
-
-    facet: FacetKey
-    timeout: timedelta
-
-
-#: Facets that took too long, with the time until which they are not counted; at all other times
-#: they are counted by themselves.
-_slow_facets: BoundedCache[_SlowKey, float] = BoundedCache("slow_facets", _MAX_FACETS)
+#: Facets that took too long for the time of their call, with the moment until which they are not
+#: counted; after it they are counted by themselves.
+_slow_facets: BoundedCache[tuple[FacetKey, timedelta], float] = BoundedCache(
+    "slow_facets", _MAX_FACETS
+)
 
 
 def note_slow_facets(keys: Sequence[FacetKey], timeout: timedelta) -> None:
@@ -57,14 +52,14 @@ def note_slow_facets(keys: Sequence[FacetKey], timeout: timedelta) -> None:
     now = monotonic()
     until = now + timeout.total_seconds() * _REFUSED_LIMITS if len(keys) == 1 else now
     for key in keys:
-        _slow_facets.add(_SlowKey(key, timeout), until)
+        _slow_facets.add((key, timeout), until)
 
 
 def is_slow(key: FacetKey, timeout: timedelta) -> bool:
     """Return whether a facet must be counted by itself."""
-    return _slow_facets.get(_SlowKey(key, timeout)) is not None
+    return _slow_facets.get((key, timeout)) is not None
 
 
 def is_too_slow(key: FacetKey, timeout: timedelta) -> bool:
     """Return whether a facet is not counted now."""
-    return (_slow_facets.get(_SlowKey(key, timeout)) or 0.0) > monotonic()
+    return (_slow_facets.get((key, timeout)) or 0.0) > monotonic()

@@ -8,7 +8,7 @@ counted last, if the resource has not changed since.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -97,20 +97,24 @@ class _Counted:
     """
 
     items: str
-    nulls: int
-    others: int
-    distinct: int
+    nulls: int | None
+    others: int | None
+    distinct: int | None
     total: int
     low: str | None = None
     high: str | None = None
 
 
+_UNKNOWN = _Counted("", None, None, None, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A facet and its key."""
+    """A facet, the key of its groups, and that of its answer, None where that must not be kept."""
 
     facet: Facet
     key: GroupKey
+    cache_key: FacetKey | None
 
     @property
     def has_bins(self) -> bool:
@@ -130,7 +134,8 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
         bound, tasks = _check(read, query)
         stored = _StoredFacets(read)
         # The cache comes first: it needs no stored profiles to be read.
-        facets = [_find_cached(read, task) or stored.find(task) for task in tasks]
+        cached = [task.cache_key and facet_cache.get(task.cache_key) for task in tasks]
+        facets = [each or stored.find(task) for each, task in zip(cached, tasks, strict=True)]
         answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
         if bound.known_total is None or None in facets:
             with read.session.hold_slot():
@@ -151,7 +156,7 @@ def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_
     for facet in query.facets:
         try:
             key = compile_group_key(facet.group, read.relation.types, read.connection, "facets")
-            tasks.append(_Task(facet, key))
+            tasks.append(_Task(facet, key, _build_cache_key(read, facet)))
         except InvalidParameter as error:
             errors.append(error)
     try:
@@ -167,8 +172,17 @@ def _is_of_all_records(query: Query) -> bool:
     return not (query.q or query.q_fields or query.filters)
 
 
+def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
+    """Build the key of a facet of all records in the version that is described and verified."""
+    version = read.version_key
+    if version is None or not _is_of_all_records(facet.query):
+        return None
+    options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
+    return FacetKey(version, options)
+
+
 def _group_by_conditions(tasks: Sequence[_Task], facets: Sequence[bytes | None]) -> list[list[int]]:
-    """Group the positions of the facets that are not there yet by their conditions."""
+    """Group the positions of the missing facets by their conditions."""
     groups: list[list[int]] = []
     for position, task in enumerate(tasks):
         if facets[position] is not None:
@@ -200,7 +214,7 @@ class _StoredFacets:
         return found if found is not None and found.is_current else None
 
     def _list_counts(self, task: _Task) -> list[StoredCounts]:
-        """List what is known of the values of a facet."""
+        """List the stored counts of a facet's values."""
         group = task.facet.group
         if group.interval or group.bins is not None:
             return []
@@ -214,16 +228,16 @@ class _StoredFacets:
         for counts in self._list_counts(task):
             values = counts.select(facet.limit, facet.min_count)
             if values is not None:
-                return _render_facet(task, _count_stored(self._read, counts, values))
+                return _render(task, _count_stored(self._read, counts, values))
         return None
 
     def render_incomplete(self, task: _Task) -> bytes:
-        """Render a facet that took too long, with what is stored of all records, if anything."""
+        """Render a facet that took too long, with the stored counts of all records if any."""
         for counts in self._list_counts(task):
             values = counts.values[: task.facet.limit]
             counted = _count_stored(self._read, counts, values)
-            return _render_facet(task, counted, is_complete=False)
-        return _render_empty(task)
+            return _render(task, counted, is_complete=False)
+        return _render(task, _UNKNOWN, is_complete=False)
 
 
 def _count_stored(
@@ -233,30 +247,6 @@ def _count_stored(
     listed = sum(count for _value, count in values)
     items = ", ".join(f'{{"value": {value}, "count": {count}}}' for value, count in values)
     return _Counted(items, counts.nulls, total - counts.nulls - listed, counts.distinct, total)
-
-
-# What was counted last ----------------------------------------------------------------------------
-
-
-def _find_cached(read: ConsistentRead, task: _Task) -> bytes | None:
-    """Find a facet of all records in the version of the description, which the read verifies."""
-    key = _build_cache_key(read, task)
-    return None if key is None else facet_cache.get(key)
-
-
-def _cache(read: ConsistentRead, task: _Task, facet: bytes) -> None:
-    key = _build_cache_key(read, task)
-    if key is not None:
-        facet_cache.add(key, facet)
-
-
-def _build_cache_key(read: ConsistentRead, task: _Task) -> FacetKey | None:
-    """Build the key of a facet of all records; None where it must not be kept."""
-    facet, version = task.facet, read.version_key
-    if version is None or not _is_of_all_records(facet.query):
-        return None
-    options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
-    return FacetKey(version, options)
 
 
 # What is counted ----------------------------------------------------------------------------------
@@ -294,7 +284,7 @@ class _Counter:
         self, tasks: Sequence[_Task], positions: Sequence[int]
     ) -> Iterator[list[int]]:
         """Yield the positions of facets that are counted together, then each of the slow ones."""
-        keys = {position: _build_cache_key(self._read, tasks[position]) for position in positions}
+        keys = {position: tasks[position].cache_key for position in positions}
         timeout = self._budget.timeout
         slow = [position for position, key in keys.items() if key and is_slow(key, timeout)]
         if others := [position for position in positions if position not in slow]:
@@ -309,14 +299,15 @@ class _Counter:
             return [self._stored.render_incomplete(task) for task in tasks]
         if tasks[0].facet.query == self._query:
             self._total = counted[0].total
-        facets = [_render_facet(*each) for each in zip(tasks, counted, strict=True)]
+        facets = [_render(*each) for each in zip(tasks, counted, strict=True)]
         for task, facet in zip(tasks, facets, strict=True):
-            _cache(self._read, task, facet)
+            if task.cache_key:
+                facet_cache.add(task.cache_key, facet)
         return facets
 
     def _count_unless_slow(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
-        """Count facets that are not known to take too long; note those that do."""
-        keys = [key for task in tasks if (key := _build_cache_key(self._read, task))]
+        """Count facets unless they are known to take too long; note those that did."""
+        keys = [task.cache_key for task in tasks if task.cache_key]
         timeout = self._budget.timeout
         if any(is_too_slow(key, timeout) for key in keys):
             return None
@@ -478,42 +469,21 @@ def _select_bins(task: _Task, position: int) -> Clause:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def _render_facet(task: _Task, counted: _Counted, *, is_complete: bool = True) -> bytes:
+def _render(task: _Task, counted: _Counted, *, is_complete: bool = True) -> bytes:
+    """Render a facet; the figures are null where nothing is counted."""
     if task.has_bins:
         own = {"min": counted.low or "null", "max": counted.high or "null"}
     else:
-        own = {"distinct": str(counted.distinct)}
-    return _render_members(
-        task,
-        {
-            "bins" if task.has_bins else "values": f"[{counted.items}]",
-            "nulls": str(counted.nulls),
-            "others": str(counted.others),
-            **own,
-            "complete": "true" if is_complete else "false",
-            **({} if is_complete else {"of_all_records": "true"}),
-        },
-    )
-
-
-def _render_empty(task: _Task) -> bytes:
-    """Render a facet of which nothing is known."""
-    return _render_members(
-        task,
-        {
-            "bins" if task.has_bins else "values": "[]",
-            "nulls": "null",
-            "others": "null",
-            **({"min": "null", "max": "null"} if task.has_bins else {"distinct": "null"}),
-            "complete": "false",
-        },
-    )
-
-
-def _render_members(task: _Task, members: Mapping[str, str]) -> bytes:
-    def iterate_members() -> Iterator[str]:
-        yield f'"field": {dump_json(task.facet.group.field)}'
-        yield f'"type": {dump_json(task.key.kind.name)}'
-        yield from (f'"{name}": {text}' for name, text in members.items())
-
-    return f"{{{', '.join(iterate_members())}}}".encode()
+        own = {"distinct": dump_json(counted.distinct)}
+    members = {
+        "field": dump_json(task.facet.group.field),
+        "type": dump_json(task.key.kind.name),
+        "bins" if task.has_bins else "values": f"[{counted.items}]",
+        "nulls": dump_json(counted.nulls),
+        "others": dump_json(counted.others),
+        **own,
+        "complete": dump_json(is_complete),
+        **({} if is_complete or counted is _UNKNOWN else {"of_all_records": "true"}),
+    }
+    text = ", ".join(f'"{name}": {text}' for name, text in members.items())
+    return f"{{{text}}}".encode()

@@ -70,7 +70,7 @@ class Suggestions:
     """
     The words of a query that no record has, each with similar words, and queries with these.
 
-    Where ``is_complete`` is false, there was too little time for all.
+    ``is_complete`` is false if the time was too short.
     """
 
     words: Mapping[str, Sequence[SimilarWord]]
@@ -210,7 +210,7 @@ def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:
 
 
 def _split_query(q: str) -> list[str]:
-    """Split a query into words and what is between them."""
+    """Split a query into words and the text between them."""
     composed = unicodedata.normalize("NFC", q)
     return ["".join(letters) for _is_word, letters in groupby(composed, is_part_of_word)]
 

@@ -56,7 +56,7 @@ class StoredCounts:
 def list_stored_counts(
     relation: Relation, profiles: Profiles | None, name: str
 ) -> list[StoredCounts]:
-    """List what is known of a field's values; ``profiles`` must be current."""
+    """List the stored counts of a field's values; ``profiles`` must be current."""
     profile = profiles.fields.get(name) if profiles else None
     if profile is not None and profile.get("distinct_is_estimated"):
         profile = None

@@ -111,7 +111,7 @@ def _check(read: ConsistentRead, asked: ValuesQuery) -> tuple[_Beginning, BoundQ
     return _Beginning(name, kind, asked.prefix), bound
 
 
-# What begins with a text --------------------------------------------------------------------------
+# Values that start with a text --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +124,18 @@ class _Beginning:
 
     @property
     def _is_folded(self) -> bool:
-        """Return whether the beginning was typed without diacritics, which then do not count."""
+        """Whether diacritics are ignored: the prefix has none."""
         return remove_diacritics(self.prefix) == self.prefix
 
     def begins(self, text: str) -> bool:
-        """Return whether a text begins so."""
+        """Return whether a text starts with the prefix."""
         start, lowered = self.prefix.lower(), text.lower()
         return lowered.startswith(start) or (
             self._is_folded and remove_diacritics(lowered).startswith(start)
         )
 
     def compile_match(self) -> Clause:
-        """Compile which records have a value that begins so."""
+        """Compile the condition that the value of the field starts with the prefix."""
         if self.kind.ordered is Ordered.DATES:
             # An index has these texts in the order of their code points.
             key: LiteralString = '(data ->> %s) COLLATE "C"'
@@ -151,7 +151,7 @@ class _Beginning:
         return join_clauses([Clause(is_found, [words]), match], "AND")
 
     def compile_text_match(self, text: Clause) -> Clause:
-        """Compile whether an SQL text begins so."""
+        """Compile the condition that an SQL text starts with the prefix."""
         lowered = compose("lower({})", text)
         start = Clause(sql.SQL("lower(%s)"), [self.prefix])
         match = compose("starts_with({}, {})", lowered, start)
@@ -163,17 +163,17 @@ class _Beginning:
         return compose("({} OR (NOT {} AND {}))", match, is_ascii, folded)
 
     def find_words(self) -> str:
-        """Return the words of the beginning by which a query finds the records that have it."""
+        """Return the words of the prefix that a full-text query can find."""
         end = len(self.prefix)
         while end and is_part_of_word(self.prefix[end - 1]):
             end -= 1
         is_short = len(self.prefix) - end < _MIN_BEGINNING_LENGTH
         words = self.prefix[:end] if is_short else self.prefix
-        # Others that Python takes for numbers (½) may be none of PostgreSQL's words.
+        # PostgreSQL may not have other characters of numbers (½) in its words.
         return words if any(each.isalpha() or "0" <= each <= "9" for each in words) else ""
 
     def list_spellings(self) -> list[str]:
-        """List the usual spellings of the beginning, each once."""
+        """List the usual spellings of the prefix, each once."""
         prefix = self.prefix
         return list(dict.fromkeys([prefix, prefix.lower(), prefix.capitalize(), prefix.upper()]))
 
@@ -185,7 +185,7 @@ def _select_from_facet(
     read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning, bound: BoundQuery
 ) -> SuggestedValues | None:
     """
-    Select values among the most common ones; None where some that begin so are not among these.
+    Select values from the facet of the field; None if the facet may lack some that match.
 
     The facet of all records is counted once until the resource changes.
     """
@@ -211,7 +211,7 @@ def _select_from_facet(
 def _find_values(
     read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning, bound: BoundQuery
 ) -> SuggestedValues:
-    """Count all values that begin so, or those that an index finds, where that takes too long."""
+    """Count all values that match, or those that an index finds if that takes too long."""
     budget = TimeBudget()
     is_scanned = _is_scanned(read, beginning, bound)
     rows = None
@@ -229,7 +229,7 @@ def _find_values(
 
 
 def _is_scanned(read: ConsistentRead, beginning: _Beginning, bound: BoundQuery) -> bool:
-    """Return whether an index finds some of the values in little time, of a large table."""
+    """Return whether the table is large and an index finds some of the values quickly."""
     count = read.relation.record_count
     is_large = count is None or count > _MAX_SMALL_TABLE
     is_ordered = beginning.kind.is_text and beginning.field in read.relation.ordered

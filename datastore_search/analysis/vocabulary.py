@@ -13,13 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import NamedTuple
-from uuid import UUID
 
 from psycopg import sql
 
 from ..bounded_cache import BoundedCache
 from ..filters import Clause
-from ..search import ConsistentRead
+from ..search import ConsistentRead, VersionKey
 from ..words import has_unspaced_letters, remove_diacritics
 from .time_budget import TimeBudget
 
@@ -37,7 +36,7 @@ _MAX_BYTES = 16_000_000
 
 
 class _Words(NamedTuple):
-    """Words of one length, in one text, with the mask and the rank of each: little memory."""
+    """Words of one length in one text, which saves memory, with the mask and rank of each."""
 
     masks: array[int]
     ranks: array[int]
@@ -108,7 +107,7 @@ def measure_distance(word: str, other: str, max_distance: int) -> int:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a text is of the kind of words that are suggested."""
+    """Return whether a text is a word that may be suggested."""
     return (
         MIN_WORD_LENGTH <= len(text) <= MAX_WORD_LENGTH
         and text[0].isalpha()
@@ -137,15 +136,7 @@ def build_vocabulary(words: Iterable[str]) -> Vocabulary:
 # The words of a table -----------------------------------------------------------------------------
 
 
-class _Key(NamedTuple):
-    """The alias of a database, and a resource in one version."""
-
-    alias: str
-    resource: UUID
-    version: int
-
-
-vocabulary_cache: BoundedCache[_Key, Vocabulary] = BoundedCache(
+vocabulary_cache: BoundedCache[VersionKey, Vocabulary] = BoundedCache(
     "vocabularies",
     _MAX_VOCABULARIES,
     max_size=_MAX_BYTES,
@@ -156,15 +147,14 @@ vocabulary_cache: BoundedCache[_Key, Vocabulary] = BoundedCache(
 
 def read_vocabulary(read: ConsistentRead, budget: TimeBudget) -> Vocabulary | None:
     """Read the words of a resource, once in a process until it changes; None without the time."""
-    key = _Key(read.connection.alias, read.resource.pk, read.resource.version)
-    vocabulary = vocabulary_cache.get(key)
+    key = read.version_key
+    vocabulary = vocabulary_cache.get(key) if key else None
     if vocabulary is None:
         rows = budget.fetch_rows(read, _select_words(read))
         if rows is None:
             return None
         vocabulary = build_vocabulary(rows[0][0].split())
-        # A transaction may see records of its own that it has written under the version before.
-        if not read.connection.in_atomic_block:
+        if key:
             vocabulary_cache.add(key, vocabulary)
     return vocabulary
 

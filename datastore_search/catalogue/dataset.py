@@ -1,5 +1,5 @@
 """
-Datasets: what a portal's own function gives, and what a resource is to the catalogue without one.
+Datasets: those of a portal's own function, or one for each resource.
 
 A dataset has the members of CKAN's, by CKAN's names.
 """
@@ -26,7 +26,7 @@ _TEXTS_OF_RESOURCE: Final = {"title": "title", "description": "notes"}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of datasets; ``name`` is for addresses, ``id`` follows from it if not given."""
+    """A group of datasets; ``name`` is for URLs, and ``id`` is derived from it if not given."""
 
     name: str
     title: str = ""
@@ -36,7 +36,7 @@ class Group:
 
     @property
     def kind(self) -> str:
-        """The type of CKAN."""
+        """CKAN's type of group."""
         return "group"
 
     @property
@@ -46,7 +46,7 @@ class Group:
 
     @property
     def shown_id(self) -> str:
-        """The id, or one that the name decides."""
+        """The id, or one derived from the name."""
         return self.id or build_id(f"{self.kind}/{self.name}")
 
 
@@ -56,7 +56,7 @@ class Organization(Group):
 
     @property
     def kind(self) -> str:
-        """The type of CKAN."""
+        """CKAN's type of group."""
         return "organization"
 
 
@@ -99,7 +99,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         """
-        Refuse values that could be compared with no others.
+        Refuse ids and times that cannot be compared with those of resources.
 
         Raises: ``TypeError``.
         """
@@ -139,7 +139,7 @@ class Place:
 
 
 def make_dataset(resource: Resource) -> ListedDataset:
-    """Make the dataset of a resource that is one of its own."""
+    """Make a dataset of a single resource."""
     dataset = Dataset(
         id=str(resource.pk),
         name=resource.name,
@@ -170,21 +170,21 @@ def make_dataset(resource: Resource) -> ListedDataset:
 
 
 def make_organization(publisher: str) -> Organization | None:
-    """Make the organization of a publisher; none without one."""
+    """Make the organization of a publisher; None for an empty name."""
     return Organization(build_publisher_name(publisher), publisher) if publisher else None
 
 
 @lru_cache(maxsize=2_000)
 def build_publisher_name(publisher: str) -> str:
-    """Build the name of a publisher for addresses, a digest if no letter fits."""
+    """Build the name of a publisher for URLs; a digest if no character can be used."""
     return slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex
 
 
 def build_publisher_id(publisher: str) -> str:
-    """Build the id of a publisher; the same for spellings of the same name."""
+    """Build the id of a publisher; all spellings of a name have the same id."""
     return build_id(f"organization/{build_publisher_name(publisher)}")
 
 
 def build_id(name: str) -> str:
-    """Build the id of something that has a name alone."""
+    """Build an id from a name."""
     return str(uuid.uuid5(_NAMESPACE, name))

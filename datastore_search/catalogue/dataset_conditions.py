@@ -13,19 +13,17 @@ from django.db.models import Q
 
 from .dataset import Dataset
 from .descriptions import FORMAT
-from .predicates import Predicate
-from .query import Conditions
+from .query import Conditions, Predicate
 from .resource_conditions import match_text as match_resource_text
 from .resource_conditions import match_word
 
 _EVERYTHING: Final = Predicate(lambda _entry: True)
-_NOTHING: Final = Predicate(lambda _entry: False)
 
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Head(NamedTuple):
-    """What is read of every resource that a user may read."""
+    """The figures of a resource that a user may read."""
 
     pk: uuid.UUID
     is_private: bool
@@ -73,19 +71,23 @@ class DatasetConditions(Conditions[Predicate]):
         """Match every dataset."""
         return _EVERYTHING
 
+    def has_field(self, field: str) -> bool:
+        """Return whether a query may name a field."""
+        return field in {"", "text", *_OF_RESOURCES, *_PARTS, *_VALUES}
+
     def match(self, field: str, text: str) -> Predicate:
         """Match a field with a text."""
         if field in {"", "text"}:
             return self._match_word(text.strip("*"))
         if field in _OF_RESOURCES:
             return self._match_resources(_OF_RESOURCES[field](text.strip("*")))
-        if field in {"capacity", "private"}:
-            return _match_privacy(text, "private" if field == "capacity" else "true")
-        if field in _CONSTANTS:
-            return _EVERYTHING if text.casefold() in {_CONSTANTS[field], "*"} else _NOTHING
         if field in _PARTS:
             return _match_part(_PARTS[field], text.strip("*"))
         return _match_value(_VALUES[field], text)
+
+    def match_privacy(self, is_private: bool) -> Predicate:
+        """Match private datasets, or public ones."""
+        return Predicate(lambda entry: entry.is_private is is_private)
 
     def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Predicate:
         """Match a time within bounds; what has no time matches none."""
@@ -116,7 +118,7 @@ Values = Callable[[Entry], Iterable[str]]
 
 
 def list_values(entry: Entry, name: str) -> Iterator[tuple[str, str]]:
-    """List the values that an entry has of a facet, each with what is shown of it."""
+    """List the values of an entry for a facet, each with its title."""
     dataset = entry.dataset
     if name == "tags":
         yield from ((tag, tag) for tag in dataset.tags)
@@ -179,7 +181,7 @@ _VALUES: Final[Mapping[str, Values]] = {
     "metadata_created": _list_times("metadata_created"),
 }
 
-#: Fields of which a part is enough.
+#: Fields that match a part of their text.
 _PARTS: Final[Mapping[str, Values]] = {
     "title": lambda entry: [entry.dataset.title, entry.dataset.local_title.text],
     "notes": lambda entry: [entry.dataset.notes, entry.dataset.local_notes.text],
@@ -189,14 +191,6 @@ _PARTS: Final[Mapping[str, Values]] = {
 _OF_RESOURCES: Final[Mapping[str, Callable[[str], Q]]] = {
     "res_name": partial(match_resource_text, "title"),
     "res_description": partial(match_resource_text, "description"),
-}
-
-#: What all datasets have in common.
-_CONSTANTS: Final = {
-    "state": "active",
-    "type": "dataset",
-    "dataset_type": "dataset",
-    "entity_type": "package",
 }
 
 #: How entries are sorted by each name.
@@ -230,10 +224,3 @@ def _match_value(values: Values, text: str) -> Predicate:
             )
         )
     return Predicate(lambda entry: any(value.casefold() == wanted for value in values(entry)))
-
-
-def _match_privacy(text: str, word: str) -> Predicate:
-    if text == "*":
-        return _EVERYTHING
-    is_wanted = text.casefold() == word
-    return Predicate(lambda entry: entry.is_private is is_wanted)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import Self
 
 from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
@@ -28,24 +29,8 @@ _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes", "load
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDatasets:
-    """A page of datasets, and how many there are in all."""
-
-    count: int
-    page: Sequence[ListedDataset]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundResources:
-    """A page of resources, and how many there are in all."""
-
-    count: int
-    page: Sequence[Resource]
-
-
-@dataclass(frozen=True, slots=True)
 class Facet:
-    """A value that datasets have in common: its name, what is shown of it, how many have it."""
+    """A value of datasets: its name, its title, and the number of datasets that have it."""
 
     name: str
     title: str
@@ -92,7 +77,7 @@ class CatalogueState:
 
 
 class _Unnest(Func):
-    """The elements of an array, each in a row."""
+    """The elements of an array, one in each row."""
 
     function = "unnest"
     set_returning = True
@@ -102,9 +87,9 @@ class _Unnest(Func):
 @dataclass(frozen=True)
 class ResourceDatasets:
     """
-    The datasets that a user may see, or those that meet a condition: each is a resource.
+    Resources as datasets: those that a user may see, or those that also meet a condition.
 
-    ``_listed`` are all that the user may read, ``_condition`` keeps those that were asked for.
+    ``_listed`` are all resources that the user may read, ``_condition`` selects some of them.
     """
 
     _listed: ResourceQuerySet
@@ -112,7 +97,7 @@ class ResourceDatasets:
 
     @property
     def resources(self) -> ResourceQuerySet:
-        """Return those that meet the condition."""
+        """The resources that meet the condition."""
         return self._listed.filter(self._condition)
 
     @cached_property
@@ -131,10 +116,7 @@ class ResourceDatasets:
 
     def holding(self, words: Sequence[str]) -> Self:
         """Keep the resources that hold every word."""
-        condition = Q()
-        for word in words:
-            condition &= match_word(word)
-        return self._keep(condition)
+        return self._keep(reduce(and_, map(match_word, words), Q()))
 
     def owned_by(self, counted: CountedOrganization) -> Self:
         """Keep the resources of an organization, by all spellings of its name."""
@@ -160,10 +142,12 @@ class ResourceDatasets:
         ordered = select_columns(self.resources).order_by(*order_resources(order))
         return [make_dataset(resource) for resource in ordered[bounds]]
 
-    def read_page(self, order: Sequence[SortTerm], start: int, rows: int) -> FoundDatasets:
-        """Read a page, and count."""
-        found = read_resources(self.resources, order, start, rows)
-        return FoundDatasets(found.count, [make_dataset(resource) for resource in found.page])
+    def read_page(
+        self, order: Sequence[SortTerm], bounds: slice
+    ) -> tuple[list[ListedDataset], int]:
+        """Read a page, and count all datasets."""
+        page, count = read_resources(self.resources, order, bounds)
+        return [make_dataset(resource) for resource in page], count
 
     def count_facet(self, name: str, limit: int) -> list[Facet]:
         """
@@ -203,7 +187,7 @@ class ResourceDatasets:
         return sorted(merged.values(), key=lambda each: each.organization.name)
 
     def list_groups(self) -> list[CountedGroup]:
-        """List none: resources are in no groups."""
+        """Return an empty list: resources have no groups."""
         return []
 
     def list_tags(self) -> list[Facet]:
@@ -234,13 +218,12 @@ def read_state(resources: ResourceQuerySet) -> CatalogueState:
 
 
 def read_resources(
-    found: ResourceQuerySet, order: Sequence[SortTerm], start: int, rows: int
-) -> FoundResources:
+    found: ResourceQuerySet, order: Sequence[SortTerm], bounds: slice
+) -> tuple[list[Resource], int]:
     """Read a page of resources, and count them all."""
-    bounds = slice(start, start + rows)
     ids, count = find_page(found.order_by(*order_resources(order)), bounds)
     by_id = select_columns(Resource.objects.using(found.db)).in_bulk(ids) if ids else {}
-    return FoundResources(count, [by_id[pk] for pk in ids if pk in by_id])
+    return [by_id[pk] for pk in ids if pk in by_id], count
 
 
 def find_page(found: QuerySet[Resource], bounds: slice) -> tuple[list[uuid.UUID], int]:
@@ -257,7 +240,7 @@ def find_page(found: QuerySet[Resource], bounds: slice) -> tuple[list[uuid.UUID]
 
 
 def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
-    """Read the table version with each resource, and nothing that no description shows."""
+    """Select the table version with each resource, without columns that no description needs."""
     return resources.select_related("table_version").defer(
         *_HEAVY, *(f"table_version__{name}" for name in _HEAVY_OF_TABLE)
     )

@@ -1,5 +1,5 @@
 """
-Describe a page of the catalogue in the words of DCAT-AP 3, as JSON-LD that Turtle is written of.
+Describe a page of the catalogue in DCAT-AP 3, as JSON-LD; ``turtle`` writes it as Turtle.
 
 Source: DCAT-AP 3.0.0 (SEMIC), Hydra Core for the pages, and the authority tables of the
 Publications Office for frequencies and formats.
@@ -62,7 +62,7 @@ _FILE_TYPES: Final[Mapping[str, str]] = {"csv-excel": "CSV", "ndjson": "JSON"}
 @dataclass(frozen=True, slots=True)
 class CataloguePage:
     """
-    A page of the catalogue: its own address, those of its neighbours, the number of all resources.
+    A page of the catalogue: its address, the addresses of other pages, the number of datasets.
 
     ``identifier`` is the address of the catalogue, the same for all pages and languages.
     """
@@ -166,7 +166,7 @@ def _find_change(published: PublishedResource) -> datetime | None:
 
 
 def _list_texts(dataset: Dataset, name: str, plain: str) -> list[Any]:
-    """List a text of a dataset in every language; a plain text may have none."""
+    """List a text of a dataset in every language; the language of the original may be unknown."""
     translations = dataset.translations.items()
     texts = {language: each[name] for language, each in translations if each.get(name)}
     plain = plain[:MAX_DESCRIPTION_LENGTH]

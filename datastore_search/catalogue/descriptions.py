@@ -142,7 +142,7 @@ def describe_tag(tag: str) -> dict[str, Any]:
 
 
 def _list_extras(dataset: Dataset) -> list[dict[str, str]]:
-    """List what CKAN's datasets have no member for, by the names of ckanext-dcat."""
+    """List the values for which CKAN's datasets have no member, by the names of ckanext-dcat."""
     values = {
         "frequency": dataset.frequency,
         "spatial_text": dataset.spatial,
@@ -154,7 +154,7 @@ def _list_extras(dataset: Dataset) -> list[dict[str, str]]:
 
 
 def _write_value(value: str | list[str] | date | None) -> str | list[str] | None:
-    """Write what a resource says of itself as JSON; an empty text is null."""
+    """Write a member of a resource's metadata as JSON; an empty text is null."""
     if isinstance(value, date):
         return value.isoformat()
     return value if value or isinstance(value, list) else None

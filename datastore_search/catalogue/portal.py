@@ -1,8 +1,8 @@
 """
 Datasets that a function of the portal gives (setting ``DATASETS``).
 
-They are read with each request, and searched in memory; what is asked about their resources is
-searched in the database.
+They are read with each request and searched in memory; conditions on their resources are searched
+in the database.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from hashlib import blake2b
+from operator import and_
 from typing import Self, cast
 
 from django.contrib.auth.models import AnonymousUser
@@ -35,7 +36,6 @@ from .datasets import (
     CountedGroup,
     CountedOrganization,
     Facet,
-    FoundDatasets,
     ResourceDatasets,
     list_loaded_resources,
     read_state,
@@ -43,8 +43,7 @@ from .datasets import (
     sort_by_count,
     sort_by_name,
 )
-from .predicates import Predicate
-from .query import SortTerm, parse_catalogue_query
+from .query import Predicate, SortTerm, parse_catalogue_query
 from .resource_conditions import match_word
 
 #: Takes the user, gives the datasets.
@@ -80,7 +79,7 @@ def _open_portal_datasets(reader: Reader, readable: ResourceQuerySet) -> PortalD
     rows = readable.values_list("pk", "private", "created_at", "modified_at")
     heads = {row[0]: Head(*row) for row in rows}
     entries = []
-    for dataset in import_datasets_function()(reader):
+    for dataset in _list_datasets(reader):
         seen = [heads[pk] for pk in dict.fromkeys(dataset.resources) if pk in heads]
         if seen or dataset.is_public:
             entries.append(Entry(dataset, seen))
@@ -101,15 +100,17 @@ def find_place(using: str, reader: Reader, resource_id: uuid.UUID) -> Place | No
 
 
 def find_dataset_of(reader: Reader, resource_id: uuid.UUID) -> Dataset | None:
-    """Find the portal's own dataset that has a resource; it may have others that are not shown."""
-    datasets = import_datasets_function()(reader) if conf.DATASETS else ()
-    return next((each for each in datasets if resource_id in each.resources), None)
+    """Find the portal's own dataset with a resource; its other resources may be private."""
+    return next((each for each in _list_datasets(reader) if resource_id in each.resources), None)
 
 
 def has_portal_dataset(reader: Reader, name: str) -> bool:
-    """Return whether a dataset of the portal's own has an id or a name, shown or not."""
-    datasets = import_datasets_function()(reader) if conf.DATASETS else ()
-    return any(name in {each.id, each.name} for each in datasets)
+    """Return whether a dataset of the portal's own, visible or not, has an id or a name."""
+    return any(name in {each.id, each.name} for each in _list_datasets(reader))
+
+
+def _list_datasets(reader: Reader) -> Iterable[Dataset]:
+    return import_datasets_function()(reader) if conf.DATASETS else ()
 
 
 def import_datasets_function() -> DatasetsFunction:
@@ -123,7 +124,7 @@ def import_datasets_function() -> DatasetsFunction:
 
 @dataclass(frozen=True)
 class PortalDatasets:
-    """Datasets of the portal's own, as a user sees them; they answer as ``ResourceDatasets``."""
+    """Datasets of the portal's own, as a user sees them, with methods as ``ResourceDatasets``."""
 
     _readable: ResourceQuerySet
     _entries: Sequence[Entry]
@@ -158,10 +159,9 @@ class PortalDatasets:
     def holding(self, words: Sequence[str]) -> Self:
         """Keep the datasets that hold every word."""
         conditions = DatasetConditions(self._search)
-        found = self
-        for word in words:
-            found = found._keep(conditions.match("", word))
-        return found
+        return self._keep(
+            reduce(and_, [conditions.match("", word) for word in words], conditions.everything)
+        )
 
     def owned_by(self, counted: CountedOrganization) -> Self:
         """Keep the datasets of an organization."""
@@ -195,23 +195,25 @@ class PortalDatasets:
         """Read a page."""
         return self._read(self._sort(order)[bounds])
 
-    def read_page(self, order: Sequence[SortTerm], start: int, rows: int) -> FoundDatasets:
-        """Read a page, and count."""
-        return FoundDatasets(self.count(), self.list_page(order, slice(start, start + rows)))
+    def read_page(
+        self, order: Sequence[SortTerm], bounds: slice
+    ) -> tuple[list[ListedDataset], int]:
+        """Read a page, and count all datasets."""
+        return self.list_page(order, bounds), self.count()
 
     def count_facet(self, name: str, limit: int) -> list[Facet]:
         """Count the values that datasets have in common."""
         return sort_by_count(self._count_values(name))[:limit]
 
     def list_organizations(self) -> list[CountedOrganization]:
-        """List the organizations; each is described as the first dataset of it does."""
+        """List the organizations; the first dataset of each one describes it."""
         owned = [each.dataset.organization for each in self._entries if each.dataset.organization]
         known = {each.name: each for each in reversed(owned)}
         counted = Counter(each.name for each in owned)
         return [CountedOrganization(known[name], counted[name]) for name in sorted(counted)]
 
     def list_groups(self) -> list[CountedGroup]:
-        """List the groups; each is described as the first dataset of it does."""
+        """List the groups; the first dataset of each one describes it."""
         groups = [group for entry in self._entries for group in entry.dataset.groups]
         known = {each.name: each for each in reversed(groups)}
         counted = Counter(each.name for each in groups)

@@ -1,4 +1,4 @@
-"""Resources and datasets with their addresses: what descriptions for machines are made of."""
+"""Resources and datasets with their addresses, for machine-readable descriptions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..models import Resource
 from .dataset import Dataset
 from .licenses import OPEN_LICENSES
 
-#: Of a description; search engines read no more.
+#: The length of a description; search engines read no more.
 MAX_DESCRIPTION_LENGTH: Final = 5_000
 
-#: Characters that no IRI may have, in any notation (RFC 3987; Turtle, ``IRIREF``).
+#: Characters that an IRI cannot contain, in any notation (RFC 3987; Turtle, ``IRIREF``).
 _NOT_IN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f]')
 
 _WEB: Final = ("https://", "http://")
@@ -85,7 +85,7 @@ class PublishedDataset:
 
 
 def build_license_address(license_id: str) -> str:
-    """Build the address of a licence, that of SPDX for other ids; empty without one."""
+    """Build the address of a licence: SPDX's for unknown ids, empty for an empty id."""
     if not license_id:
         return ""
     if license_id.startswith(_WEB):
@@ -100,7 +100,7 @@ def find_address(source: str) -> str:
 
 
 def quote_iri(address: str) -> str:
-    """Encode the characters of an address that no IRI may have."""
+    """Encode the characters of an address that an IRI cannot contain."""
     return _NOT_IN_IRI.sub(lambda match: quote(match[0]), address)
 
 

@@ -10,53 +10,32 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
 from ..exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
-from .predicates import Predicate
 
 #: Each clause compares every resource.
 MAX_CLAUSES: Final = 50
 MAX_DEPTH: Final = 10
 
-#: The fields that a query may name; the empty name is that of words without a field.
-FIELDS: Final = frozenset(
-    {
-        "",
-        "text",
-        "id",
-        "name",
-        "title",
-        "notes",
-        "tags",
-        "organization",
-        "owner_org",
-        "groups",
-        "license_id",
-        "maintainer",
-        "author",
-        "url",
-        "res_format",
-        "res_name",
-        "res_description",
-        "state",
-        "type",
-        "dataset_type",
-        "entity_type",
-        "capacity",
-        "private",
-        "metadata_modified",
-        "metadata_created",
-    }
-)
+#: What all datasets have in common, by the names of fields.
+CONSTANTS: Final[Mapping[str, str]] = {
+    "state": "active",
+    "type": "dataset",
+    "dataset_type": "dataset",
+    "entity_type": "package",
+}
 
-#: Those that a range may bound.
+#: The word for a private dataset, by the names of fields.
+PRIVATE: Final[Mapping[str, str]] = {"capacity": "private", "private": "true"}
+
+#: The fields that a range may bound.
 TIMES: Final = frozenset({"metadata_modified", "metadata_created"})
 
 #: The names of ``sort``; ``score`` has no meaning without ranks.
@@ -82,6 +61,25 @@ _TOKEN: Final = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition on one value in memory; it is combined like Django's ``Q``."""
+
+    is_met_by: Callable[[Any], bool]
+
+    def __and__(self, other: Predicate) -> Predicate:
+        """Require both."""
+        return Predicate(lambda value: self.is_met_by(value) and other.is_met_by(value))
+
+    def __or__(self, other: Predicate) -> Predicate:
+        """Require one of them."""
+        return Predicate(lambda value: self.is_met_by(value) or other.is_met_by(value))
+
+    def __invert__(self) -> Predicate:
+        """Require that it is not met."""
+        return Predicate(lambda value: not self.is_met_by(value))
+
+
 #: What a query becomes: SQL, or a test of values in memory.
 Condition = TypeVar("Condition", Q, Predicate)
 
@@ -95,8 +93,16 @@ class Conditions(ABC, Generic[Condition]):
         """Match every dataset."""
 
     @abstractmethod
+    def has_field(self, field: str) -> bool:
+        """Return whether ``match`` knows a field; the empty name is that of words alone."""
+
+    @abstractmethod
     def match(self, field: str, text: str) -> Condition:
-        """Match a field of ``FIELDS`` with a text; the empty name is that of words alone."""
+        """Match a field with a text."""
+
+    @abstractmethod
+    def match_privacy(self, is_private: bool) -> Condition:
+        """Match private datasets, or public ones."""
 
     @abstractmethod
     def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Condition:
@@ -122,7 +128,7 @@ def parse_catalogue_query(
 
 @dataclass(frozen=True, slots=True)
 class SortTerm:
-    """One of the names to sort by, and its direction."""
+    """A name to sort by, and the direction."""
 
     name: str
     is_descending: bool = False
@@ -151,7 +157,7 @@ def parse_catalogue_sort(text: str) -> list[SortTerm]:
 
 
 class _Parser(Generic[Condition]):
-    """One query, read from left to right; ``kind`` and ``value`` are those of the next token."""
+    """The parser of one query; ``kind`` and ``value`` describe the next token."""
 
     def __init__(self, text: str, parameter: str, conditions: Conditions[Condition]) -> None:
         self._parameter = parameter
@@ -193,7 +199,7 @@ class _Parser(Generic[Condition]):
             self._advance()
         if self.kind == "field":
             field = self.value[0]
-            if field not in FIELDS:
+            if not (field in CONSTANTS or field in PRIVATE or self._conditions.has_field(field)):
                 raise UnknownCatalogueField(parameter=self._parameter, field=field[:100])
             self._advance()
         condition = self._parse_value(field, depth)
@@ -218,7 +224,17 @@ class _Parser(Generic[Condition]):
             return self._conditions.match_times(
                 field, self._parse_bound(value), self._parse_bound(high)
             )
-        return self._conditions.match(field, re.sub(r"\\(.)", r"\1", value))
+        return self._match(field, re.sub(r"\\(.)", r"\1", value))
+
+    def _match(self, field: str, text: str) -> Condition:
+        everything = self._conditions.everything
+        if field in CONSTANTS:
+            return everything if text.casefold() in {CONSTANTS[field], "*"} else ~everything
+        if field not in PRIVATE:
+            return self._conditions.match(field, text)
+        if text == "*":
+            return everything
+        return self._conditions.match_privacy(text.casefold() == PRIVATE[field])
 
     def _parse_bound(self, text: str) -> datetime | None:
         return None if text == "*" else self._parse_time(text)

@@ -34,7 +34,7 @@ _ORDERS: Final[Mapping[str, F | Lower]] = {
 
 
 def match_word(word: str) -> Q:
-    """Match the resources that hold a word in a name, title, description, tag, id or field."""
+    """Match resources with a word in their name, texts, publisher, tags, id or fields."""
     # PostgreSQL makes one hash table of them, in place of a look-up for each resource.
     fields = Field.objects.filter(Q(name__icontains=word) | Q(label__icontains=word))
     return (
@@ -49,7 +49,7 @@ def match_word(word: str) -> Q:
 
 
 def match_text(name: str, part: str) -> Q:
-    """Match the resources whose title or description holds a part, as it is or as it is shown."""
+    """Match resources whose title or description contains a text, or its translation does."""
     condition = Q(**{f"{name}__icontains": part})
     for language in list_active_languages():
         text = KeyTextTransform(name, KeyTransform(language, "translations"))
@@ -80,11 +80,19 @@ class ResourceConditions(Conditions[Q]):
         """Match every resource."""
         return EVERYTHING
 
+    def has_field(self, field: str) -> bool:
+        """Return whether a query may name a field."""
+        return field in _RESOURCE_FIELDS or field in _PUBLISHERS
+
     def match(self, field: str, text: str) -> Q:
         """Match a field with a text."""
-        if field in {"organization", "owner_org"}:
+        if field in _PUBLISHERS:
             return _match_publisher(text, self.list_publishers())
         return _RESOURCE_FIELDS[field](text)
+
+    def match_privacy(self, is_private: bool) -> Q:
+        """Match private resources, or public ones."""
+        return Q(private=is_private)
 
     def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Q:
         """Match a time within bounds."""
@@ -134,19 +142,13 @@ def _match_publisher(text: str, publishers: list[str]) -> Q:
     return Q(publisher__in=named) if named else NOTHING
 
 
-def _match_constant(constant: str, text: str) -> Q:
-    """Match all resources or none, by a member that all of them have in common."""
-    return EVERYTHING if text.casefold() in {constant.casefold(), "*"} else NOTHING
-
-
 def match_format(text: str) -> Q:
     """Match all resources by the format of their files, or none."""
-    return _match_constant(FORMAT, text)
+    return EVERYTHING if text.casefold() in {FORMAT.casefold(), "*"} else NOTHING
 
 
-def _match_private(true: str, text: str) -> Q:
-    return EVERYTHING if text == "*" else Q(private=text.casefold() == true)
-
+#: The fields whose values are the publishers.
+_PUBLISHERS: Final = frozenset({"organization", "owner_org"})
 
 #: The columns of resources that have the times of a query.
 _TIMES: Final = {"metadata_modified": "modified_at", "metadata_created": "created_at"}
@@ -167,12 +169,6 @@ _RESOURCE_FIELDS: Final[Mapping[str, Callable[[str], Q]]] = {
     "res_format": match_format,
     "res_name": partial(_match_part, "title"),
     "res_description": partial(_match_part, "description"),
-    "state": partial(_match_constant, "active"),
-    "type": partial(_match_constant, "dataset"),
-    "dataset_type": partial(_match_constant, "dataset"),
-    "entity_type": partial(_match_constant, "package"),
-    "capacity": partial(_match_private, "private"),
-    "private": partial(_match_private, "true"),
     "metadata_modified": lambda text: EVERYTHING if text == "*" else NOTHING,
     "metadata_created": lambda text: EVERYTHING if text == "*" else NOTHING,
 }

@@ -29,7 +29,7 @@ CONTEXT: Final = "https://schema.org/"
 #: A shorter description is refused.
 MIN_DESCRIPTION_LENGTH: Final = 50
 
-#: Bytes of the descriptions of fields: the page of a wide table describes the first ones.
+#: The bytes of the descriptions of fields; later fields of a wide table are left out.
 MAX_FIELDS_BYTES: Final = 2_000
 
 
@@ -80,7 +80,7 @@ def build_dataset(
 
 
 def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
-    """Build the description of the portal's own dataset that has a resource."""
+    """Build the description of the portal's own dataset with a resource."""
     title, owner = dataset.local_title.text, dataset.organization
     description = (dataset.local_notes.text or title)[:MAX_DESCRIPTION_LENGTH]
     # Search engines report a Dataset with a shorter description as an error.
@@ -170,6 +170,6 @@ def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -
 
 
 def _write_interval(resource: Resource) -> str:
-    """Write the days covered as ISO 8601 has them; an open end is two dots."""
+    """Write the days covered as an ISO 8601 interval; an open end is two dots."""
     days = (resource.temporal_start, resource.temporal_end)
     return "/".join(day.isoformat() if day else ".." for day in days) if any(days) else ""

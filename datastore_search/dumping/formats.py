@@ -33,8 +33,8 @@ class DumpFormat:
     """
     One format, and what writes its blocks: it checks the query at once, and reads when iterated.
 
-    ``package`` is what writes it, where a portal may lack that.  A format that ``needs_places`` is
-    only of records that have places.  The first row of one that ``has_header`` names the columns.
+    ``package`` is an optional library that writes it.  A format that ``needs_places`` is offered
+    only for records with places.  The first row of one that ``has_header`` names the columns.
     """
 
     name: str
@@ -48,7 +48,7 @@ class DumpFormat:
 
     @property
     def extension(self) -> str:
-        """The extension of the file's name: the format's name, without what the file is for."""
+        """The extension of the file's name: the format's name up to a hyphen."""
         return self.name.partition("-")[0]
 
     @property
@@ -59,9 +59,9 @@ class DumpFormat:
     @property
     def truncation_mark(self) -> bytes:
         """
-        What is written when a text breaks off, as some formats would look complete.
+        The last line of a text that could not be sent whole, which would look complete without it.
 
-        A line, after a quotation mark that is never closed.
+        It begins with a quotation mark that is never closed.
         """
         mark = _("This file is incomplete: the server could not send the rest.")
         return f'"{mark}\n'.encode() if self.is_text else b""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..exceptions.dumps import NoPlaces, UnsuitablePlaceField
 from ..exceptions.parameters import UnknownField
@@ -82,15 +82,6 @@ def _find_place(dump: Dump) -> PlaceFields:
     raise NoPlaces
 
 
-@dataclass(frozen=True, slots=True)
-class _Property:
-    """A member of ``properties``: where its cell is, its start in the text, and its writer."""
-
-    position: int
-    start: str
-    write: Callable[[str], str]
-
-
 def _write_features(
     dump: Dump, copy: RecordCopy, place: PlaceFields, hidden: set[str]
 ) -> Generator[bytes]:
@@ -98,7 +89,7 @@ def _write_features(
     read_place = _choose_place_reader(place, positions)
     left_out = {*hidden, ID, place.geometry}
     properties = [
-        _Property(positions[name], f"{_dump_text(name)}:", _choose_writer(kind))
+        (positions[name], f"{_dump_text(name)}:", _choose_writer(kind))
         for name, kind in copy.fields
         if name not in left_out
     ]
@@ -108,7 +99,12 @@ def _write_features(
     with copy.open_cells() as rows:
         for cells in rows:
             key = "" if id_position is None else f'"id":{cells[id_position]},'
-            members = ",".join([each.start + _write_cell(each, cells) for each in properties])
+            members = ",".join(
+                [
+                    start + ("null" if (cell := cells[position]) is None else write(cell))
+                    for position, start, write in properties
+                ]
+            )
             yield (
                 f'{separator}\n{{"type":"Feature",{key}"geometry":{read_place(cells) or "null"},'
                 f'"properties":{{{members}}}}}'
@@ -136,11 +132,6 @@ def _choose_place_reader(
         return None if latitude is None or longitude is None else build_point(latitude, longitude)
 
     return read_point
-
-
-def _write_cell(member: _Property, cells: _Cells) -> str:
-    cell = cells[member.position]
-    return "null" if cell is None else member.write(cell)
 
 
 def _choose_writer(kind: str) -> Callable[[str], str]:

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from psycopg import sql
 
@@ -57,15 +57,10 @@ _FITS: Mapping[str, str] = {
 }
 
 
-class _MeasuresKey(NamedTuple):
-    """A version of a resource, and the fields whose values are measured."""
+_Fields = tuple[tuple[str, str], ...]
 
-    version: VersionKey
-    fields: tuple[tuple[str, str], ...]
-
-
-#: The measures of all records of the versions that were written last.
-measures_cache: BoundedCache[_MeasuresKey, Mapping[str, Any]] = BoundedCache(
+#: The measures of all records of the versions that were written last, for the fields of each file.
+measures_cache: BoundedCache[tuple[VersionKey, _Fields], Mapping[str, Any]] = BoundedCache(
     "parquet_measures",
     _MAX_MEASURED_QUERIES,
     max_size=_MAX_MEASURED_FIELDS,
@@ -185,7 +180,7 @@ def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
     version = copy.whole_version
     if version is None:
         return _measure_values(copy)
-    key = _MeasuresKey(version, copy.fields)
+    key = (version, copy.fields)
     measures = measures_cache.get(key)
     if measures is None:
         measures = _measure_values(copy)
@@ -210,19 +205,17 @@ def _measure_values(copy: RecordCopy) -> dict[str, Any]:
 class _Columns:
     """The columns of a file, and what reads them from CSV."""
 
-    def __init__(self, fields: tuple[tuple[str, str], ...], measures: Mapping[str, Any]) -> None:
+    def __init__(self, fields: _Fields, measures: Mapping[str, Any]) -> None:
         import pyarrow as pa
         from pyarrow import csv
 
         self._csv = csv
         types = {name: _choose_type(kind, measures.get(name)) for name, kind in fields}
         self.schema = pa.schema(types.items())
-        self._nested = [n for n, (name, kind) in enumerate(fields) if kind in _NESTED]
-        texts = {name for (name, kind) in fields if kind in _NESTED}
+        self._nested = [n for n, (_name, kind) in enumerate(fields) if kind in _NESTED]
+        texts = {name: pa.string() for name, kind in fields if kind in _NESTED}
         self._convert = csv.ConvertOptions(
-            column_types={
-                name: pa.string() if name in texts else kind for name, kind in types.items()
-            },
+            column_types=types | texts,
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,  # an empty text
@@ -269,27 +262,10 @@ def _choose_type(kind: str, measure: Any) -> Any:
     """Choose the type of a column; text for what would not come back equal."""
     import pyarrow as pa
 
-    if kind in _FITS and kind != "numeric":
-        is_exact = measure is not False
-        return _build_types(pa)[kind] if is_exact else pa.string()
     if kind == "numeric":
         largest, scale = measure
-        return _choose_decimal(pa, largest, scale)
-    return _build_types(pa).get(kind, pa.string())
-
-
-def _choose_decimal(pa: Any, largest: Decimal | None, scale: Decimal | None) -> Any:
-    if largest is None:
-        return pa.decimal128(_MAX_DIGITS, 0)
-    if not largest.is_finite() or scale is None:
-        return pa.string()
-    digits = max(largest.adjusted() + 1, 1)
-    fits = digits + int(scale) <= _MAX_DIGITS
-    return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()
-
-
-def _build_types(pa: Any) -> dict[str, Any]:
-    return {
+        return _choose_decimal(largest, scale)
+    types = {
         "int": pa.int64(),
         "int2": pa.int16(),
         "int4": pa.int32(),
@@ -307,3 +283,16 @@ def _build_types(pa: Any) -> dict[str, Any]:
         "_float8": pa.list_(pa.float64()),
         "_bool": pa.list_(pa.bool_()),
     }
+    return pa.string() if measure is False else types.get(kind, pa.string())
+
+
+def _choose_decimal(largest: Decimal | None, scale: Decimal | None) -> Any:
+    import pyarrow as pa
+
+    if largest is None:
+        return pa.decimal128(_MAX_DIGITS, 0)
+    if not largest.is_finite() or scale is None:
+        return pa.string()
+    digits = max(largest.adjusted() + 1, 1)
+    fits = digits + int(scale) <= _MAX_DIGITS
+    return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()

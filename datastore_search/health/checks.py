@@ -30,7 +30,14 @@ _MAX_HEARTBEAT_AGE = timedelta(minutes=1)
 
 
 @dataclass(repr=False)
-class Database(HealthCheck):
+class _Check(HealthCheck):
+    """A check that the answer names like its class."""
+
+    def __repr__(self) -> str:
+        return type(self).__name__.lower()
+
+
+class Database(_Check):
     """Ask the database that the app writes to."""
 
     def run(self) -> None:
@@ -42,12 +49,8 @@ class Database(HealthCheck):
         with _open_connection() as connection, connection.cursor() as cursor:
             cursor.execute("SELECT 1")
 
-    def __repr__(self) -> str:
-        return "database"
 
-
-@dataclass(repr=False)
-class Migrations(HealthCheck):
+class Migrations(_Check):
     """Compare the migrations of the code with the applied ones."""
 
     def run(self) -> None:
@@ -61,12 +64,9 @@ class Migrations(HealthCheck):
         if not _list_last_migrations() <= applied:
             raise ServiceUnavailable(_("Migrations are not applied."))
 
-    def __repr__(self) -> str:
-        return "migrations"
-
 
 @dataclass(repr=False)
-class Worker(HealthCheck):
+class Worker(_Check):
     """Find out whether a worker takes loads: none waits for long while no other load is running."""
 
     max_wait: timedelta = timedelta(minutes=5)
@@ -88,12 +88,9 @@ class Worker(HealthCheck):
         if is_idle:
             raise ServiceUnavailable(_("Loads wait, and no worker takes them."))
 
-    def __repr__(self) -> str:
-        return "worker"
-
 
 @dataclass(repr=False)
-class Disk(HealthCheck):
+class Disk(_Check):
     """Measure the room for the files of large answers and of loads."""
 
     min_free_bytes: int = 1 * 2**30
@@ -106,9 +103,6 @@ class Disk(HealthCheck):
         """
         if shutil.disk_usage(tempfile.gettempdir()).free < self.min_free_bytes:
             raise ServiceUnavailable(_("The disk for temporary files is almost full."))
-
-    def __repr__(self) -> str:
-        return "disk"
 
 
 @contextmanager

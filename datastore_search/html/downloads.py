@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 
+from ..dumping.dump import choose_headers
 from ..dumping.formats import DumpFormat, formats
-from ..dumping.headers import choose_headers
 from ..field_names import quote_name
 from ..models import Resource
 from ..search import Query

@@ -9,7 +9,7 @@ search vector is a generated column (``docs/decisions/0010``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -32,23 +32,18 @@ from ..exceptions.writing import (
     KeyTooLong,
     KeyTooWide,
     ReadOnlyResource,
+    TakenAlias,
     UnknownIndexField,
     UnknownKeyField,
 )
 from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions
-from ..models import Origin, Resource, TableVersion, drop_tables_on_commit
+from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit
 from . import rows
-from .aliases import set_aliases
 from .records import Method, measure_longest_values, read_records
 from .schema import GivenField, change_fields
 
-__all__ = [
-    "GivenField",
-    "Method",
-    "Writer",
-    "open_writer",
-]
+__all__ = ["GivenField", "Method", "Writer", "open_writer"]
 
 #: The columns of an index, a limit of PostgreSQL.
 MAX_KEY_FIELDS = 32
@@ -64,8 +59,8 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     """
     using = router.db_for_write(TableVersion)
     row = storage.RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
-    transaction_of_call = storage.begin_write_transaction(connections[using], row)
-    with transaction_of_call as is_found, _translate_database_errors(resource):
+    begun = storage.begin_write_transaction(connections[using], row)
+    with begun as is_found, _translate_database_errors(resource):
         if not is_found:
             raise UnknownResource(resource=resource.pk)
         yield Writer(connections[using], resource.pk)
@@ -96,6 +91,7 @@ class Writer:
         self._connection = connection
         self.using = connection.alias
         self._resource_id = resource_id
+        self._cast_texts = partial(storage.cast_texts, connection)
         self.resource = self._read_resource()
 
     def check_writable(self, *, force: bool) -> None:
@@ -138,8 +134,7 @@ class Writer:
         Replacing an existing key waits for the readers, and new readers wait for the end of the
         call.
 
-        Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``;
-        ``ResourceBusy``.
+        Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``; ``ResourceBusy``.
         """
         known = {field.name for field in self.resource.schema}
         for name in names:
@@ -189,18 +184,32 @@ class Writer:
         """
         Replace the aliases of the resource.
 
-        Raises: ``InvalidAlias``, ``TakenAlias``.
+        Raises: ``InvalidAlias``, ``TakenAlias``; ``WriteBlocked``.
         """
-        set_aliases(self._connection, self.resource, names)
+        for name in names:
+            check_alias(name)
+        # Two writers that take names from each other would otherwise wait for each other.
+        with storage.refuse_if_blocked():
+            storage.lock_aliases(self._connection)
+        aliases = Alias.objects.using(self.using)
+        aliases.filter(resource=self.resource).exclude(name__in=names).delete()
+        known = set(aliases.filter(resource=self.resource).values_list("name", flat=True))
+        for name in dict.fromkeys(names):
+            if name in known:
+                continue
+            try:
+                with transaction.atomic(using=self.using):
+                    aliases.create(resource=self.resource, name=name)
+            except IntegrityError as error:
+                raise TakenAlias(alias=name) from error
 
     def write(self, given: Sequence[Mapping[str, Any]], method: Method) -> list[int]:
         """
         Store records and return the ``_id`` of each.
 
-        Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``;
-        ``DuplicateKeys``.
+        Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``; ``DuplicateKeys``.
         """
-        table_id = self._table_version.pk
+        table_id = record_changes.get_table_id(self.resource)
         read = read_records(self.resource, given, method, self._cast_texts)
         record_changes.drop_outgrown_order_indexes(
             self._connection, self.resource, measure_longest_values(read)
@@ -219,7 +228,7 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
-        table_id = self._table_version.pk
+        table_id = record_changes.get_table_id(self.resource)
         names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         where = compile_conditions(conditions, TypedFields(names, self._cast_texts, sparse))
@@ -229,7 +238,7 @@ class Writer:
 
     def drop_table(self) -> None:
         """Drop the table, and delete its fields and aliases; the resource stays."""
-        table_id = self._table_version.pk
+        table_id = record_changes.get_table_id(self.resource)
         self.resource.fields.using(self.using).all().delete()
         self.resource.aliases.using(self.using).all().delete()
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
@@ -248,17 +257,6 @@ class Writer:
     def session(self) -> storage.Session:
         """A session over the connection of the changes, which sees them before the commit."""
         return storage.Session(self._connection, {})
-
-    @property
-    def _cast_texts(self) -> Callable[[str, Sequence[str]], Sequence[str | None]]:
-        return partial(storage.cast_texts, self._connection)
-
-    @property
-    def _table_version(self) -> TableVersion:
-        version = self.resource.table_version
-        if version is None:
-            raise UnknownResource(resource=self._resource_id)
-        return version
 
     def _read_resource(self) -> Resource:
         """Read the resource with its fields; one that was never loaded has none."""

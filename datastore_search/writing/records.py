@@ -42,7 +42,7 @@ _ID = "_id"
 
 
 class Method(StrEnum):
-    """What happens to records whose key exists, and to those whose key does not."""
+    """What to do with records whose key exists, and with records whose key does not."""
 
     INSERT = "insert"
     UPDATE = "update"
@@ -58,7 +58,7 @@ class Record:
     """
 
     number: int
-    members: Mapping[str, str]
+    members: dict[str, str]
     id: int | None
 
 
@@ -72,7 +72,7 @@ def measure_longest_values(records: Sequence[Record]) -> dict[str, int]:
 
 
 def _count_text_bytes(text: str) -> int:
-    """Count the bytes of a JSON value as a text: that of a JSON string has no quotes or escapes."""
+    """Count the bytes of a JSON value as text; a JSON string has no quotes or escapes then."""
     if len(text) < 2 or text[0] != '"':  # noqa: PLR2004 - two quotes
         return len(text.encode())
     return len((json.loads(text) if "\\" in text else text[1:-1]).encode())
@@ -105,12 +105,8 @@ def read_records(
     members = _read_members(records, types, cast, errors)
     if errors:
         raise errors[min(errors)]
-    return [
-        Record(number, record_members, record_id)
-        for number, (record_members, record_id) in enumerate(
-            zip(members, ids, strict=True), start=1
-        )
-    ]
+    numbers = range(1, len(records) + 1)
+    return [Record(*each) for each in zip(numbers, members, ids, strict=True)]
 
 
 def _read_id(number: int, record: Mapping[str, Any], method: Method) -> int | None:

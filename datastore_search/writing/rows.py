@@ -25,24 +25,15 @@ from .records import Method, Record
 
 
 @dataclass(slots=True)
-class _NewRecord:
-    """A record to be added; the ``_id`` is None where the table gives the next one."""
-
-    record: Record
-    members: dict[str, str]
-    id: int | None = None
-
-
-@dataclass(slots=True)
 class Changes:
     """
     The changes of a call.
 
     ``added`` are new records, ``changed`` maps the ``_id`` of existing ones to the members that get
-    another value; ``ids`` are those of all of them, in order, once the changes are applied.
+    another value; ``ids`` has the ``_id`` of each, in order, once the changes are applied.
     """
 
-    added: list[_NewRecord] = field(default_factory=list)
+    added: list[Record] = field(default_factory=list)
     changed: dict[int, dict[str, str]] = field(default_factory=dict)
     ids: list[int] = field(default_factory=list)
 
@@ -59,9 +50,10 @@ def plan_changes(
 
     Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
     """
-    known = _find_known_ids(connection, resource, table_id, records)
+    known = _find_known_by_id(connection, table_id, records)
+    known |= _find_known_by_key(connection, table_id, records, resource.primary_key)
     changes = Changes()
-    pending: dict[Hashable, _NewRecord] = {}
+    pending: dict[Hashable, Record] = {}
     for record in records:
         key = _find_identity(record, resource.primary_key)
         known_id = known.get(record.number)
@@ -75,28 +67,24 @@ def plan_changes(
         elif method is Method.UPDATE:
             raise UnknownKey(record=record.number)
         else:
-            new = _NewRecord(record, dict(record.members), record.id)
-            changes.added.append(new)
+            changes.added.append(record)
             if key is not None:
-                pending[key] = new
+                pending[key] = record
     return changes
 
 
 def apply_changes(
     connection: BaseDatabaseWrapper, resource: Resource, table_id: int, changes: Changes
 ) -> None:
-    """Apply the changes, and set their ``ids``; no rollback restores the sequence of these."""
+    """Apply the changes, and set their ``ids``; a rollback does not restore the sequence."""
     names = [each.name for each in resource.schema]
     _update_records(connection, table_id, changes.changed)
-    numbered = [new for new in changes.added if new.id is not None]
-    unnumbered = [new for new in changes.added if new.id is None]
-    _insert_numbered(connection, table_id, numbered, names)
-    if numbered:
-        _advance_sequence(connection, table_id, max(new.id for new in numbered if new.id))
-    ids = _insert_documents(
-        connection, table_id, [_render_document(new.members, names) for new in unnumbered]
-    )
-    changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
+    documents = [(new.id, _render_document(new.members, names)) for new in changes.added]
+    numbered = {number: document for number, document in documents if number is not None}
+    _insert_numbered(connection, table_id, numbered)
+    unnumbered = [document for number, document in documents if number is None]
+    ids = _insert_documents(connection, table_id, unnumbered)
+    changes.ids = sorted([*changes.changed, *numbered, *ids])
 
 
 def delete_records(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int:
@@ -136,54 +124,58 @@ def _make_hashable(value: Any) -> Hashable:
     return type(value), value
 
 
-def _find_known_ids(
-    connection: BaseDatabaseWrapper, resource: Resource, table_id: int, records: Sequence[Record]
-) -> dict[int, int]:
-    """Map the numbers of records that exist already to their ``_id``."""
-    by_id = {record.number: record.id for record in records if record.id is not None}
-    keyed = [record for record in records if record.id is None] if resource.primary_key else []
-    known = _find_known_by_id(connection, table_id, by_id)
-    if keyed:
-        known |= _find_known_by_key(connection, table_id, keyed, resource.primary_key)
-    return known
-
-
 def _find_known_by_id(
-    connection: BaseDatabaseWrapper, table_id: int, ids: Mapping[int, int]
+    connection: BaseDatabaseWrapper, table_id: int, records: Sequence[Record]
 ) -> dict[int, int]:
+    """Map the numbers of records with an ``_id`` that exists to that ``_id``."""
+    ids = {record.number: record.id for record in records if record.id is not None}
     if not ids:
         return {}
-    statement = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(
-        quote_record_table(table_id)
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [list(ids.values())])
-        known_ids = {record_id for (record_id,) in cursor.fetchall()}
+    statement = sql.SQL("SELECT _id FROM {table} WHERE _id = ANY(%s::bigint[])")
+    rows = _execute(connection, table_id, statement, [list(ids.values())])
+    known_ids = {record_id for (record_id,) in rows}
     return {number: record_id for number, record_id in ids.items() if record_id in known_ids}
 
 
 def _find_known_by_key(
     connection: BaseDatabaseWrapper, table_id: int, records: Sequence[Record], key: Sequence[str]
 ) -> dict[int, int]:
+    """Map the numbers of records without an ``_id`` to the ``_id`` of the record with their key."""
+    documents = {
+        record.number: _render_document(record.members, key)
+        for record in records
+        if record.id is None
+    }
+    if not key or not documents:
+        return {}
     statement = sql.SQL(
         "SELECT given.number, record._id FROM unnest(%s::int[], %s::jsonb[]) AS given (number, key)"
         " JOIN {table} AS record ON {same}"
-    ).format(
-        table=quote_record_table(table_id),
-        same=sql.SQL(" AND ").join(
-            sql.SQL("{} = {}").format(
-                build_key_expression("record.data", name), build_key_expression("given.key", name)
-            )
-            for name in key
-        ),
     )
-    documents = [_render_document(record.members, key) for record in records]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [[record.number for record in records], documents])
-        return dict(cursor.fetchall())
+    same = sql.SQL(" AND ").join(
+        sql.SQL("{} = {}").format(
+            build_key_expression("record.data", name), build_key_expression("given.key", name)
+        )
+        for name in key
+    )
+    parameters = [list(documents), list(documents.values())]
+    return dict(_execute(connection, table_id, statement, parameters, same=same))
 
 
 # Statements ---------------------------------------------------------------------------------------
+
+
+def _execute(
+    connection: BaseDatabaseWrapper,
+    table_id: int,
+    statement: sql.SQL,
+    parameters: Sequence[Any],
+    **parts: sql.Composable,
+) -> list[tuple[Any, ...]]:
+    """Run a statement over the record ``table`` and with other ``parts``; return its rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(table=quote_record_table(table_id), **parts), parameters)
+        return cursor.fetchall() if cursor.description else []
 
 
 def _render_document(members: Mapping[str, str], names: Sequence[str]) -> str:
@@ -200,37 +192,28 @@ def _insert_documents(
     statement = sql.SQL(
         "INSERT INTO {table} (data) SELECT document FROM unnest(%s::jsonb[]) WITH ORDINALITY"
         " AS given (document, position) ORDER BY position RETURNING _id"
-    ).format(table=quote_record_table(table_id))
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [list(documents)])
-        return [record_id for (record_id,) in cursor.fetchall()]
+    )
+    rows = _execute(connection, table_id, statement, [list(documents)])
+    return [record_id for (record_id,) in rows]
 
 
 def _insert_numbered(
-    connection: BaseDatabaseWrapper,
-    table_id: int,
-    records: Sequence[_NewRecord],
-    names: Sequence[str],
+    connection: BaseDatabaseWrapper, table_id: int, documents: Mapping[int, str]
 ) -> None:
-    """Insert records with the ``_id`` that was sent."""
-    if not records:
+    """Insert records with the ``_id`` that was sent, and advance the sequence beyond it."""
+    if not documents:
         return
     statement = sql.SQL(
         "INSERT INTO {table} (_id, data) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])"
-    ).format(table=quote_record_table(table_id))
-    documents = [_render_document(new.members, names) for new in records]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [[record.id for record in records], documents])
-
-
-def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: int) -> None:
-    """Advance the sequence beyond an ``_id`` that was sent."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
-            " FROM CAST(pg_get_serial_sequence(%s, '_id') AS regclass) AS sequence",
-            [last_id, quote_record_table(table_id).as_string()],
-        )
+    )
+    _execute(connection, table_id, statement, [list(documents), list(documents.values())])
+    advance = sql.SQL(
+        "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
+        " FROM CAST(pg_get_serial_sequence(%s, '_id') AS regclass) AS sequence"
+    )
+    _execute(
+        connection, table_id, advance, [max(documents), quote_record_table(table_id).as_string()]
+    )
 
 
 def _update_records(
@@ -243,7 +226,6 @@ def _update_records(
         "UPDATE {table} AS record SET data = record.data || given.members"
         " FROM unnest(%s::bigint[], %s::jsonb[]) AS given (id, members)"
         " WHERE record._id = given.id"
-    ).format(table=quote_record_table(table_id))
+    )
     members = [_render_document(each, list(each)) for each in changed.values()]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [list(changed), members])
+    _execute(connection, table_id, statement, [list(changed), members])

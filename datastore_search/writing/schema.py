@@ -15,7 +15,7 @@ from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..field_types import field_types, get_field_type, is_storable
 from ..models import Field, Resource
-from ..record_changes import add_fields
+from ..record_changes import add_fields, get_table_id
 from .guessing import guess_type
 
 _MAX_NAME_LENGTH = 200
@@ -58,14 +58,12 @@ def change_fields(
     new = [each for each in wanted if each.name not in known]
     named = {each.name for each in wanted}
     gone = [name for name in known if name not in named]
-    version = resource.table_version
-    if version is None:
-        raise TypeError("The resource has no table.")
     if delete_others and given and gone:
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
+        table_id = get_table_id(resource)
         ordered = [name for name in gone if known[name].has_order_index]
-        storage.drop_order_indexes(connection, version.pk, ordered)
-        storage.remove_fields(connection, version.pk, gone)
+        storage.drop_order_indexes(connection, table_id, ordered)
+        storage.remove_fields(connection, table_id, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
             known[each.name].info = _to_storable_json(each.info)

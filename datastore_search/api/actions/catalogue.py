@@ -97,15 +97,15 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
     order = catalogue.parse_catalogue_sort(sort)
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
     start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
-    found = datasets.read_page(order, start, rows)
+    page, count = datasets.read_page(order, slice(start, start + rows))
     addresses = build_addresses(request)
     facets = _count_facets(datasets, parameters)
     result = {
-        "count": found.count,
+        "count": count,
         "facets": {
             name: {each.name: each.count for each in values} for name, values in facets.items()
         },
-        "results": [catalogue.describe_dataset(each, addresses) for each in found.page],
+        "results": [catalogue.describe_dataset(each, addresses) for each in page],
         "sort": sort,
         "search_facets": {
             name: {
@@ -193,15 +193,12 @@ def _search_resources(request: Request, sent: Mapping[str, object], using: str) 
     bounds = _read_slice(parameters, MAX_ROWS)
     order = [_RESOURCE_ORDERS[order_by], SortTerm("id")]
     datasets = catalogue.open_public_datasets(using)
-    found = catalogue.read_resources(
-        datasets.resources.filter(condition), order, bounds.start, bounds.stop - bounds.start
-    )
+    found, count = catalogue.read_resources(datasets.resources.filter(condition), order, bounds)
     addresses = build_addresses(request)
     results = [
-        catalogue.describe_resource(each, addresses, datasets.locate(each.pk))
-        for each in found.page
+        catalogue.describe_resource(each, addresses, datasets.locate(each.pk)) for each in found
     ]
-    return Answer({"count": found.count, "results": results}, public=True)
+    return Answer({"count": count, "results": results}, public=True)
 
 
 # Organizations, groups, tags, licences ------------------------------------------------------------
