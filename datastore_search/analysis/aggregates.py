@@ -206,11 +206,7 @@ class _BoundAggregate:
                 compiled.append(found)
         return compiled
 
-    def _compile_having(
-        self,
-        read: ConsistentRead,
-        having: Sequence[Condition],
-    ) -> Clause | None:
+    def _compile_having(self, read: ConsistentRead, having: Sequence[Condition]) -> Clause | None:
         if not having:
             return None
         fields = TypedFields(dict(self.fields), partial(storage.cast_texts, read.connection))
@@ -251,32 +247,22 @@ class _BoundAggregate:
         )
 
     def _compose_select(self, texts: sql.Composable) -> Clause:
-        groups, page = self.select_groups(), self._select_page()
-        return Clause(
-            sql.SQL("WITH found AS ({}) {}").format(
-                groups.text, self._columns.compose_select(texts, page.text)
-            ),
-            [*groups.parameters, *page.parameters],
-        )
+        page = self._select_page()
+        selected = Clause(self._columns.compose_select(texts, page.text), page.parameters)
+        return compose("WITH found AS ({}) {}", self.select_groups(), selected)
 
     def _select_page(self) -> Clause:
         """Select the columns of the groups of the page, as JSON, from ``found``."""
-        query = self.query
-        columns = [
-            sql.SQL(f"{{}} AS c{position}").format(rendered)
+        columns = join_with_commas(
+            compose(f"{{}} AS c{position}", Clause(rendered))
             for position, rendered in enumerate(self._render_columns())
-        ]
-        limit = [] if query.limit is None else [query.limit]
-        order = self._compile_order()
-        return Clause(
-            sql.SQL("SELECT true AS is_there, {} FROM found{}{}{} OFFSET %s").format(
-                sql.SQL(", ").join(columns),
-                sql.SQL(" ORDER BY " if order.text.as_string() else ""),
-                order.text,
-                sql.SQL(" LIMIT %s" if limit else ""),
-            ),
-            [*order.parameters, *limit, query.offset],
         )
+        order = self._compile_order()
+        if order.text.as_string():
+            order = compose("ORDER BY {}", order)
+        # PostgreSQL takes a limit that is null for none.
+        bounds = Clause(sql.SQL("LIMIT %s OFFSET %s"), [self.query.limit, self.query.offset])
+        return compose("SELECT true AS is_there, {} FROM found {} {}", columns, order, bounds)
 
     def _render_columns(self) -> list[sql.Composable]:
         """Render each column as JSON."""
@@ -329,51 +315,37 @@ class _BoundAggregate:
         steps = [self._source.select(join_with_commas(inner or [Clause(sql.SQL("1"))]))]
         steps += self._select_bins()
         steps += self._select_ranks(f"s{len(steps) - 1}")
-        names = [sql.SQL(f"s{position}") for position in range(len(steps))]
-        keys = [sql.SQL(f"g{position}") for position in range(len(self._keys))]
+        named = [compose(f"s{n} AS ({{}})", step) for n, step in enumerate(steps)]
+        keys = [f"g{position}" for position in range(len(self._keys))]
         figures = [
             compose(f"{{}} AS m{position}", metric.figure)
             for position, metric in enumerate(self._metrics)
         ]
-        selected = join_with_commas([*map(Clause, keys), *figures])
-        return Clause(
-            sql.SQL("WITH {} SELECT {} FROM {}{}").format(
-                sql.SQL(", ").join(
-                    sql.SQL("{} AS ({})").format(name, step.text)
-                    for name, step in zip(names, steps, strict=True)
-                ),
-                selected.text,
-                names[-1],
-                sql.SQL(" GROUP BY {}").format(sql.SQL(", ").join(keys)) if keys else sql.SQL(""),
-            ),
-            [*(each for step in steps for each in step.parameters), *selected.parameters],
+        selected = [*(Clause(sql.SQL(key)) for key in keys), *figures]
+        by = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return compose(
+            "WITH {} SELECT {} FROM {}",
+            join_with_commas(named),
+            join_with_commas(selected),
+            Clause(sql.SQL(f"s{len(steps) - 1}{by}")),
         )
 
     def _select_bins(self) -> list[Clause]:
         """Select the bin of each match, by its lower bound, where a group has bins."""
-        columns: list[sql.Composable] = [sql.SQL("s0.*")]
-        ranges: list[Clause] = [Clause(sql.SQL("s0"))]
+        columns = [Clause(sql.SQL("s0.*"))]
+        ranges = [Clause(sql.SQL("s0"))]
         for position, key in enumerate(self._keys):
             if key.group.bins is None:
                 continue
             value: LiteralString = f"b{position}"
             bounds: LiteralString = f"r{position}.bounds"
             number = sql.SQL(BIN).format(key=sql.SQL(value), bounds=sql.SQL(bounds))
-            columns.append(
-                sql.SQL(
-                    f"CASE WHEN {{}} THEN {bounds}[{{}}] ELSE {value} END AS g{position}"
-                ).format(key.is_finite(value), number)
-            )
+            bound = sql.SQL(f"CASE WHEN {{}} THEN {bounds}[{{}}] ELSE {value} END AS g{position}")
+            columns.append(Clause(bound.format(key.is_finite(value), number)))
             ranges.append(compose(f"({{}}) AS r{position}", key.select_bounds(value, "s0")))
         if len(columns) == 1:
             return []
-        source = join_with_commas(ranges)
-        return [
-            Clause(
-                sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(columns), source.text),
-                source.parameters,
-            )
-        ]
+        return [compose("SELECT {} FROM {}", join_with_commas(columns), join_with_commas(ranges))]
 
     def _select_ranks(self, source: LiteralString) -> list[Clause]:
         """Select the place of each number in its group, where a percentile is exact."""

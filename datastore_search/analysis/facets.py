@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import LiteralString
 
 from psycopg import sql
@@ -339,17 +339,10 @@ def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
         compose(f"{{}} AS v{position}", task.key.value) for position, task in enumerate(tasks)
     )
     # A single facet is grouped while the table is read, by several processes.
-    hint = "MATERIALIZED " if len(tasks) > 1 else ""
+    hint: LiteralString = "MATERIALIZED " if len(tasks) > 1 else ""
     selects = [_select_facet(task, position) for position, task in enumerate(tasks)]
-    matches = bound.select(keys)
-    return Clause(
-        sql.SQL("WITH matches AS {}({}) {}").format(
-            sql.SQL(hint),
-            matches.text,
-            sql.SQL(" UNION ALL ").join(select.text for select in selects),
-        ),
-        [*matches.parameters, *(each for select in selects for each in select.parameters)],
-    )
+    united = reduce(partial(compose, "{} UNION ALL {}"), selects)
+    return compose(f"WITH matches AS {hint}({{}}) {{}}", bound.select(keys), united)
 
 
 def _select_facet(task: _Task, position: int) -> Clause:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial, reduce
 from typing import LiteralString
 
 from psycopg import sql
@@ -263,10 +264,7 @@ def _scan_values(bound: BoundQuery, beginning: _Beginning) -> Clause:
     Other spellings are elsewhere in the index, so that there may be other values.
     """
     scans = [_scan_spelling(bound, beginning, each) for each in beginning.list_spellings()]
-    return Clause(
-        sql.SQL(" UNION ALL ").join(scan.text for scan in scans),
-        [parameter for scan in scans for parameter in scan.parameters],
-    )
+    return reduce(partial(compose, "{} UNION ALL {}"), scans)
 
 
 def _scan_spelling(bound: BoundQuery, beginning: _Beginning, start: str) -> Clause:

@@ -378,26 +378,6 @@ def test_readers_do_not_wait_for_writers(table: Table, settings: Any) -> None:
     assert {change: state for change, state in states.items() if state != before} == {}
 
 
-@pytest.mark.parametrize("key", [["key", "by"], []])
-def test_readers_wait_no_longer_than_the_call_that_replaces_a_key(
-    table: Table, key: list[str]
-) -> None:
-    make_table(table)
-    table.insert({"key": 1})
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            table.run("create", primary_key=key, records=[{"key": 2}])
-            reading = pool.submit(run_together, [table.read_records])
-            with pytest.raises(TimeoutError):
-                reading.result(timeout=0.3)
-        (records,) = reading.result(timeout=30)
-
-    after = table.read_records()
-    assert [record["key"] for record in after] == [1, 2]
-    assert records in (after[:1], after)
-
-
 def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -453,7 +433,8 @@ def test_a_file_replaces_all_records_that_are_written_meanwhile(table: Table, pa
         published.set()
         return []
 
-    _none, *statuses = run_together([load, partial(write, 1), partial(write, 2)])
+    jobs: list[Callable[[], list[int]]] = [load, partial(write, 1), partial(write, 2)]
+    _none, *statuses = run_together(jobs)
 
     for answers in statuses:
         assert answers[-1] == 409
@@ -485,7 +466,8 @@ def test_forced_calls_meanwhile_are_stored_whole_or_not_at_all(table: Table, pat
         published.set()
         return 0
 
-    turns = run_together([load, partial(write, 1), partial(write, 2)])
+    jobs: list[Callable[[], int]] = [load, partial(write, 1), partial(write, 2)]
+    turns = run_together(jobs)
 
     assert table.read_values("key")[:500] == list(range(500))
     for writer in (1, 2):

@@ -99,8 +99,9 @@ def test_words_and_keys_of_deleted_records_can_be_used_again(stock: Table) -> No
 INVALID = {"filters": ["Filters must be an object, or a list of objects."]}
 NO_JSON = {"filters": ["Cannot parse JSON"]}
 REFUSED: list[tuple[Any, dict[str, Any]]] = [
-    *((value, INVALID) for value in (None, "", [], "[]", "null", "0", '""', 0, False, True)),
-    *((value, NO_JSON) for value in (" ", "code")),
+    *((empty, INVALID) for empty in (None, "", "[]", "null", "0", '""', 0, False, True)),
+    ([], INVALID),
+    *((text, NO_JSON) for text in (" ", "code")),
     ({"colour": "red"}, {"filters": ["Unknown field: “colour”"]}),
     (
         {"count": "many"},
