@@ -170,7 +170,7 @@ def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
     upload_file(browser, base, resource, path)
     assert "cells" in get_text(browser, ".datastore-bad-rows")
     click(browser, "load")
-    assert get_text(browser, ".errorlist") == "Choose what becomes of these rows."
+    assert get_text(browser, ".errorlist") == "Choose what to do with these rows."
     browser.find_element(By.CSS_SELECTOR, "[name=bad_rows][value=refuse]").click()
     click(browser, "load")
     assert "was not loaded" in get_text(browser, "#outcome")

@@ -110,7 +110,8 @@ def test_a_parameter_may_be_a_message() -> None:
         "parameters": {"fields": {"code": "values.dates", "parameters": {}}},
     }
     assert (
-        str(Notice.from_json(stored)) == "Fields without a name were named by their place: dates."
+        str(Notice.from_json(stored))
+        == "Fields without a name were named by their position: dates."
     )
 
 

@@ -159,7 +159,7 @@ def test_a_new_id_is_not_the_name_of_another(client: Client, action: str) -> Non
 
     error = check_error(act(client, action, {key: new_id}, token), 409, "Validation Error")
 
-    reason = "The resource cannot be made: There is already a resource with this id."
+    reason = "The resource cannot be created: A resource with this id already exists."
     assert error in ({"id": [reason]}, {"resource": [reason]})
     assert Resource.objects.get() == named
 

@@ -275,7 +275,7 @@ def test_a_changed_translation_changes_the_etag_and_the_answer(db: None, changed
     ("translations", "message"),
     [
         ([], "Translations are texts by language."),
-        ({"french": {"label": "x"}}, "This is no code of a language, such as “vi” or “pt-br”."),
+        ({"french": {"label": "x"}}, "This is not a language code, such as “vi” or “pt-br”."),
         ({"fr": "x"}, "The translations in “fr” are not texts by name."),
         ({"fr": {"title": "x"}}, "The translations in “fr” are not texts by name."),
         ({"fr": {"label": 5}}, "The translations in “fr” are not texts by name."),

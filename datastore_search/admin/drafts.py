@@ -78,7 +78,7 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         return redirect(_PREVIEW, load.pk)
     if preview and form.is_valid():
         if form.cleaned_data["seen"] not in {"", preview.digest}:
-            messages.warning(request, gettext("The draft has changed. Look at it once more."))
+            messages.warning(request, gettext("The draft has changed. Check it again."))
             return redirect(_PREVIEW, load.pk)
         chosen = _apply_click(request, preview, form.build_options())
         return _apply_choices(request, load, chosen)
@@ -113,7 +113,7 @@ def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
     """Show the user why a load could not be queued, or failed at once."""
     messages.error(
         request,
-        gettext("The file was not loaded; the records are as they were. %(reason)s")
+        gettext("The file was not loaded; the records have not changed. %(reason)s")
         % {"reason": error},
     )
 

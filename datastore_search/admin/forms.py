@@ -39,7 +39,7 @@ from .widgets import DatalistInput, LinesField, PlainSelect, list_type_choices
 _Choices = list[tuple[str, str | Promise]]
 
 _DELIMITERS: _Choices = [
-    ("", _("as the file shows")),
+    ("", _("as in the file")),
     (",", _("comma")),
     (";", _("semicolon")),
     ("\t", _("tab")),
@@ -60,7 +60,7 @@ _BAD_ROWS: _Choices = [
 ]
 
 _DATE_ORDERS: _Choices = [
-    ("", _("neither: such a field stays text")),
+    ("", _("neither: the field stays text")),
     ("dmy", _("day first: 03/04/2025 is 3 April")),
     ("mdy", _("month first: 03/04/2025 is 4 March")),
     ("dmyy", _("day first, also years of two digits: 03/04/69 is 3 April 1969, 68 is 2068")),
@@ -163,7 +163,7 @@ class PreviewForm(forms.Form):
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"),
         choices=_BAD_ROWS,
-        error_messages={"required": _("Choose what becomes of these rows.")},
+        error_messages={"required": _("Choose what to do with these rows.")},
         widget=forms.RadioSelect,
     )
     drop_missing_fields = forms.BooleanField(label=_("Fields may disappear"), required=False)
@@ -239,20 +239,18 @@ class LoadForm(forms.Form):
         widget=AdminTextInputWidget(attrs={"inputmode": "url", "class": "vTextField"}),
     )
     mode = forms.ChoiceField(
-        label=_("What becomes of the records"), choices=Mode.choices, widget=forms.RadioSelect
+        label=_("What happens to the records"), choices=Mode.choices, widget=forms.RadioSelect
     )
     key = LinesField(
         label=_("Fields of the key"),
-        help_text=_(
-            "Names of fields that no two records share, one in each line. Updating needs them."
-        ),
+        help_text=_("Names of fields that identify a record, one per line. Updates need them."),
     )
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
     nulls = LinesField(
-        label=_("Texts that stand for no value"),
-        help_text=_("Such as NA or -, one on each line. Empty cells never have a value."),
+        label=_("Texts that mean “no value”"),
+        help_text=_("Such as NA or -, one per line. Empty cells never have a value."),
     )
     date_order = forms.ChoiceField(
         label=_("Dates that can be read both ways"), choices=_DATE_ORDERS, required=False
@@ -263,27 +261,27 @@ class LoadForm(forms.Form):
     units = LinesField(
         label=_("Units of numbers"),
         help_text=_(
-            "Such as % or €, one on each line; () where numbers in parentheses are negative. "
+            "Such as % or €, one per line; () where numbers in parentheses are negative. "
             "12.5 % becomes 12.5."
         ),
     )
     encoding = forms.CharField(
         label=_("Character encoding"),
         required=False,
-        help_text=_("Empty: it is recognised."),
+        help_text=_("Empty: detected automatically."),
         widget=DatalistInput(_ENCODINGS, attrs={"class": ""}),
     )
     delimiter = forms.ChoiceField(
-        label=_("What separates the cells"), choices=_DELIMITERS, required=False
+        label=_("Delimiter of cells"), choices=_DELIMITERS, required=False
     )
     skip = forms.IntegerField(
         label=_("Lines above the header"),
         required=False,
         min_value=0,
-        help_text=_("Lines or rows to leave out. Empty: it is recognised."),
+        help_text=_("Lines or rows to skip. Empty: detected automatically."),
     )
     header_rows = forms.TypedChoiceField(
-        label=_("Rows of the header"),
+        label=_("Header rows"),
         choices=_HEADER_ROWS,
         coerce=int,
         empty_value=None,
@@ -317,9 +315,7 @@ class LoadForm(forms.Form):
     records_path = forms.CharField(
         label=_("Records in JSON"),
         required=False,
-        help_text=_(
-            "The names that lead to the records, such as data.items. Empty: they are found."
-        ),
+        help_text=_("The path to the records, such as data.items. Empty: detected automatically."),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     schema = forms.FileField(
@@ -330,9 +326,9 @@ class LoadForm(forms.Form):
         ),
         widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
     )
-    no_schema = forms.BooleanField(label=_("Forget the Table Schema that is kept"), required=False)
+    no_schema = forms.BooleanField(label=_("Delete the stored Table Schema"), required=False)
     force = forms.BooleanField(
-        label=_("Load the file even if it is the same as the last"), required=False
+        label=_("Load the file even if it is the same as the last one"), required=False
     )
 
     def __init__(
@@ -375,7 +371,7 @@ class LoadForm(forms.Form):
         return file
 
     def clean_cell_range(self) -> str:
-        """Refuse what is no range of cells."""
+        """Refuse an invalid range of cells."""
         cell_range: str = self.cleaned_data["cell_range"]
         if cell_range:
             try:
@@ -402,7 +398,8 @@ class LoadForm(forms.Form):
             "".encode(encoding or "utf-8")
         except LookupError as error:
             raise ValidationError(
-                gettext("There is no character encoding “%(encoding)s”.") % {"encoding": encoding}
+                gettext("“%(encoding)s” is not a known character encoding.")
+                % {"encoding": encoding}
             ) from error
         return encoding
 

@@ -269,7 +269,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         if cancel_load(load):
             messages.info(request, gettext("The load is being cancelled."))
         else:
-            messages.info(request, gettext("The load was over already."))
+            messages.info(request, gettext("The load had already ended."))
         return redirect(_CHANGE, load_id)
 
     def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:

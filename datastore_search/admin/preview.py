@@ -151,7 +151,7 @@ class DraftPreview:
         if len({row["line"] for row in listed}) >= self.bad_row_count:
             return ""
         return gettext(
-            "These are the first; the report of the load lists more of the %(count)s bad rows."
+            "These are the first of %(count)s bad rows; the load’s report lists more."
         ) % {"count": format_count(self.bad_row_count)}
 
     def build_fields(self, form: PreviewForm) -> list[PreviewField]:
@@ -195,7 +195,7 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
             yield Offer("footer", SKIP_FOOTER, label)
         case "notice.header_rows_found":
             count = int(parameters["count"])
-            label = gettext("Join the %(count)s rows of the header") % {"count": count}
+            label = gettext("Join the %(count)s header rows") % {"count": count}
             yield Offer("header_rows", count, label)
         case "file.ambiguous_encoding":
             for encoding, words in _READING.findall(parameters["readings"]):

@@ -32,7 +32,7 @@ def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
     with_months = [f"date:{order},{language}" for order in DAY_ORDERS if names]
     chosen = (parse_field_format(name) for name in (*OFFERED_FORMATS, *with_months))
     return [
-        ("", gettext("as the file shows")),
+        ("", gettext("as in the file")),
         *((each.name, str(each.title)) for each in (*types.values(), *chosen)),
     ]
 

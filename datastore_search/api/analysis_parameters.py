@@ -380,7 +380,7 @@ class GroupOptions(ActionParameters):
     field = FieldNameField(help_text=_FIELD)
     # A word of Python's cannot be assigned to.
     vars()["as"] = TextField(
-        help_text=_("The name of the column in the answer; that of the field if not given.")
+        help_text=_("The name of the column in the answer; the name of the field if not given.")
     )
     interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
     time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
@@ -388,8 +388,8 @@ class GroupOptions(ActionParameters):
         "1E-30",
         "1E+30",
         help_text=_(
-            "Group numbers by ranges of this width, from its multiples on; a range is named by its"
-            " lower bound."
+            "Group numbers by ranges of this width, which begin at its multiples; a range is "
+            "named by its lower bound."
         ),
     )
     bins = WholeNumberField(
@@ -421,7 +421,7 @@ class MetricOptions(ActionParameters):
 
     needed = ("metric",)
 
-    metric = ChoiceField(METRICS, help_text=_("What is computed."))
+    metric = ChoiceField(METRICS, help_text=_("The metric to compute."))
     field = FieldNameField(
         help_text=_(
             "The name of the field. Required, except for `count`, which then counts records."
@@ -429,8 +429,8 @@ class MetricOptions(ActionParameters):
     )
     vars()["as"] = TextField(
         help_text=_(
-            "The name of the column in the answer; if not given, that of the metric and of the"
-            " field, as in `sum_budget`."
+            "The name of the column in the answer; if not given, the names of the metric and "
+            "the field, as in `sum_budget`."
         )
     )
     percentile = NumberField(
@@ -476,7 +476,7 @@ class AggregateParameters(ResourceParameters, ConditionParameters):
     )
     metrics = MetricsField(
         help_text=_(
-            "What is computed of each group: texts such as `sum(budget)`, or objects with options."
+            "What to compute for each group: texts such as `sum(budget)`, or objects with options."
         ),
         shown_default="count",
     )
@@ -568,16 +568,16 @@ class SuggestParameters(ResourceParameters, ConditionParameters):
 
     q = FullTextQueryField(
         help_text=_(
-            "A full-text query, as in a search: only values of its matches are suggested. For one"
-            " that finds nothing, words and queries are suggested. Required, unless there is a"
-            " `field`."
+            "A full-text query, as in a search: only values of its matches are suggested. If "
+            "it finds nothing, words and queries are suggested. Required, unless there is a "
+            "`field`."
         )
     )
     field = FieldNameField(help_text=_("The name of a field whose values are suggested."))
     prefix = TextField(
         help_text=_(
-            "The beginning of the values, as it was typed; if not given, the most common values are"
-            " suggested."
+            "The beginning of the values, as typed; if not given, the most common values are "
+            "suggested."
         )
     )
     limit = NonNegativeIntegerField(

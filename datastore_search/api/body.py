@@ -126,7 +126,7 @@ def _read_multipart(request: HttpRequest) -> dict[str, object]:
 
 
 def _build_file_error(name: str) -> ValidationError:
-    return ValidationError({name: [str(_("No file can be sent."))]})
+    return ValidationError({name: [str(_("Files cannot be sent."))]})
 
 
 def _is_json(body: bytes) -> bool:

@@ -70,7 +70,7 @@ class CurrentPackagesParameters(PageParameters):
     """The parameters of ``current_package_list_with_resources``."""
 
     page = NonNegativeIntegerField(
-        help_text=_("The number of a page of `limit` results, from 1; wins over `offset`.")
+        help_text=_("The number of a page of `limit` results, from 1; overrides `offset`.")
     )
 
 
@@ -94,7 +94,7 @@ class PackageShowParameters(ShowParameters):
             "The id, the name or an alias of a dataset. Required, unless there is a `name_or_id`."
         )
     )
-    name_or_id = ResourceIdField(help_text=_("Another name for `id`, which wins."))
+    name_or_id = ResourceIdField(help_text=_("Another name for `id`, which has precedence."))
     vars().update(
         _ignore("use_default_schema", "include_tracking", "include_plugin_data", "include_datasets")
     )
@@ -105,7 +105,8 @@ class PackageSearchParameters(DatasetListParameters):
 
     q = FullTextField(
         help_text=_(
-            "Words that a dataset must hold, or conditions such as `tags:water`; `*:*` matches all."
+            "Words that a dataset must contain, or conditions such as `tags:water`; `*:*` "
+            "matches all."
         )
     )
     fq = FullTextField(
@@ -204,9 +205,7 @@ class GroupListParameters(PageParameters):
 class OrganizationListParameters(GroupListParameters):
     """The parameters of ``organization_list``."""
 
-    organizations = JsonNamesField(
-        MAX_ROWS, help_text=_("Names of the ones to list; all if not given.")
-    )
+    organizations = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
     vars().update(_ignore("include_tags", "include_groups", "include_users"))
 
 
@@ -217,7 +216,7 @@ class OrganizationShowParameters(ShowParameters):
 
     id = TextField(help_text=_("The id or the name of an organization."))
     include_datasets = BooleanField(
-        help_text=_("Give its datasets, 1,000 at most, as `packages`."), shown_default="false"
+        help_text=_("Return its datasets as `packages`, at most 1,000."), shown_default="false"
     )
     vars().update(
         _ignore("include_dataset_count", "include_extras", "include_tags", "include_followers")
@@ -228,7 +227,9 @@ class TagListParameters(ActionParameters):
     """The parameters of ``tag_list``."""
 
     query = TextField(help_text=_("A text that the names of the tags must contain."))
-    vocabulary_id = TextField(help_text=_("A vocabulary. There are none, so no tag is in one."))
+    vocabulary_id = TextField(
+        help_text=_("A vocabulary. There are no vocabularies, so no tag matches.")
+    )
     all_fields = BooleanField(
         help_text=_("Describe each one, instead of listing names."), shown_default="false"
     )

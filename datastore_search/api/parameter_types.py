@@ -93,7 +93,7 @@ class NonNegativeIntegerField(ParameterField):
     def describe_limit(self) -> str:
         if self.reduced_to is None:
             return ""
-        return describe_number(_("More than {most} is reduced to that."), self.reduced_to())
+        return describe_number(_("Values above {most} are treated as {most}."), self.reduced_to())
 
     def to_internal_value(self, data: object) -> int | None:
         if data == "":

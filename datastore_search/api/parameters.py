@@ -58,7 +58,7 @@ class ActionParameters(serializers.Serializer[Any]):
 
     default_error_messages = {
         "missing": _("Missing value"),
-        "character": _("The text holds a character that cannot be stored."),
+        "character": _("The text contains a character that cannot be stored."),
         "unknown": _("There is no parameter “{name}”."),
         "jsonp": _("JSONP is not supported: use CORS."),
     }
@@ -136,8 +136,8 @@ _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
 _TYPES = ", ".join(f"`{name}`" for name in field_types)
-_ID = _("Another name for `resource_id`; wins when both are given.")
-_FORCE = _("Write although the records come from a file, and the next file replaces them.")
+_ID = _("Another name for `resource_id`; has precedence when both are given.")
+_FORCE = _("Write even if the records come from a file, and the next file replaces them.")
 _CALCULATE_RECORD_COUNT = _("Has no effect: the count is always exact.")
 
 
@@ -175,8 +175,8 @@ class ConditionParameters(ActionParameters):
     )
     full_text = FullTextField(
         help_text=_(
-            "A full-text query over all fields, beside a `q` that is an object; both match. A `q`"
-            " that is text then has no effect."
+            "A full-text query over all fields, in addition to a `q` that is an object; "
+            "records match both. A `q` that is text then has no effect."
         )
     )
     plain = BooleanField(
@@ -186,9 +186,9 @@ class ConditionParameters(ActionParameters):
     substrings = BooleanField(
         help_text=format_lazy(
             _(
-                "Find the words of `q` and `full_text` within words, too, from {letters} letters"
-                " on. The resource needs the index `substrings`. At most {words} words; not with"
-                " `plain` false."
+                "Find the words of `q` and `full_text` inside other words, too, if they have "
+                "{letters} letters or more. The resource needs the index `substrings`. At "
+                "most {words} words; not with `plain` false."
             ),
             letters=MIN_SUBSTRING_LENGTH,
             words=MAX_SUBSTRINGS,
@@ -214,8 +214,8 @@ class QueryParameters(ConditionParameters):
     )
     fields = NamesField(  # type: ignore[assignment] # not the property: the metaclass takes it out
         help_text=_(
-            "Fields that the records have, in this order; all if not given. A name with a comma is"
-            " in double quotes."
+            "The fields to return, in this order; all if not given. A name with a comma is "
+            "in double quotes."
         )
     )
     sort = SortField(
@@ -226,8 +226,8 @@ class QueryParameters(ConditionParameters):
     )
     distinct = BooleanField(
         help_text=_(
-            "Give each combination of `fields` once. Without `fields`, or with `_id` among them, no"
-            " records are merged."
+            "Return each combination of `fields` once. Without `fields`, or with `_id` among "
+            "them, no records are merged."
         ),
         shown_default="false",
     )
@@ -265,14 +265,14 @@ class SearchParameters(ResourceParameters, QueryParameters):
         shown_default=RecordsFormat.OBJECTS,
     )
     include_next_page = BooleanField(
-        help_text=_("Give `next_page`, a condition that the records after this page meet."),
+        help_text=_("Return `next_page`, a condition that the records after this page meet."),
         shown_default="false",
     )
     highlight = BooleanField(
         help_text=format_lazy(
             _(
-                "Give `highlights`, the places where each record matches `q` and `full_text`. For a"
-                " `limit` up to {most}, and records as objects or lists."
+                "Return `highlights`, the places where each record matches `q` and "
+                "`full_text`. For a `limit` up to {most}, and records as objects or lists."
             ),
             most=MAX_LIMIT_IN_MEMORY,
         ),
@@ -318,7 +318,7 @@ class InfoParameters(ResourceParameters):
         help_text=_("Describe the table as a whole, as `meta`."), shown_default="true"
     )
     include_fields_schema = BooleanField(
-        help_text=_("Give the `schema` and the `profile` of each field."), shown_default="true"
+        help_text=_("Return the `schema` and the `profile` of each field."), shown_default="true"
     )
 
 
@@ -345,8 +345,8 @@ class CreateParameters(ActionParameters):
 
     resource_id = ResourceIdField(
         help_text=_(
-            "The id of a resource, or one of its aliases. A new id, a UUID, makes a resource."
-            " Required, unless there is an `id` or a `resource`."
+            "The id of a resource, or one of its aliases. A new id, a UUID, creates a "
+            "resource. Required, unless there is an `id` or a `resource`."
         )
     )
     id = ResourceIdField(help_text=_ID)
@@ -358,8 +358,8 @@ class CreateParameters(ActionParameters):
     )
     private = BooleanField(
         help_text=_(
-            "Whether only users with the permission may read the resource. If not given, a new"
-            " resource is public, and an existing one stays as it is."
+            "Whether only users with the permission may read the resource. If not given, a "
+            "new resource is public, and an existing one is not changed."
         )
     )
     fields = FieldsField(  # type: ignore[assignment] # not the property: the metaclass takes it out
@@ -375,8 +375,8 @@ class CreateParameters(ActionParameters):
     records = RecordsField(help_text=_("Records to add. Missing members are null."))
     primary_key = NamesField(
         help_text=_(
-            "Fields whose values no two records share. An empty list removes the key. If not given,"
-            " the key stays."
+            "Fields whose values identify a record. An empty list removes the key. If not "
+            "given, the key stays."
         )
     )
     indexes = NamesField(
@@ -388,14 +388,14 @@ class CreateParameters(ActionParameters):
     )
     index_substrings = BooleanField(
         help_text=_(
-            "Whether parts of texts are indexed, for `contains`, `icontains`, `startswith`,"
-            " `istartswith` and `substrings`. If not given, it stays as it is."
+            "Whether parts of texts are indexed, for `contains`, `icontains`, `startswith`, "
+            "`istartswith` and `substrings`. If not given, this is not changed."
         )
     )
     aliases = NamesField(
         MAX_ALIASES,
         help_text=_(
-            "Other names of the resource, which replace those that it has. If not given, they stay."
+            "Other names of the resource, which replace its present ones. If not given, they stay."
         ),
     )
     delete_fields = BooleanField(
@@ -406,7 +406,7 @@ class CreateParameters(ActionParameters):
         shown_default="false",
     )
     include_records = BooleanField(
-        help_text=_("Give the written records in the answer, as they are stored."),
+        help_text=_("Return the written records, as they are stored."),
         shown_default="false",
     )
     force = BooleanField(help_text=_FORCE, shown_default="false")
@@ -420,8 +420,8 @@ class UpsertParameters(ResourceParameters):
 
     records = RecordsField(
         help_text=_(
-            "Records to write. Except to be inserted, they need `_id` or the fields of the primary"
-            " key."
+            "Records to write. Except with `insert`, they need `_id` or the fields of the "
+            "primary key."
         )
     )
     method = ChoiceField(
@@ -436,7 +436,7 @@ class UpsertParameters(ResourceParameters):
         shown_default="false",
     )
     include_records = BooleanField(
-        help_text=_("Give the written records in the answer, as they are stored."),
+        help_text=_("Return the written records, as they are stored."),
         shown_default="false",
     )
     force = BooleanField(help_text=_FORCE, shown_default="false")
@@ -454,7 +454,7 @@ class DeleteParameters(ResourceParameters):
         )
     )
     include_deleted_records = BooleanField(
-        help_text=_("Give the deleted records in the answer."), shown_default="false"
+        help_text=_("Return the deleted records."), shown_default="false"
     )
     force = BooleanField(help_text=_FORCE, shown_default="false")
     calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)

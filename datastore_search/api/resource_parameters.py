@@ -138,7 +138,7 @@ class ResourceMembers(ActionParameters):
     publisher = MetadataField("publisher", help_text=_("Who publishes the data."))
     contact = MetadataField("contact", help_text=_("A person or an office that answers questions."))
     contact_email = MetadataField("contact_email", help_text=_("The e-mail of the contact."))
-    tags = TagsField("tags", help_text=_("Words to find the resource by."))
+    tags = TagsField("tags", help_text=_("Keywords of the resource."))
     temporal_start = MetadataField(
         "temporal_start", help_text=_("The first day covered, such as `2024-01-31`.")
     )
@@ -147,7 +147,7 @@ class ResourceMembers(ActionParameters):
     frequency = MetadataField(
         "frequency", help_text=_("How often the data change, such as `monthly`.")
     )
-    version_date = MetadataField("version_date", help_text=_("The day that the data are of."))
+    version_date = MetadataField("version_date", help_text=_("The day that the data describe."))
 
 
 class NewResourceMembers(ResourceMembers):
@@ -175,8 +175,8 @@ class ChangedResourceMembers(ResourceMembers):
     id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
     private = BooleanField(
         help_text=_(
-            "Whether only users with the permission may read the resource. If not given, it stays"
-            " as it is."
+            "Whether only users with the permission may read the resource. If not given, "
+            "this is not changed."
         )
     )
 

@@ -154,8 +154,8 @@ class _Sheet:
         if not self._cut_count:
             return
         text = _(
-            "Number of texts that are too long for a cell of Excel (%(most)s characters) and are"
-            " cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
+            "Number of texts that are too long for an Excel cell (%(most)s characters) and "
+            "are cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
         )
         notes = workbook.add_worksheet(_("Notes"))
         notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})

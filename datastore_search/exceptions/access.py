@@ -47,7 +47,7 @@ class EveryWriteDenied(AccessDenied):
 
 
 class AnonymousWriteDenied(AccessDenied):
-    message = _("Access denied: changing a resource takes an API token.")
+    message = _("Access denied: changing a resource requires an API token.")
 
 
 class TokenWriteDenied(AccessDenied):

@@ -8,11 +8,11 @@ from .parameters import InvalidParameter
 
 
 class UngroupableField(InvalidParameter):
-    message = _("Field “%(field)s” has type %(type)s, by which records cannot be grouped.")
+    message = _("Field “%(field)s” has type %(type)s. Records cannot be grouped by it.")
 
 
 class UnsupportedOption(InvalidParameter):
-    message = _("Field “%(field)s” has type %(type)s, which “%(option)s” does not fit.")
+    message = _("Field “%(field)s” has type %(type)s, which does not support “%(option)s”.")
 
 
 class UnknownTimeZone(InvalidParameter):
@@ -53,7 +53,9 @@ class NothingToSuggest(InvalidParameter):
 
 class UnsuggestableField(InvalidParameter):
     parameter = "field"
-    message = _("Field “%(field)s” has type %(type)s, whose values have no beginnings.")
+    message = _(
+        "Field “%(field)s” has type %(type)s. Its values cannot be found by their beginning."
+    )
 
 
 # Charts -------------------------------------------------------------------------------------------

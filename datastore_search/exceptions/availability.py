@@ -37,7 +37,7 @@ class TemporarilyUnavailable(DatastoreError):
 
 
 class TooManyRetries(TemporarilyUnavailable):
-    message = _("The resource is being replaced over and over. Try again in a moment.")
+    message = _("The resource is being replaced again and again. Try again in a moment.")
 
 
 class ResourceBusy(TemporarilyUnavailable):
@@ -46,7 +46,7 @@ class ResourceBusy(TemporarilyUnavailable):
 
 class ServerFull(TemporarilyUnavailable):
     wait = 5
-    message = _("The portal is answering many requests of many clients. Try again in a moment.")
+    message = _("The portal is answering many requests from many clients. Try again in a moment.")
 
 
 class ShareExceeded(TemporarilyUnavailable):
@@ -55,8 +55,8 @@ class ShareExceeded(TemporarilyUnavailable):
     wait = 5
     status = HTTPStatus.TOO_MANY_REQUESTS
     message = _(
-        "Too many of your requests are being answered or wait already. Send the next one when an"
-        " answer has come."
+        "Too many of your requests are running or waiting. Send the next one after an answer "
+        "has arrived."
     )
 
 
@@ -83,23 +83,20 @@ class WriteTooSlow(TemporarilyUnavailable):
 
 class DatabaseReadOnly(TemporarilyUnavailable):
     wait = 60
-    message = _("The database can only be read at the moment. Nothing was changed.")
+    message = _("The database is read-only at the moment. Nothing was changed.")
 
 
 class PrivilegeMissing(TemporarilyUnavailable):
     wait = 60
     message = _(
-        "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell"
-        " those who run the portal."
+        "The portal’s database user lacks a required privilege. Nothing was changed. Tell "
+        "the portal’s operators."
     )
 
 
 class DatabaseFull(TemporarilyUnavailable):
     wait = 60
-    message = _(
-        "The database has no room left on its disk. Nothing was changed: tell those who run the"
-        " portal."
-    )
+    message = _("The database’s disk is full. Nothing was changed. Tell the portal’s operators.")
 
 
 class DatabaseUnreachable(TemporarilyUnavailable):
@@ -116,17 +113,17 @@ class TooManyStreams(TemporarilyUnavailable):
 
 class TooManyOwnStreams(ShareExceeded):
     message = _(
-        "Other large answers are being sent to you already. Send the next request when one of them"
-        " has come."
+        "Other large answers are already being sent to you. Send the next request after one "
+        "of them has arrived."
     )
 
 
 class NoRoomForAnswer(TemporarilyUnavailable):
     wait = 60
-    message = _("There is no room on disk for so large an answer now. Ask for fewer records.")
+    message = _("The disk has no room for such a large answer now. Ask for fewer records.")
 
 
 class ClientTooSlow(DatastoreError):
     """A stream is cut off: the client takes fewer bytes a second than ``least``."""
 
-    message = _("The client takes less than %(least)s bytes a second.")
+    message = _("The client reads less than %(least)s bytes a second.")

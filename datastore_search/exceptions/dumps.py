@@ -19,20 +19,18 @@ class FormatNotInstalled(UnwritableFile):
 
 class NoHeaderRow(InvalidParameter):
     parameter = "headers"
-    message = _(
-        "%(format)s has no row of headers. Leave “headers” out, or ask for CSV, TSV or Excel."
-    )
+    message = _("%(format)s has no header row. Leave “headers” out, or ask for CSV, TSV or Excel.")
 
 
 class TooManyRowsForWorkbook(UnwritableFile):
     message = _(
-        "A sheet of Excel has at most %(most)s rows, and %(count)s records were found. Ask for"
-        " fewer records, or for CSV."
+        "An Excel sheet has at most %(most)s rows, and %(count)s records were found. Ask for "
+        "fewer records, or for CSV."
     )
 
 
 class TooManyColumnsForWorkbook(UnwritableFile):
-    message = _("A sheet of Excel has at most %(most)s columns. Ask for fewer fields, or for CSV.")
+    message = _("An Excel sheet has at most %(most)s columns. Ask for fewer fields, or for CSV.")
 
 
 class FileTooLarge(UnwritableFile):
@@ -44,8 +42,8 @@ class FileTooLarge(UnwritableFile):
 
 class FileTooSlow(UnwritableFile):
     message = _(
-        "It takes more than %(seconds)s seconds to make the file. Ask for fewer records or fields,"
-        " or for CSV."
+        "Writing the file takes more than %(seconds)s seconds. Ask for fewer records or "
+        "fields, or for CSV."
     )
 
 

@@ -48,7 +48,7 @@ class UnknownAction(BadRequest):
 
 
 class WritingByGet(BadRequest):
-    message = _("Action “%(action)s” changes something: send it by POST.")
+    message = _("Action “%(action)s” changes data: send it by POST.")
 
 
 class RequestTooLarge(DatastoreError):

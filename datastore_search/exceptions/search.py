@@ -35,22 +35,28 @@ class InvalidFilterValue(InvalidParameter):
 
 class InvalidFilterOperand(InvalidParameter):
     parameter = "filters"
-    message = _("Operator “%(operator)s” on field “%(field)s” has an operand it cannot use.")
+    message = _("Operator “%(operator)s” on field “%(field)s” has an invalid operand.")
 
 
 class UnsupportedOperator(InvalidParameter):
     parameter = "filters"
-    message = _("Field “%(field)s” has type %(type)s, which operator “%(operator)s” does not fit.")
+    message = _(
+        "Field “%(field)s” has type %(type)s, which does not support operator “%(operator)s”."
+    )
 
 
 class UnknownOperator(InvalidParameter):
     parameter = "filters"
-    message = _("Unknown operator “%(operator)s” on field “%(field)s”. There are: %(operators)s.")
+    message = _(
+        "Unknown operator “%(operator)s” on field “%(field)s”. Known operators: %(operators)s."
+    )
 
 
 class UnknownGroup(InvalidParameter):
     parameter = "filters"
-    message = _("Unknown group “%(group)s”: there are $and and $or, and $$ begins a field’s name.")
+    message = _(
+        "Unknown group “%(group)s”. Known groups: $and, $or. Write a field’s leading $ as $$."
+    )
 
 
 class FiltersNotAnObject(InvalidParameter):
@@ -92,12 +98,14 @@ class InvalidSort(InvalidParameter):
 
 class UnsortableField(InvalidParameter):
     parameter = "sort"
-    message = _("Field “%(field)s” has type %(type)s and cannot be sorted by.")
+    message = _("Field “%(field)s” has type %(type)s. Records cannot be sorted by it.")
 
 
 class SortOutsideFields(InvalidParameter):
     parameter = "sort"
-    message = _("With “distinct”, “%(field)s” can be sorted by only when it is among “fields”.")
+    message = _(
+        "With “distinct”, records can be sorted by “%(field)s” only if it is among “fields”."
+    )
 
 
 class InvalidFullTextQuery(InvalidParameter):
@@ -118,14 +126,14 @@ class TooManyFullTextFields(InvalidParameter):
 class SubstringsNotIndexed(InvalidParameter):
     parameter = "substrings"
     message = _(
-        "The resource has no index of substrings. Whoever manages it can choose that index, and"
-        " load the records again."
+        "The resource has no substring index. Its managers can choose that index, and load "
+        "the records again."
     )
 
 
 class SubstringsNotPlain(InvalidParameter):
     parameter = "substrings"
-    message = _("Substrings are searched for words, and not together with “plain” false.")
+    message = _("“substrings” cannot be used with “plain” false.")
 
 
 class SubstringsNotSupported(InvalidParameter):

@@ -10,8 +10,8 @@ from .parameters import InvalidParameter, UnknownField
 class ReadOnlyResource(InvalidParameter):
     parameter = "read-only"
     message = _(
-        "The records come from a file, and the next file replaces them. To change them all the"
-        " same, send “force”: true."
+        "The records come from a file, and the next file replaces them. To change them "
+        "anyway, send “force”: true."
     )
 
 
@@ -22,11 +22,11 @@ class ResourceAndId(InvalidParameter):
 
 class InvalidResource(InvalidParameter):
     parameter = "resource"
-    message = _("The resource cannot be made: %(reason)s")
+    message = _("The resource cannot be created: %(reason)s")
 
 
 class InvalidResourceMember(InvalidResource):
-    message = _("The resource cannot be made: “%(member)s”: %(reason)s")
+    message = _("The resource cannot be created: “%(member)s”: %(reason)s")
 
 
 class InvalidDatasetName(InvalidParameter):
@@ -37,7 +37,7 @@ class InvalidDatasetName(InvalidParameter):
 class TakenDatasetName(InvalidParameter):
     parameter = "package_id"
     message = _(
-        "The name “%(name)s” is taken, and no resource can be added to a dataset that exists."
+        "The name “%(name)s” is taken, and resources cannot be added to an existing dataset."
     )
 
 
@@ -89,7 +89,7 @@ class UnknownUpsertField(UnknownRecordField):
 
 
 class DuplicateKey(InvalidRecord):
-    message = _("Record %(record)s: there is already a record with the same primary key.")
+    message = _("Record %(record)s: a record with the same primary key already exists.")
 
 
 class DuplicateKeys(InvalidParameter):
@@ -104,7 +104,7 @@ class MissingKey(InvalidRecord):
 
 class UnknownKey(InvalidRecord):
     parameter = "key"
-    message = _("Record %(record)s: there is no record with this key.")
+    message = _("Record %(record)s: no record has this key.")
 
 
 class InvalidKey(InvalidRecord):

@@ -86,7 +86,7 @@ class Worker(_Check):
             running = loads.filter(state__in=RUNNING, heartbeat_at__gt=now - _MAX_HEARTBEAT_AGE)
             is_idle = waiting.exists() and not running.exists()
         if is_idle:
-            raise ServiceUnavailable(_("Loads wait, and no worker takes them."))
+            raise ServiceUnavailable(_("Loads are waiting, and no worker runs them."))
 
 
 @dataclass(repr=False)

@@ -75,13 +75,13 @@ def parse_field_condition(
     """Parse and check a condition; several values of ``field`` are alternatives."""
     typed = tuple(values)
     if not all(map(is_storable, typed)):
-        error = _("The text holds a character that cannot be stored.")
+        error = _("The text contains a character that cannot be stored.")
         return FieldCondition(operator, field, typed, error=error)
     conditions: list[Condition] = []
     for value in typed:
         condition = _BUILDERS[operator](field, value)
         if condition is None:
-            error = _("This condition does not suit this field.")
+            error = _("This condition cannot be used with this field.")
             return FieldCondition(operator, field, typed, error=error)
         try:
             compile_conditions([condition], fields)

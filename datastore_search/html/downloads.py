@@ -96,12 +96,12 @@ def list_downloads(
     everything.downloads.append(schema)
     groups = [everything]
     if choose_headers(names, resource.infos) != names:
-        title = _("With labels in place of the names of the columns:")
+        title = _("With labels instead of column names:")
         with_header = [kind for kind in kinds if kind.has_header]
         groups.append(build_group("labels", title, with_header, headers="labels"))
     version = resource.table_version
     if version is not None and version.record_count >= _MIN_PACKED_RECORDS:
-        title = _("Packed, as smaller files (gzip):")
+        title = _("Compressed, as smaller files (gzip):")
         of_text = [kind for kind in kinds if kind.is_text]
         groups.append(build_group("packed", title, of_text, gzip="true"))
     return groups

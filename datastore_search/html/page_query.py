@@ -237,7 +237,7 @@ class _Parser:
         self._check_count(0)
         single = {name: self._get_single(name) for name in _SINGLE}
         if self._values.get(CHOSEN_VALUE):
-            self._errors.append(_("Choose the field that the value is looked for in."))
+            self._errors.append(_("Choose the field in which to look for the value."))
         query = PageQuery(
             query_string=QueryString(tuple(self._pairs)),
             q=single["q"],
@@ -390,7 +390,7 @@ def _check_q(values: list[str]) -> Iterator[str]:
         yield _("Give one value only.")
     for q in values[:1]:
         if not is_storable(q):
-            yield _("The text holds a character that cannot be stored.")
+            yield _("The text contains a character that cannot be stored.")
         elif len(q) > MAX_Q_LENGTH:
             yield _("The search is longer than %(most)s characters.") % {"most": MAX_Q_LENGTH}
         elif has_too_many_words([q], plain=True):

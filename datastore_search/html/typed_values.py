@@ -124,11 +124,11 @@ def describe_type_error(kind: str, value: str) -> str:
 
 
 _NOT_A_NUMBER = gettext_lazy("“%(value)s” is not a number.")
-_NOT_AN_INTEGER = gettext_lazy("“%(value)s” is not a whole number, or too large a one.")
+_NOT_AN_INTEGER = gettext_lazy("“%(value)s” is not a whole number, or is too large.")
 _NOT_A_TIMESTAMP = gettext_lazy(
     "“%(value)s” is not a date and time. Write it like %(example)s 23:59."
 )
-_OTHER_TYPE_ERROR = gettext_lazy("“%(value)s” cannot be a value of this field.")
+_OTHER_TYPE_ERROR = gettext_lazy("“%(value)s” is not a valid value for this field.")
 _TYPE_ERRORS = {
     **dict.fromkeys(NUMBERS, _NOT_A_NUMBER),
     **dict.fromkeys(INTEGERS, _NOT_AN_INTEGER),

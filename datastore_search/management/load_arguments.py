@@ -97,7 +97,7 @@ def _add_type_arguments(parser: CommandParser) -> None:
 
 
 def _add_record_arguments(parser: CommandParser) -> None:
-    group = parser.add_argument_group("what becomes of the records")
+    group = parser.add_argument_group("what happens to the records")
     add = group.add_argument
     add("--mode", default=Mode.REPLACE.value, choices=Mode.values, help="replace, if not given")
     keys = group.add_mutually_exclusive_group()

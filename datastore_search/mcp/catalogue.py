@@ -36,8 +36,8 @@ class FindTablesParameters(ActionParameters):
 
     q = TextField(
         help_text=_(
-            "Words that the title, the description, the id or the fields of a table have, all of"
-            " them; all tables if not given."
+            "Words that must all occur in the title, the description, the id or the fields "
+            "of a table; all tables if not given."
         )
     )
     limit = NonNegativeIntegerField(

@@ -41,7 +41,7 @@ class DescribeTableParameters(InfoParameters):
     """The parameters of ``describe_table``."""
 
     offset = NonNegativeIntegerField(
-        help_text=gettext_lazy("Number of fields to skip, of a table with many."),
+        help_text=gettext_lazy("Number of fields to skip, for a table with many fields."),
         shown_default="0",
     )
 

@@ -149,8 +149,8 @@ tools: Mapping[str, Tool] = {
             "find_tables",
             gettext_lazy("Find tables"),
             gettext_lazy(
-                "List the tables that can be read, by words of their titles, descriptions and"
-                " fields: id, title, description, number of records, names of fields."
+                "List the readable tables, by words in their titles, descriptions and "
+                "fields: id, title, description, number of records, names of fields."
             ),
             FindTablesParameters,
             ("q", "limit", "offset"),
@@ -185,8 +185,8 @@ tools: Mapping[str, Tool] = {
             "aggregate_records",
             gettext_lazy("Compute figures"),
             gettext_lazy(
-                "Group the records of a table and compute counts, sums, averages and other figures"
-                " of each group, as CSV."
+                "Group the records of a table and compute counts, sums, averages and other "
+                "figures for each group, as CSV."
             ),
             actions["datastore_aggregate"].parameters,
             (

@@ -136,9 +136,9 @@ def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any
         "datastore_search",
         version=__version__,
         instructions=_(
-            "Tables of an open data portal. Find a table with find_tables, read its fields with"
-            " describe_table, then ask. Numbers of many records are best computed with"
-            " aggregate_records; count_values and suggest_values give values to filter by."
+            "Tables of an open data portal. Find a table with find_tables, read its fields "
+            "with describe_table, then ask. Compute figures over many records with "
+            "aggregate_records; count_values and suggest_values give values to filter by."
         ),
         on_list_tools=list_tools,
         on_call_tool=call_tool,

@@ -11,9 +11,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     # Files ----------------------------------------------------------------------------------------
     "file.empty": _("The file is empty."),
     "file.long_rows": _(
-        "The rows from line %(line)s on are long: neighbouring ones have %(size)s MB, which needs"
-        " more memory than a load may take. Shorten their values, such as geometries with many"
-        " points."
+        "The rows from line %(line)s on are too long: consecutive rows have %(size)s MB, "
+        "which needs more memory than a load may use. Shorten their values, such as "
+        "geometries with many points."
     ),
     "file.binary": _("The file is neither text nor of a format that can be read."),
     "file.unsupported_format": _(
@@ -36,32 +36,28 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " before, or are in Windows-1252. Correct them, or choose the encoding"
         " “utf-8+windows-1252”, which reads them as Windows-1252."
     ),
-    "file.wrong_encoding": _(
-        "The file is not in “%(encoding)s”, the character encoding that was chosen."
-    ),
+    "file.wrong_encoding": _("The file is not in the chosen character encoding, “%(encoding)s”."),
     "file.unknown_dialect": _(
-        "How the file separates its cells was not recognised. Is a quotation mark left open?"
+        "The delimiter of the file was not recognised. Is a quotation mark left open?"
     ),
-    "file.nothing_below_skipped": _(
-        "The file has no row below the lines that are to be skipped: %(count)s."
-    ),
+    "file.nothing_below_skipped": _("The file has no row below the skipped lines: %(count)s."),
     "file.too_many_fields": _("The file has %(count)s fields; at most %(most)s can be stored."),
-    "file.missing": _("The file is not there any more, or not where the load can read it."),
+    "file.missing": _("The file no longer exists, or the load cannot read it."),
     # Options and schemas --------------------------------------------------------------------------
     "option.invalid_range": _(
-        "“%(range)s” is no range of cells: write A1:D20, or A1:D for all rows below."
+        "“%(range)s” is not a range of cells: write A1:D20, or A1:D for all rows below."
     ),
     "option.invalid_delimiter": _(
-        "“%(delimiter)s” cannot separate cells: give a character, or “tab”."
+        "“%(delimiter)s” cannot be a delimiter: give one character, or “tab”."
     ),
     "option.unknown_field": _("A type is given for “%(field)s”, which is not a field of the file."),
     "option.unknown_type": _("There is no field type “%(type)s”. Choose one of: %(types)s."),
     "option.unknown_choice": _(
-        "“%(value)s” is not known as “%(name)s”. Choose one of: %(choices)s."
+        "“%(value)s” is not a valid “%(name)s”. Choose one of: %(choices)s."
     ),
     "option.unknown_unit": _("“%(unit)s” is not a known unit, such as %%, € or kr."),
     "option.too_many_units": _("A load may have at most %(most)s units of numbers."),
-    "option.unknown_encoding": _("There is no character encoding “%(encoding)s”."),
+    "option.unknown_encoding": _("“%(encoding)s” is not a known character encoding."),
     "option.invalid_schema": _("The table schema cannot be used: %(reason)s"),
     # Reasons why a schema cannot be used.
     "schema.not_an_object": _("it is not a JSON object."),
@@ -74,13 +70,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "schema.duplicate_name": _("two of its fields have the same name."),
     "schema.not_a_text": _("“%(name)s” of the field “%(field)s” is not a text."),
     "schema.not_a_list_of_texts": _("“%(name)s” of the field “%(field)s” is not a list of texts."),
-    "schema.unknown_type": _("“%(type)s” is not a type of Table Schema."),
+    "schema.unknown_type": _("“%(type)s” is not a Table Schema type."),
     "schema.missing_value_not_a_text": _("“missingValues” has a value that is not a text."),
     "schema.unknown_key": _("“primaryKey” names a field that the schema does not have."),
     # Loads ----------------------------------------------------------------------------------------
-    "load.unexpected": _("The load failed for an unexpected reason; the server's log says more."),
+    "load.unexpected": _("The load failed for an unexpected reason; see the server's log."),
     "load.cancelled": _("The load was cancelled."),
-    "load.interrupted": _("The load was interrupted: the process that ran it is gone."),
+    "load.interrupted": _("The load was interrupted: its process has ended."),
     "load.database_lost": _(
         "The connection to the database was lost. Nothing has changed; load the file again."
     ),
@@ -88,13 +84,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Another load of this resource did not end within %(minutes)s minutes. If none is running, "
         "the sessions %(sessions)s of PostgreSQL hold its lock: end them, and retry."
     ),
-    "load.not_queued": _("The load could not be queued; the server's log says more."),
+    "load.not_queued": _("The load could not be queued; see the server's log."),
     "load.not_retryable": _(
-        "The load cannot be retried: it is not over, or its file is not kept any more."
+        "The load cannot be retried: it has not ended, or its file is no longer stored."
     ),
     "load.resource_deleted": _("The resource was deleted while the file was being loaded."),
     "load.resource_changed": _(
-        "The fields of the resource changed while the file was being loaded. Load it once more."
+        "The fields of the resource changed while the file was being loaded. Load it again."
     ),
     # For loads whose option is to refuse such rows; the report lists them.
     "load.bad_rows": _("Rows that cannot be loaded: %(count)s. The first: %(row)s"),
@@ -105,19 +101,19 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "row.line": _("Line %(line)s: %(reason)s"),
     # The file lacks fields of the resource, and the options do not allow them to be dropped.
     "load.missing_fields": _(
-        "The file lacks fields of the resource: %(fields)s. If they may go, tick “Fields may"
-        " disappear” in the admin, or give the command --drop-missing-fields."
+        "The file lacks fields of the resource: %(fields)s. If they may be removed, tick "
+        "“Fields may disappear” in the admin, or give the command --drop-missing-fields."
     ),
-    "load.unstorable_record": _("Line %(row)s holds a value that PostgreSQL cannot store."),
-    "load.disk_full": _("The server of the portal has no room left for the file."),
-    "load.out_of_memory": _("The file needs more memory than a load may take."),
+    "load.unstorable_record": _("Line %(row)s contains a value that PostgreSQL cannot store."),
+    "load.disk_full": _("The portal’s server has no disk space left for the file."),
+    "load.out_of_memory": _("The file needs more memory than a load may use."),
     "load.reader_timeout": _(
         "Reading the file takes too long. Save it in a simpler form, such as CSV, or in several"
         " files."
     ),
     "load.reader_crashed": _(
-        "The file cannot be read: the program that reads such files broke down. The file may be"
-        " damaged; save it anew, or as CSV."
+        "The file cannot be read: the program that reads such files crashed. The file may be "
+        "damaged; save it again, or as CSV."
     ),
     # Keys -----------------------------------------------------------------------------------------
     "key.missing_field": _("The file has no field “%(field)s”, which is in the key."),
@@ -138,12 +134,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " name a server."
     ),
     # The address is stored and shown, and so would be a password in it.
-    "url.has_credentials": _("The address must not hold a user name or password."),
+    "url.has_credentials": _("The address must not contain a user name or password."),
     # The same for no such name, no public address and no connection, so that it reveals nothing
     # about the network of the portal.
-    "url.unknown_server": _(
-        "There is no server “%(server)s” on the public internet that can be reached."
-    ),
+    "url.unknown_server": _("The server “%(server)s” cannot be reached on the public internet."),
     "url.untrusted_server": _(
         "The certificate of the server “%(server)s” is not valid, or not trusted."
     ),
@@ -152,12 +146,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "url.too_many_redirects": _("The address redirects more than %(most)s times."),
     "url.error_status": _("The server refuses the file: it answers with status %(status)s."),
     "url.broken_response": _("The server's answer is incomplete, or is not valid HTTP."),
-    "url.web_page": _(
-        "The address leads to a page for people, perhaps one to sign in, and not to a file."
-    ),
-    "url.file_too_large": _(
-        "The file is larger than %(most)s bytes, which is the most that is fetched."
-    ),
+    "url.web_page": _("The address leads to a web page, perhaps a login page, and not to a file."),
+    "url.file_too_large": _("The file is larger than %(most)s bytes, the limit for fetched files."),
     # Archives -------------------------------------------------------------------------------------
     "archive.damaged": _("The archive is damaged and cannot be unpacked."),
     "archive.truncated": _("The compressed file ends too early: a part of it is missing."),
@@ -167,19 +157,17 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "archive.empty": _("There is no file in the archive."),
     "archive.several_members": _(
-        "The archive holds several files: choose one of them. There are: %(members)s."
+        "The archive contains several files. Choose one of them: %(members)s."
     ),
-    "archive.unknown_member": _("The archive holds no file “%(member)s”. There are: %(members)s."),
-    "archive.too_many_members": _("The archive holds more files than can be looked through."),
-    "archive.nested": _(
-        "There is an archive within the archive: unpack it, and load what is in it."
+    "archive.unknown_member": _(
+        "The archive does not contain the file “%(member)s”. It contains: %(members)s."
     ),
-    "archive.too_large": _(
-        "The unpacked file has more than %(most)s bytes, which is the most that is read."
-    ),
+    "archive.too_many_members": _("The archive contains too many files."),
+    "archive.nested": _("The archive contains another archive: unpack it, and load its content."),
+    "archive.too_large": _("The unpacked file has more than %(most)s bytes, the limit for files."),
     "archive.suspicious": _(
-        "The file would be more than %(ratio)s times as large when unpacked: it is taken for an"
-        " attack."
+        "The file would be more than %(ratio)s times as large when unpacked: it is refused "
+        "as an attack."
     ),
     # Workbooks ------------------------------------------------------------------------------------
     "workbook.unknown_format": _(
@@ -205,24 +193,22 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.long_value": _("A value of the JSON, from line %(line)s on, is longer than %(most)s MB."),
     "json.too_deep": _("The JSON nests lists and objects more than %(most)s deep."),
     "json.no_list": _(
-        "The JSON holds no list of objects, or of rows, to make records of. Save the table as CSV,"
-        " or as a list of objects."
+        "The JSON contains no list of objects or of rows. Save the table as CSV, or as a "
+        "list of objects."
     ),
     "json.several_lists": _(
         "The JSON holds several lists: %(paths)s. Choose the one that has the records."
     ),
     "json.unknown_path": _("The JSON has no list at “%(path)s”."),
-    "json.repeated_member": _("The member “%(member)s” is there twice in one object."),
-    "json.no_records": _(
-        "The JSON's list holds no object with members, and no row, to make records of."
-    ),
+    "json.repeated_member": _("An object has the member “%(member)s” twice."),
+    "json.no_records": _("The JSON's list contains no object with members, and no row."),
     # Places ---------------------------------------------------------------------------------------
     "geo.damaged": _("The file is damaged or incomplete: it cannot be read as %(format)s."),
     "geo.incomplete": _("The shapefile has no part “%(part)s”."),
     "geo.no_coordinates": _(
-        "The shapefile does not say which coordinates it has: its part “.prj” is missing."
+        "The coordinate system of the shapefile is unknown: its part “.prj” is missing."
     ),
-    "geo.unknown_coordinates": _("The coordinates of the file are of an unknown kind."),
+    "geo.unknown_coordinates": _("The coordinate system of the file is unknown."),
     "geo.curves": _(
         "The layer has curves or surfaces, which GeoJSON does not have. Convert them to lines and"
         " polygons."
@@ -232,14 +218,14 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "geo.unknown_layer": _("The file has no layer “%(layer)s”. It has: %(layers)s."),
     # Parquet --------------------------------------------------------------------------------------
     "parquet.int96": _(
-        "The field “%(field)s” has moments as INT96 that are finer than a microsecond, before the"
-        " year 1 or after 9999. Write them as TIMESTAMP, or save the table as CSV."
+        "The field “%(field)s” has INT96 timestamps that are finer than a microsecond, "
+        "before the year 1 or after 9999. Write them as TIMESTAMP, or save the table as CSV."
     ),
     "parquet.damaged": _("The Parquet file is damaged or incomplete."),
     "parquet.encrypted": _("The Parquet file is encrypted."),
     "parquet.out_of_memory": _(
-        "The file needs more memory than a load may take. Save it with smaller groups of rows, or"
-        " as CSV."
+        "The file needs more memory than a load may use. Save it with smaller row groups, or "
+        "as CSV."
     ),
     # Rows that cannot be loaded -------------------------------------------------------------------
     "row.cell_count": _("The header has %(header)s cells; the row has %(cells)s."),
@@ -249,8 +235,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "row.wrong_type": _("The value is not of type %(type)s."),
     "row.empty_key": _("A field of the key is empty."),
-    "row.repeated_key": _("The key is that of line %(line)s, too."),
-    "row.existing_key": _("There is a record with this key already."),
+    "row.repeated_key": _("Line %(line)s has the same key."),
+    "row.existing_key": _("A record with this key already exists."),
     "row.long_key": _("The key has %(count)s bytes; at most %(most)s can be indexed."),
     "row.long_number": _(
         "The value has numbers with exponents that are too long when they are written out; each may"
@@ -261,16 +247,16 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The value cannot be stored: it has the character U+0000, or is not valid JSON."
     ),
     "row.too_long": _("The row is longer than %(most)s MB."),
-    "row.not_utf8": _("The text holds bytes that are not UTF-8."),
+    "row.not_utf8": _("The text contains bytes that are not UTF-8."),
     "row.error_cell": _(
-        "The cell has an error. List “%(error)s” among the texts that stand for no value, or"
-        " correct it."
+        "The cell has an error. List “%(error)s” among the texts that mean “no value”, or "
+        "correct it."
     ),
     "row.bad_geometry": _("The coordinates of the place cannot be read."),
     "row.not_json": _("The line is not valid JSON."),
-    "row.not_an_object": _("It is not an object, as the others are."),
-    "row.not_a_list": _("It is not a list of cells, as the others are."),
-    "row.repeated_member": _("The member “%(member)s” is there twice in one object."),
+    "row.not_an_object": _("It is not an object, unlike the others."),
+    "row.not_a_list": _("It is not a list of cells, unlike the others."),
+    "row.repeated_member": _("An object has the member “%(member)s” twice."),
     "row.too_deep": _("It nests lists and objects more than %(most)s deep."),
     # Notices: how a file was read, and what has changed -------------------------------------------
     "notice.encoding_guessed": _(
@@ -281,20 +267,20 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " characters: %(count)s (%(lines)s)"
     ),
     "notice.lines_above_header": _(
-        "The header was found on line %(line)s; what stands above it was left out."
+        "The header was found on line %(line)s; the lines above it were left out."
     ),
     "notice.rows_above_header": _(
-        "The header was found in row %(row)s; what stands above it was left out."
+        "The header was found in row %(row)s; the rows above it were left out."
     ),
     "notice.empty_columns": _(
         "Columns at the end without a name and without a value were left out: %(count)s."
     ),
-    "notice.names_missing": _("Fields without a name were named by their place: %(fields)s."),
-    "notice.names_repeated": _("Names that were there already got a number: %(fields)s."),
+    "notice.names_missing": _("Fields without a name were named by their position: %(fields)s."),
+    "notice.names_repeated": _("Repeated names got a number: %(fields)s."),
     "notice.names_reserved": _(
         "“_id” is the number of a record, so the field is called “%(fields)s”."
     ),
-    "notice.names_tidied": _("Line breaks and unusual blanks were taken out of names: %(fields)s."),
+    "notice.names_tidied": _("Line breaks and unusual blanks were removed from names: %(fields)s."),
     "notice.names_shortened": _(
         "Names of more than %(most)s characters were shortened: %(fields)s."
     ),
@@ -334,27 +320,27 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The field “%(field)s” has bytes that are not text; they are written in hexadecimal."
     ),
     "notice.ambiguous_dates": _(
-        "Field “%(field)s” stays text: it cannot be told whether the day or the month comes first, "
-        "as in “%(value)s”. Choose %(one)s or %(other)s."
+        "Field “%(field)s” stays text: it is not clear whether the day or the month comes "
+        "first, as in “%(value)s”. Choose %(one)s or %(other)s."
     ),
     "notice.ambiguous_points": _(
-        "Field “%(field)s” stays text: the point may set apart thousands or decimals, as in "
+        "Field “%(field)s” stays text: the point may separate thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."
     ),
     "notice.unit": _(
         "Field “%(field)s” has numbers as they are written, without the unit “%(unit)s”."
     ),
     "notice.ambiguous_numbers": _(
-        "Field “%(field)s” stays text: the comma may set apart thousands or decimals, as in "
+        "Field “%(field)s” stays text: the comma may separate thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."
     ),
     "notice.maybe_thousands": _(
-        "Field “%(field)s” is read with a decimal point: “%(value)s”. If the point sets apart "
+        "Field “%(field)s” is read with a decimal point: “%(value)s”. If the point separates "
         "thousands, choose %(other)s."
     ),
     "notice.grouped_codes": _(
-        "Field “%(field)s” stays text: figures in groups, all equally long, such as “%(value)s”, "
-        "are taken for codes. If they are numbers, choose %(other)s."
+        "Field “%(field)s” stays text: digits in groups of equal length, such as "
+        "“%(value)s”, are treated as codes. If they are numbers, choose %(other)s."
     ),
     "notice.type_not_applied": _(
         "The type kept for “%(field)s” was not applied: the file has no such field."
@@ -367,11 +353,11 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Parts of the schema are not used: %(names)s (field “%(field)s”)."
     ),
     "notice.format_ignored": _(
-        "The schema’s type %(type)s with the format %(format)s cannot be held: the values of "
-        "“%(field)s” decide."
+        "The schema’s type %(type)s with the format %(format)s is not supported: the values "
+        "of “%(field)s” decide."
     ),
     "notice.fields_added": _("New fields: %(fields)s."),
-    "notice.fields_dropped": _("Fields that are gone: %(fields)s."),
+    "notice.fields_dropped": _("Removed fields: %(fields)s."),
     "notice.fields_empty": _(
         "Fields that the file does not have, empty in the new records: %(fields)s."
     ),
@@ -382,7 +368,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.type_kept": _(
         "Field “%(field)s” keeps its type %(type)s, though %(chosen)s was chosen."
     ),
-    "notice.key_dropped": _("The key is gone, since the file lacks fields of it: %(fields)s."),
+    "notice.key_dropped": _(
+        "The key was removed, because the file lacks some of its fields: %(fields)s."
+    ),
     "notice.substrings_not_indexed": _(
         "Substrings are not indexed: the database has no extension pg_trgm."
     ),
@@ -397,20 +385,18 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "%(line)s: “%(value)s”"
     ),
     "type.mixed_formats": _(
-        "text: the values look like %(type)s, but are not all written in one way, and could not be "
-        "given back as they are"
+        "text: the values look like %(type)s, but are not all written in one way, and would "
+        "be returned differently"
     ),
     "type.leading_zeros": _(
-        "text: numbers would lose the zeros that values begin with, first in line %(line)s: "
-        "“%(value)s”"
+        "text: numbers would lose the leading zeros of values, first in line %(line)s: “%(value)s”"
     ),
     "type.leading_plus": _(
-        "text: numbers would lose the sign that values begin with, first in line %(line)s: "
-        "“%(value)s”"
+        "text: numbers would lose the leading sign of values, first in line %(line)s: “%(value)s”"
     ),
     "type.long_numbers": _(
-        "text: whole numbers of more than 18 digits are taken for codes, first in line %(line)s: "
-        "“%(value)s”"
+        "text: whole numbers of more than 18 digits are treated as codes, first in line "
+        "%(line)s: “%(value)s”"
     ),
     "type.exponents": _(
         "text: numbers would lose how values are written, first in line %(line)s: “%(value)s”"
@@ -434,14 +420,14 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "format.day_first": _("%(type)s, day first"),
     "format.month_first": _("%(type)s, month first"),
     "format.year_first": _("%(type)s, year first"),
-    "format.decimal_point": _("%(type)s, thousands set apart, decimal point"),
-    "format.decimal_comma": _("%(type)s, thousands set apart or not, decimal comma"),
-    "format.spaced_thousands": _("%(type)s, thousands set apart by a blank or an apostrophe"),
+    "format.decimal_point": _("%(type)s, with thousands separators, decimal point"),
+    "format.decimal_comma": _("%(type)s, with or without thousands separators, decimal comma"),
+    "format.spaced_thousands": _("%(type)s, thousands separated by a space or an apostrophe"),
     "format.month_names": _("%(type)s, with names of months (%(name)s)"),
     "format.short_years": _("%(type)s, years 69 to 99 are 1969 to 1999 (%(name)s)"),
     "format.unit": _("%(type)s, with a unit in the file (%(name)s)"),
     "format.accounting": _("%(type)s, negative in parentheses (%(name)s)"),
-    "format.boolean_words": _("%(type)s, in words of its own (%(name)s)"),
+    "format.boolean_words": _("%(type)s, with its own words (%(name)s)"),
     # What values look like ------------------------------------------------------------------------
     "values.numbers": _("numbers"),
     "values.dates": _("dates"),

@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         default=list,
                         editable=False,
-                        help_text="Names of the fields that no two records have the same values in.",
+                        help_text="Names of the fields whose values identify a record.",
                         verbose_name="primary key",
                     ),
                 ),
@@ -66,7 +66,9 @@ class Migration(migrations.Migration):
                     "indexes",
                     models.JSONField(
                         blank=True,
-                        help_text="What is found fast. Every index takes time with each load, and room. Without a choice the portal’s settings decide. A change takes effect with the next load.",
+                        help_text="What can be searched fast. Every index costs disk space, and time "
+                        "with each load. Without a choice, the portal’s settings apply. A "
+                        "change takes effect with the next load.",
                         null=True,
                         validators=[datastore_search.models.resources.validate_indexes],
                         verbose_name="indexes",

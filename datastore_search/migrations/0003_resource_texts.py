@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
                 base_field=models.CharField(max_length=100),
                 blank=True,
                 default=list,
-                help_text="Words to find the resource by, with commas between them.",
+                help_text="Keywords of the resource, separated by commas.",
                 size=50,
                 verbose_name="tags",
             ),
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
             name="version_date",
             field=models.DateField(
                 blank=True,
-                help_text="The day that the data are of.",
+                help_text="The day that the data describe.",
                 null=True,
                 verbose_name="date of this version",
             ),

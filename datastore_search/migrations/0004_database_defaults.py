@@ -125,7 +125,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default=[],
                 default=list,
-                help_text="Words to find the resource by, with commas between them.",
+                help_text="Keywords of the resource, separated by commas.",
                 size=50,
                 verbose_name="tags",
             ),

@@ -57,7 +57,7 @@ def _clean_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValidationError(_("Must be text."))
     if not is_storable(value):
-        raise ValidationError(_("The text holds a character that cannot be stored."))
+        raise ValidationError(_("The text contains a character that cannot be stored."))
     return value.strip()
 
 

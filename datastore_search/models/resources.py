@@ -279,7 +279,7 @@ class Resource(GuardedModel):
         default=list,
         db_default=[],
         blank=True,
-        help_text=_("Words to find the resource by, with commas between them."),
+        help_text=_("Keywords of the resource, separated by commas."),
     )
     temporal_start = models.DateField(_("first day covered"), null=True, blank=True)
     temporal_end = models.DateField(_("last day covered"), null=True, blank=True)
@@ -303,7 +303,7 @@ class Resource(GuardedModel):
         _("date of this version"),
         null=True,
         blank=True,
-        help_text=_("The day that the data are of."),
+        help_text=_("The day that the data describe."),
     )
     table_version = models.OneToOneField(
         TableVersion,
@@ -319,7 +319,7 @@ class Resource(GuardedModel):
         default=list,
         blank=True,
         editable=False,
-        help_text=_("Names of the fields that no two records have the same values in."),
+        help_text=_("Names of the fields whose values identify a record."),
     )
     #: Null: those of the setting.
     indexes = models.JSONField(
@@ -328,8 +328,9 @@ class Resource(GuardedModel):
         blank=True,
         validators=[validate_indexes],
         help_text=_(
-            "What is found fast. Every index takes time with each load, and room. Without a choice "
-            "the portal’s settings decide. A change takes effect with the next load."
+            "What can be searched fast. Every index costs disk space, and time with each "
+            "load. Without a choice, the portal’s settings apply. A change takes effect with "
+            "the next load."
         ),
     )
     #: The options of the next load, unless it has its own: ``loading.LoadOptions`` as JSON.

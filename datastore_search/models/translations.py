@@ -42,7 +42,7 @@ def validate_content_language(language: str) -> None:
     Raises: ``ValidationError``.
     """
     if language not in LANG_INFO and language not in get_languages():
-        raise ValidationError(_("This is no code of a language, such as “vi” or “pt-br”."))
+        raise ValidationError(_("This is not a language code, such as “vi” or “pt-br”."))
 
 
 def validate_translations(translations: object, names: Container[str]) -> None:

@@ -18,7 +18,7 @@ from ..builders import make_resource, make_user
 ADMIN = "/en/admin/"
 RESOURCES = f"{ADMIN}datastore_search/resource/"
 LOADS = f"{ADMIN}datastore_search/load/"
-READ_ONLY_MESSAGE = "The database can only be read at the moment. Nothing was changed."
+READ_ONLY_MESSAGE = "The database is read-only at the moment. Nothing was changed."
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_an_address_with_a_password_is_refused(staff: Client, empty: Resource) -
 
     page = staff.post(load_url(empty), address).content.decode()
 
-    assert "The address must not hold a user name or password." in page
+    assert "The address must not contain a user name or password." in page
     assert "Give a file, or the address of one." not in page
     assert not Load.objects.exists()
 
@@ -150,8 +150,8 @@ def test_a_file_that_is_too_large_is_refused(
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ({"encoding": "klingon"}, "There is no character encoding “klingon”."),
-        ({"encoding": "rot13"}, "There is no character encoding “rot13”."),
+        ({"encoding": "klingon"}, "“klingon” is not a known character encoding."),
+        ({"encoding": "rot13"}, "“rot13” is not a known character encoding."),
         ({"skip": "-1"}, "greater than or equal to 0"),
         ({"units": "7"}, "“7” is not a known unit, such as %, € or kr."),
         ({"units": "\n".join(map(chr, range(97, 118)))}, "at most 20 units of numbers"),
@@ -355,7 +355,7 @@ def test_a_draft_whose_file_is_gone_says_so(staff: Client, empty: Resource, uplo
 
     staff.post(f"{LOADS}{load.pk}/options/", FORM)
 
-    assert "The file is not there any more" in get_page(staff, load)
+    assert "The file no longer exists" in get_page(staff, load)
 
 
 @pytest.mark.parametrize("name", PREVIEWED)
@@ -486,7 +486,7 @@ def test_only_what_was_seen_is_loaded(staff: Client, empty: Resource) -> None:
     assert submit(staff, load, seen=seen).state == LoadState.DRAFT
     page = get_page(staff, load)
 
-    assert "The draft has changed. Look at it once more." in page
+    assert "The draft has changed. Check it again." in page
     (seen,) = re.findall(r'name="seen" value="(\w+)"', page)
     assert submit(staff, load, seen=seen).state == LoadState.READY
 
@@ -755,7 +755,7 @@ def test_a_load_is_cancelled(
 
     load.refresh_from_db()
     assert load.state == LoadState.CANCELLED
-    assert b"The load was cancelled; the records are as they were." in response.content
+    assert b"The load was cancelled; the records have not changed." in response.content
 
 
 def test_a_load_that_is_over_is_not_cancelled(staff: Client, resource: Resource) -> None:
@@ -765,7 +765,7 @@ def test_a_load_that_is_over_is_not_cancelled(staff: Client, resource: Resource)
 
     load.refresh_from_db()
     assert load.state == LoadState.READY
-    assert b"The load was over already." in response.content
+    assert b"The load had already ended." in response.content
 
 
 @pytest.mark.parametrize("what", ["cancel", "retry"])
@@ -795,7 +795,7 @@ def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Res
 
     resource.refresh_from_db()
     assert resource.table_version_id == before
-    assert "The file was not loaded; the records are as they were." in page
+    assert "The file was not loaded; the records have not changed." in page
     assert "The header has 2 cells; the row has 1." in page
     assert "Leave the bad rows out and load the rest" in page
     assert "Download the list as CSV" in page
@@ -899,7 +899,7 @@ def test_a_preview_with_bad_rows_asks_what_becomes_of_them(staff: Client, empty:
     assert CHECKED.findall(get_page(staff, load)) == []
 
     refused = staff.post(f"{LOADS}{load.pk}/preview/", {"load": "1"}).content.decode()
-    assert "Choose what becomes of these rows." in refused
+    assert "Choose what to do with these rows." in refused
     load.refresh_from_db()
     assert load.state == LoadState.DRAFT
 

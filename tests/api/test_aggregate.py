@@ -86,7 +86,7 @@ def test_groups_and_metrics_may_be_written_in_each_form(
         ),
         (
             {"group_by": [{"field": "stage", "width": 1}]},
-            {"group_by": ["Field “stage” has type text, which “width” does not fit."]},
+            {"group_by": ["Field “stage” has type text, which does not support “width”."]},
         ),
         (
             {"group_by": [{"field": "seen", "time_zone": "UTC"}]},
@@ -109,7 +109,7 @@ def test_groups_and_metrics_may_be_written_in_each_form(
         ),
         (
             {"metrics": "sum(stage)"},
-            {"metrics": ["Field “stage” has type text, which “sum” does not fit."]},
+            {"metrics": ["Field “stage” has type text, which does not support “sum”."]},
         ),
         ({"metrics": "sum(nothing)"}, {"metrics": ["Unknown field: “nothing”"]}),
         (

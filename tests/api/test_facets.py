@@ -109,15 +109,15 @@ def test_the_limit_of_a_facet_goes_before_that_of_all(client: Client, resource: 
         ),
         (
             [{"field": "stage", "bins": 3}],
-            "Field “stage” has type text, which “bins” does not fit.",
+            "Field “stage” has type text, which does not support “bins”.",
         ),
         (
             [{"field": "amount", "interval": "year"}],
-            "Field “amount” has type numeric, which “interval” does not fit.",
+            "Field “amount” has type numeric, which does not support “interval”.",
         ),
         (
             [{"field": "seen", "interval": "year", "time_zone": "UTC"}],
-            "Field “seen” has type date, which “time_zone” does not fit.",
+            "Field “seen” has type date, which does not support “time_zone”.",
         ),
         (
             [{"field": "seen", "interval": "decade"}],
@@ -133,7 +133,7 @@ def test_facets_that_cannot_be_used_are_refused_by_name(
 
 def test_a_field_of_json_has_no_facets(client: Client, typed: Resource) -> None:
     assert read_fault(client, typed, facets=["json"]) == {
-        "facets": ["Field “json” has type json, by which records cannot be grouped."]
+        "facets": ["Field “json” has type json. Records cannot be grouped by it."]
     }
 
 

@@ -190,7 +190,7 @@ def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name:
 
     response = client.post(ACTION, {"resource_id": str(resource.pk), name: file})
 
-    assert check_error(response, 409, "Validation Error") == {name: ["No file can be sent."]}
+    assert check_error(response, 409, "Validation Error") == {name: ["Files cannot be sent."]}
 
 
 def test_repeated_sort_keys_are_a_list(client: Client, resource: Resource) -> None:

@@ -298,8 +298,8 @@ def test_large_answers_sent_at_once_are_limited(
 
     assert check_error(refused, 429, "Too Many Requests") == {
         "message": (
-            "Other large answers are being sent to you already. Send the next request when one of"
-            " them has come."
+            "Other large answers are already being sent to you. Send the next request after "
+            "one of them has arrived."
         )
     }
     assert refused["Retry-After"] == "5"

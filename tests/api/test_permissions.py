@@ -306,7 +306,7 @@ def test_a_write_requires_a_valid_token(
         before = read_state(each)
 
         assert check_error(write.send(client, each.pk), 403, "Authorization Error") == {
-            "message": "Access denied: changing a resource takes an API token."
+            "message": "Access denied: changing a resource requires an API token."
         }
         assert check_error(write.send(client, each.pk, wrong), 403, "Authorization Error") == {
             "message": "Access denied: the API token is not valid."
@@ -387,7 +387,7 @@ def test_a_writing_action_by_get_is_400_and_does_nothing(
     assert response.status_code == 400
     if method == "get":
         assert check_error(response, 400, "Bad Request") == {
-            "message": f"Action “{action}” changes something: send it by POST."
+            "message": f"Action “{action}” changes data: send it by POST."
         }
     assert read_state(resource) == before
 

@@ -293,10 +293,10 @@ def test_the_portals_throttles_hold(
 
 # A database that cannot be written to -------------------------------------------------------------
 
-READ_ONLY = "The database can only be read at the moment. Nothing was changed."
+READ_ONLY = "The database is read-only at the moment. Nothing was changed."
 UNPRIVILEGED = (
-    "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell those"
-    " who run the portal."
+    "The portal’s database user lacks a required privilege. Nothing was changed. Tell the "
+    "portal’s operators."
 )
 
 

@@ -126,7 +126,7 @@ def test_a_member_that_is_not_stored_is_refused(
 
     assert refuse(client, "resource_create", sent, token) == {name: [reason]}
     assert refuse(client, "datastore_create", {"resource": sent}, token) == {
-        "resource": [f"The resource cannot be made: “{name}”: {reason}"]
+        "resource": [f"The resource cannot be created: “{name}”: {reason}"]
     }
     assert Resource.objects.get() == levels
     if name in {"hash", "url_type"}:
@@ -205,8 +205,8 @@ def test_an_address_is_stored_as_the_source(client: Client, token: str) -> None:
         ({"publisher": ["Hue"]}, {"publisher": ["Must be text."]}),
         ({"name": ["Levels"]}, {"name": ["Must be text."]}),
         ({"content_language": "xx"}, {"content_language": ["Must be the code of a language."]}),
-        ({"source": "a\0"}, {"source": ["The text holds a character that cannot be stored."]}),
-        ({"id": "levels"}, {"id": ["The resource cannot be made: “id” must be a UUID."]}),
+        ({"source": "a\0"}, {"source": ["The text contains a character that cannot be stored."]}),
+        ({"id": "levels"}, {"id": ["The resource cannot be created: “id” must be a UUID."]}),
         (
             {"package_id": "of rivers"},
             {"package_id": ["“of rivers” cannot be the name of a dataset."]},
@@ -224,13 +224,13 @@ def test_each_member_that_cannot_be_stored_is_named(
 
 
 def test_a_dataset_has_one_resource(client: Client, token: str, levels: Resource) -> None:
-    taken = "The name “{}” is taken, and no resource can be added to a dataset that exists."
+    taken = "The name “{}” is taken, and resources cannot be added to an existing dataset."
 
     for name in ("levels", str(levels.pk)):
         error = refuse(client, "resource_create", {"package_id": name, "id": None}, token)
         assert error in (
             {"package_id": [taken.format(name)]},
-            {"id": ["The resource cannot be made: There is already a resource with this id."]},
+            {"id": ["The resource cannot be created: A resource with this id already exists."]},
         )
 
 
@@ -376,8 +376,8 @@ def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
 
     assert refuse(client, "datastore_create", sent, token) == {
         "resource": [
-            "The resource cannot be made: “tags”: Must be a list of texts.",
-            "The resource cannot be made: “version_date”: Must be text.",
+            "The resource cannot be created: “tags”: Must be a list of texts.",
+            "The resource cannot be created: “version_date”: Must be text.",
         ]
     }
     assert not Resource.objects.exists()

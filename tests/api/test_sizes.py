@@ -191,7 +191,7 @@ def test_a_form_is_read_no_further_than_its_first_file(settings: Any) -> None:
     answer = send(SEARCH, FILE, 900_000, MULTIPART)
 
     assert answer.status == 409
-    assert json.loads(answer.content)["error"]["file"] == ["No file can be sent."]
+    assert json.loads(answer.content)["error"]["file"] == ["Files cannot be sent."]
     assert answer.bytes_read < 200_000
 
 

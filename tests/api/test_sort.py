@@ -163,7 +163,7 @@ def test_a_name_without_quotes_ends_before_the_direction(text: str, key: SortKey
 
 def test_a_json_field_cannot_be_sorted_by(client: Client, typed: Resource) -> None:
     assert list_errors(client, typed, "json") == [
-        "Field “json” has type json and cannot be sorted by."
+        "Field “json” has type json. Records cannot be sorted by it."
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_json_field_cannot_be_sorted_by(client: Client, typed: Resource) -> No
         ("; DROP TABLE typed", ["Unknown field: “; DROP TABLE typed”"]),
         (["nope", "json", "nope2 desc"], [
             "Unknown field: “nope”",
-            "Field “json” has type json and cannot be sorted by.",
+            "Field “json” has type json. Records cannot be sorted by it.",
             "Unknown field: “nope2”",
         ]),
     ],
@@ -227,7 +227,7 @@ def test_distinct_sorts_only_by_requested_fields(client: Client, typed: Resource
     ]  # fmt: skip
     assert error == {
         "sort": [
-            f"With “distinct”, “{name}” can be sorted by only when it is among “fields”."
+            f"With “distinct”, records can be sorted by “{name}” only if it is among “fields”."
             for name in ("text", "_id")
         ]
     }

@@ -81,7 +81,7 @@ def test_what_cannot_be_used_is_refused_by_name(
 @pytest.mark.parametrize("kind", ["bool", "json", "_text", "_int4", "_bool"])
 def test_values_without_a_beginning_are_refused(client: Client, typed: Resource, kind: str) -> None:
     assert read_fault(client, typed, field=kind, prefix="x") == {
-        "field": [f"Field “{kind}” has type {kind}, whose values have no beginnings."]
+        "field": [f"Field “{kind}” has type {kind}. Its values cannot be found by their beginning."]
     }
 
 

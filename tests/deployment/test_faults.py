@@ -236,7 +236,7 @@ def test_a_database_that_is_read_only_answers_reads_and_refuses_writes(portal: P
             assert portal.call(action, parameters).status_code == 200, action
         for action, parameters in WRITES.items():
             assert check_unavailable(portal.call(action, parameters)) == {
-                "message": "The database can only be read at the moment. Nothing was changed."
+                "message": "The database is read-only at the moment. Nothing was changed."
             }, action
         assert [portal.open_page(path).status_code for path in PAGES] == [200] * 6
 
@@ -257,7 +257,7 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
             records = [{"code": f"c{number}", "text": "x" * 1000} for number in range(500)]
             written = {"resource_id": str(filled.pk), "method": "insert", "records": records}
             refused = act(Client(), "datastore_upsert", {**written, "force": True}, portal.token)
-            assert check_unavailable(refused)["message"].startswith("The database has no room")
+            assert check_unavailable(refused)["message"].startswith("The database’s disk is full")
             load = submit_load(portal.resource, file=ContentFile(write_rows(), name="second.csv"))
             assert portal.count_records() == 2
         load.refresh_from_db()
@@ -318,7 +318,7 @@ def test_a_read_only_database_refuses_a_load_before_it_begins(
             with pytest.raises(CommandError) as refusal:
                 call_command("load_resource", str(path), "--name", name, verbosity=0)
             assert str(refusal.value) == (
-                "The database can only be read at the moment. Nothing was changed."
+                "The database is read-only at the moment. Nothing was changed."
             )
         assert portal.count_records() == 2
 

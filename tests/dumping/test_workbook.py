@@ -97,8 +97,8 @@ def test_more_rows_than_a_sheet_has_are_refused(
     assert check_error(response, 409, "Validation Error") == {
         "format": [
             (
-                "A sheet of Excel has at most 5 rows, and 6 records were found. Ask for fewer"
-                " records, or for CSV."
+                "An Excel sheet has at most 5 rows, and 6 records were found. Ask for fewer "
+                "records, or for CSV."
             )
         ]
     }
@@ -115,7 +115,7 @@ def test_more_columns_than_a_sheet_has_are_refused(
     response = request_file(client, resource, "xlsx")
 
     assert check_error(response, 409, "Validation Error") == {
-        "format": ["A sheet of Excel has at most 2 columns. Ask for fewer fields, or for CSV."]
+        "format": ["An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV."]
     }
     assert read_rows(request_file(client, resource, "xlsx", fields="_id,code"))
 
@@ -139,8 +139,8 @@ def test_a_longer_text_than_a_cell_has_is_cut(client: Client, db: None) -> None:
     assert list(notes.iter_rows(values_only=True)) == [
         (
             (
-                "Number of texts that are too long for a cell of Excel (32767 characters) and are"
-                " cut in this file: 3. They end in “…”. CSV has the whole texts."
+                "Number of texts that are too long for an Excel cell (32767 characters) and "
+                "are cut in this file: 3. They end in “…”. CSV has the whole texts."
             ),
         )
     ]

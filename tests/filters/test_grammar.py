@@ -271,9 +271,9 @@ def test_an_error_names_its_cause() -> None:
 
     messages = [str(error) for error in refusal.value.errors]
     assert messages == [
-        f"Unknown operator “like” on field “amount”. There are: {', '.join(OPERATORS)}.",
-        "Unknown group “$nor”: there are $and and $or, and $$ begins a field’s name.",
-        "Operator “in” on field “seen” has an operand it cannot use.",
+        f"Unknown operator “like” on field “amount”. Known operators: {', '.join(OPERATORS)}.",
+        "Unknown group “$nor”. Known groups: $and, $or. Write a field’s leading $ as $$.",
+        "Operator “in” on field “seen” has an invalid operand.",
     ]
 
 

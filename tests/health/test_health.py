@@ -19,7 +19,7 @@ from datastore_search.models import Load, LoadState, Resource
 OK = {"database": "OK", "migrations": "OK", "worker": "OK", "disk": "OK"}
 
 MIGRATIONS = "Unavailable: Migrations are not applied."
-WORKER = "Unavailable: Loads wait, and no worker takes them."
+WORKER = "Unavailable: Loads are waiting, and no worker runs them."
 DISK = "Unavailable: The disk for temporary files is almost full."
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 - as that of shutil

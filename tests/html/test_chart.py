@@ -274,7 +274,7 @@ def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
     [
         ({"by": "nope"}, "Unknown field: “nope”"),
         ({"show": "sum", "of": "kind", "by": "kind"}, "Unknown field: “kind”"),
-        ({"by": "kind", "from.n": "x"}, "“x” is not a whole number, or too large a one."),
+        ({"by": "kind", "from.n": "x"}, "“x” is not a whole number, or is too large."),
         ({"by": "kind", "filters": "{"}, "The parameter “filters” is not valid JSON."),
     ],
 )

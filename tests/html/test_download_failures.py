@@ -52,7 +52,7 @@ def test_a_browser_gets_a_page(client: Client, too_wide: str, browser: str) -> N
     assert "Content-Disposition" not in response
     text = extract_text(response)
     assert "This file cannot be downloaded" in text
-    assert "A sheet of Excel has at most 2 columns. Ask for fewer fields, or for CSV." in text
+    assert "An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV." in text
     assert "All resources" in text
     assert f"/de/{too_wide}?format=xlsx" in response.content.decode()
 
@@ -63,7 +63,7 @@ def test_a_program_gets_the_envelope(client: Client, too_wide: str, program: str
 
     error = check_error(response, 409, "Validation Error")
     assert error == {
-        "format": ["A sheet of Excel has at most 2 columns. Ask for fewer fields, or for CSV."]
+        "format": ["An Excel sheet has at most 2 columns. Ask for fewer fields, or for CSV."]
     }
     assert "Accept" in response["Vary"]
 

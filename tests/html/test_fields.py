@@ -91,7 +91,7 @@ def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
 
     load_text(resource, "a\n3\n", mode="append")
 
-    assert "The figures are those of the 2 records of" in get_fields_text(resource)
+    assert "The figures describe the 2 records of" in get_fields_text(resource)
     assert "some have changed since." in get_fields_text(resource)
 
 

@@ -166,8 +166,8 @@ def test_a_q_that_cannot_be_searched_is_refused(client: Client, resource: Resour
         ("amount", "much", "“much” is not a number."),
         ("seen", "2023-02-30", "“2023-02-30” is not a date. Write it like 12/31/2026."),
         ("truth", "maybe", "“maybe” is neither yes nor no."),
-        ("code", "a\0b", "The text holds a character that cannot be stored."),
-        ("list", "x", "“x” cannot be a value of this field."),
+        ("code", "a\0b", "The text contains a character that cannot be stored."),
+        ("list", "x", "“x” is not a valid value for this field."),
     ],
 )
 def test_an_invalid_value_is_reported_next_to_its_field(
@@ -202,7 +202,7 @@ REFUSED: list[tuple[str, str]] = [
     ('filters={"stage":{"like":"a"}}', "Unknown operator “like” on field “stage”."),
     ("sort=nope", "Unknown field: “nope”"),
     ("hide=nope", "Unknown field: “nope”"),
-    ("starts.amount=2&empty.code=perhaps", "This condition does not suit this field."),
+    ("starts.amount=2&empty.code=perhaps", "This condition cannot be used with this field."),
     ("q=a&q=b", "Give one value only."),
     ("&".join(f"contains.title={n}" for n in range(11)), "Filters have more than 10 conditions"),
     ("value=closed", "Choose the field that the value is looked for in."),
@@ -312,7 +312,7 @@ def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: An
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (StaleVersion(), "The resource is being replaced over and over."),
+        (StaleVersion(), "The resource is being replaced again and again."),
         (OperationalError("secret of the server"), "The database cannot be reached."),
     ],
 )

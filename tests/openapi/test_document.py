@@ -183,8 +183,8 @@ def test_parameters_and_errors_are_described_in_the_language_of_the_path(client:
 
     english = read("en")
     assert english == {
-        "parameter": "Maximum number of values of each facet. 0 gives none. Default: `10`. More"
-        " than 1,000 is reduced to that.",
+        "parameter": "Maximum number of values of each facet. 0 gives none. Default: `10`. "
+        "Values above 1,000 are treated as 1,000.",
         "option": "The name of the field. Required.",
         "error": "The request cannot be read, or there is no such action.",
         "operator": "Less than.",

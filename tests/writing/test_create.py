@@ -14,7 +14,7 @@ from datastore_search.models import Load, Origin, Resource, TableVersion
 from ..builders import act, check_error, load_csv, make_resource
 from .tables import STOCK_FIELDS, STOCK_RECORDS, Table
 
-DUPLICATE = "there is already a record with the same primary key."
+DUPLICATE = "a record with the same primary key already exists."
 NOT_A_LIST = "Must be a list of objects."
 NOT_NAMES = "Must be a list of names, or names separated by commas."
 NEITHER = "Give either “resource” or “resource_id”."
@@ -267,7 +267,7 @@ def test_a_described_resource_gets_the_id_that_is_sent(table: Table) -> None:
 
     assert result["resource_id"] == table.id
     assert table.get_refusal("create", resource_id=None, resource=description) == {
-        "resource": ["The resource cannot be made: There is already a resource with this id."]
+        "resource": ["The resource cannot be created: A resource with this id already exists."]
     }
 
 
@@ -293,8 +293,8 @@ def test_only_an_id_makes_a_resource(table: Table, name: str) -> None:
 # Records from a file ------------------------------------------------------------------------------
 
 READ_ONLY = (
-    "The records come from a file, and the next file replaces them. To change them all the same,"
-    " send “force”: true."
+    "The records come from a file, and the next file replaces them. To change them anyway, "
+    "send “force”: true."
 )
 WRITES: list[tuple[str, dict[str, Any]]] = [
     ("create", {"records": [{"code": "d"}]}),

@@ -108,7 +108,7 @@ REFUSED: list[tuple[Any, dict[str, Any]]] = [
         {"filters": ['Field “count” has type int4 and cannot equal "many".']},
     ),
     ({"$not": []}, {"filters": [
-        "Unknown group “$not”: there are $and and $or, and $$ begins a field’s name."
+        "Unknown group “$not”. Known groups: $and, $or. Write a field’s leading $ as $$."
     ]}),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 
 from .tables import Table
 
-DUPLICATE = "there is already a record with the same primary key."
+DUPLICATE = "a record with the same primary key already exists."
 NEW_ID = "5b6c8a4e-0f54-4a6c-9d0c-6c0a3f1b2d3e"
 
 # Primary keys -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from .tables import Table
 
-DUPLICATE = "there is already a record with the same primary key."
+DUPLICATE = "a record with the same primary key already exists."
 MAX_ID = 2**53 - 1
 
 
@@ -131,10 +131,10 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         "key": [f"Record 2: {KEY_MISSING}"], "records_row": 1,
     }),
     ({"records": [{"code": "a"}, {"code": None}], "method": "update"}, {
-        "key": ["Record 2: there is no record with this key."], "records_row": 1,
+        "key": ["Record 2: no record has this key."], "records_row": 1,
     }),
     ({"records": [{"_id": 3}, {"_id": 4}], "method": "update"}, {
-        "key": ["Record 2: there is no record with this key."], "records_row": 1,
+        "key": ["Record 2: no record has this key."], "records_row": 1,
     }),
     ({"records": [{"code": "z"}, {"code": "a"}], "method": "insert"}, {
         "records": [f"Record 2: {DUPLICATE}"], "records_row": 1,

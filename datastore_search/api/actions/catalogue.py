@@ -380,12 +380,12 @@ catalogue_actions: Sequence[Action] = (
         name="license_list",
         parameters=NoParameters,
         run=_list_licenses,
-        help=_("List the licences that are known."),
+        help=_("List the known licences."),
     ),
     Action(
         name="site_read",
         parameters=NoParameters,
         run=_read_site,
-        help=_("Say that this portal may be read."),
+        help=_("Report that this portal can be read."),
     ),
 )

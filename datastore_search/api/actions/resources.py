@@ -91,7 +91,7 @@ def read_new_id(sent: object) -> uuid.UUID:
     if resource_id is None:
         raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
     if get_resources().known_as(str(resource_id)).exists():
-        raise InvalidResource(reason=_("There is already a resource with this id."), parameter="id")
+        raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
     return resource_id
 
 

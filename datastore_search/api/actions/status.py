@@ -58,5 +58,5 @@ status_show = Action(
     name="status_show",
     parameters=StatusParameters,
     run=_show_status,
-    help=_("Say what this server is."),
+    help=_("Describe this server."),
 )

@@ -27,16 +27,16 @@ class DumpParameters(QueryParameters):
     headers = ChoiceField(
         HEADERS,
         help_text=_(
-            "What the row of headers has, in `csv`, `csv-excel`, `tsv` and `xlsx`: the names of the"
-            " fields, or their labels in the language of the path. A field without a label has its"
-            " name, and a label that occurs twice is followed by the name."
+            "The header row of `csv`, `csv-excel`, `tsv` and `xlsx`: the names of the "
+            "fields, or their labels in the language of the path. A field without a label "
+            "has its name, and a label that occurs twice is followed by the name."
         ),
         shown_default="names",
     )
     bom = BooleanField(
         help_text=_(
-            "Begin the file with a byte order mark, which some spreadsheets need for UTF-8."
-            " Only for files of text; `csv-excel` always has one."
+            "Begin the file with a byte order mark, which some spreadsheets need for UTF-8. "
+            "Only for text files; `csv-excel` always has one."
         ),
         shown_default="false",
     )

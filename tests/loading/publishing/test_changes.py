@@ -27,20 +27,20 @@ def test_missing_fields_refuse_the_file_and_the_message_names_the_option(
         load_text(described_resource, "a\n2\n")
 
     assert str(refusal.value) == (
-        "The file lacks fields of the resource: “b”, “c”. If they may go, tick “Fields may"
-        " disappear” in the admin, or give the command --drop-missing-fields."
+        "The file lacks fields of the resource: “b”, “c”. If they may be removed, tick "
+        "“Fields may disappear” in the admin, or give the command --drop-missing-fields."
     )
     assert read_rows(described_resource) == [[1, 1, "x", "2020-01-01"]]
     failed = Load.objects.filter(resource=described_resource).first()
     assert failed is not None
-    assert failed.rendered_notices[-1] == "Fields that are gone: “b”, “c”."
+    assert failed.rendered_notices[-1] == "Removed fields: “b”, “c”."
 
 
 def test_missing_fields_are_dropped_with_the_option(described_resource: Resource) -> None:
     load = load_text(described_resource, "a\n2\n", drop_missing_fields=True)
 
     assert read_types(described_resource) == {"a": "int4"}
-    assert load.rendered_notices[-1] == "Fields that are gone: “b”, “c”."
+    assert load.rendered_notices[-1] == "Removed fields: “b”, “c”."
 
 
 def test_new_and_retyped_fields_have_notices(described_resource: Resource) -> None:

@@ -223,9 +223,9 @@ def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
     failed = Load.objects.filter(resource=stock).first()
     assert failed is not None
     assert list_row_errors(failed) == [
-        (3, "code", "b", "There is a record with this key already."),
+        (3, "code", "b", "A record with this key already exists."),
         (4, "code", "", "A field of the key is empty."),
-        (5, "code", "d", "The key is that of line 2, too."),
+        (5, "code", "d", "Line 2 has the same key."),
         (6, "count", "many", "The value is not of type int4."),
     ]
     assert failed.row_error_count == 4
@@ -323,7 +323,7 @@ def test_the_same_number_in_two_spellings_is_a_repeated_key(db: None) -> None:
     with fails_with("load.bad_rows") as refusal:
         load_text(resource, "a,b\n1.50,new\n1.5,new\n", mode="upsert")
 
-    assert "The key is that of line 2, too." in str(refusal.value)
+    assert "Line 2 has the same key." in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> No
     ]
     assert [str(field.explanation) for field in preview.fields] == [
         "int4: all values are of this type",
-        "text: numbers would lose the zeros that values begin with, first in line 2: “007”",
+        "text: numbers would lose the leading zeros of values, first in line 2: “007”",
         "date, day first: all values are of this type",
     ]
     assert preview.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))

@@ -60,7 +60,10 @@ def test_a_key_whose_field_is_gone_is_forgotten_and_said(db: None) -> None:
     load = load_text(resource, "b\ny\n", drop_missing_fields=True)
 
     assert resource.primary_key == []
-    assert load.rendered_notices[-1] == "The key is gone, since the file lacks fields of it: a."
+    assert (
+        load.rendered_notices[-1]
+        == "The key was removed, because the file lacks some of its fields: a."
+    )
 
 
 def test_a_key_can_be_taken_away(db: None) -> None:
@@ -81,12 +84,12 @@ def test_rows_that_the_key_refuses_are_all_reported(db: None) -> None:
 
     assert refusal.value.parameters["count"] == 6
     assert list_row_errors(get_failed_load(resource)) == [
-        (3, "a, b", "1, x", "The key is that of line 2, too."),
+        (3, "a, b", "1, x", "Line 2 has the same key."),
         (4, "a", "", "A field of the key is empty."),
         (5, "a", "", "A field of the key is empty."),
         (6, "b", "", "A field of the key is empty."),
         (7, "a, b", "k" * 100, "The key has 3033 bytes; at most 2600 can be indexed."),
-        (8, "a, b", "1, x", "The key is that of line 2, too."),
+        (8, "a, b", "1, x", "Line 2 has the same key."),
     ]
 
 
@@ -236,7 +239,7 @@ def test_what_only_postgresql_refuses_is_named_by_line(
     with fails_with("load.unstorable_record") as refusal:
         load_text(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
 
-    assert str(refusal.value) == "Line 4 holds a value that PostgreSQL cannot store."
+    assert str(refusal.value) == "Line 4 contains a value that PostgreSQL cannot store."
     assert len(read_records(resource)) == 1
 
 

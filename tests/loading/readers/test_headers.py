@@ -42,10 +42,10 @@ def test_each_kind_of_change_is_said_once_with_its_fields() -> None:
     said = [str(notice) for notice in describe_name_changes(header, make_unique_names(header))]
 
     assert said == [
-        "Fields without a name were named by their place: field_2, field_4.",
-        "Line breaks and unusual blanks were taken out of names: two lines.",
+        "Fields without a name were named by their position: field_2, field_4.",
+        "Line breaks and unusual blanks were removed from names: two lines.",
         f"Names of more than 200 characters were shortened: {'n' * 200}.",
-        "Names that were there already got a number: a_2.",
+        "Repeated names got a number: a_2.",
         "“_id” is the number of a record, so the field is called “_id_2”.",
     ]
 

@@ -41,7 +41,7 @@ def test_long_values_of_neighbouring_objects_are_named(
 
     with (
         fails_with(
-            "file.long_rows", r"from line 3\d\d\d on are long: neighbouring .* have \d\d MB"
+            "file.long_rows", r"from line 3\d\d\d on are too long: consecutive rows have \d\d MB"
         ),
         open_table(path, LoadOptions()),
     ):

@@ -23,8 +23,7 @@ CASES = [
         "two_files.zip",
         "a zip with two files",
         failure=(
-            "The archive holds several files: choose one of them. There are: “a/people.csv”,"
-            " “b/towns.csv”."
+            "The archive contains several files. Choose one of them: “a/people.csv”, “b/towns.csv”."
         ),
     ),
     Case(
@@ -50,7 +49,7 @@ CASES = [
     Case(
         "zip_within.zip",
         "a zip within a zip",
-        failure="There is an archive within the archive: unpack it, and load what is in it.",
+        failure="The archive contains another archive: unpack it, and load its content.",
     ),
     Case("no_files.zip", "a zip with nothing", failure="There is no file in the archive."),
     Case(
@@ -73,8 +72,8 @@ CASES = [
         "bomb.zip",
         "a few hundred bytes that become 100 MB",
         failure=(
-            "The file would be more than 200 times as large when unpacked: it is taken for an"
-            " attack."
+            "The file would be more than 200 times as large when unpacked: it is refused as "
+            "an attack."
         ),
     ),
 ]

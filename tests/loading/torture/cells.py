@@ -11,8 +11,8 @@ from .sheets import ERROR, UNPLACED
 _SKIP = LoadOptions(bad_rows="skip")
 
 _NO_INT96 = (
-    "The field “t” has moments as INT96 that are finer than a microsecond, before the year 1 or"
-    " after 9999. Write them as TIMESTAMP, or save the table as CSV."
+    "The field “t” has INT96 timestamps that are finer than a microsecond, before the year 1 "
+    "or after 9999. Write them as TIMESTAMP, or save the table as CSV."
 )
 _TEXTS = ["a\r\nb", "A _x0041_ _ _x41_", "Hà Nội", "東京", "<b> &amp; Đ", "<a&b>"]
 _XLS_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")

@@ -7,9 +7,9 @@ from datastore_search.loading.jobs import LoadOptions
 from .cases import Case
 
 _SKIP = LoadOptions(bad_rows="skip")
-_NO_OBJECT = "It is not an object, as the others are."
-_NO_RECORDS = "The JSON's list holds no object with members, and no row, to make records of."
-_TWICE = "The member “{0}” is there twice in one object."
+_NO_OBJECT = "It is not an object, unlike the others."
+_NO_RECORDS = "The JSON's list contains no object with members, and no row."
+_TWICE = "An object has the member “{0}” twice."
 _NOT_READ = "Files of the format {} are not read. Save the table as CSV, and load that file."
 _NUL = "The value cannot be stored: it has the character U+0000, or is not valid JSON."
 _BROKEN = "The file is not valid JSON (line {0}, column {1})."
@@ -79,8 +79,8 @@ CASES = [
         "no_list.json",
         "an error message in place of the data",
         failure=(
-            "The JSON holds no list of objects, or of rows, to make records of. Save the table as"
-            " CSV, or as a list of objects."
+            "The JSON contains no list of objects or of rows. Save the table as CSV, or as a "
+            "list of objects."
         ),
     ),
     Case(
@@ -132,7 +132,7 @@ CASES = [
         records=[["Hanoi", 1], ["Hue", 2]],
         notices=[
             "The first row has values that cannot be names, so it was read as a record.",
-            "Fields without a name were named by their place: field_1, field_2.",
+            "Fields without a name were named by their position: field_1, field_2.",
         ],
     ),
     Case("broken.json", "a comma that is missing", failure=_BROKEN.format(3, 9)),
@@ -171,7 +171,7 @@ CASES = [
         fields={"k": "text"},
         records=[["thé"]],
         notices=[build_skipped_rows_message(1)],
-        row_errors=[(1, "k", "caf�", "The text holds bytes that are not UTF-8.")],
+        row_errors=[(1, "k", "caf�", "The text contains bytes that are not UTF-8.")],
     ),
     Case(
         "lines.json",
@@ -194,7 +194,7 @@ CASES = [
             [2, "Nowhere", None, 1.50, None],
             [3, None, None, None, build_point()],
         ],
-        notices=["Names that were there already got a number: geometry_2."],
+        notices=["Repeated names got a number: geometry_2."],
         labels={"geometry_2": "geometry"},
     ),
     Case(

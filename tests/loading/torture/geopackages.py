@@ -8,7 +8,7 @@ from datastore_search.loading.jobs import LoadOptions
 
 from .cases import Case
 
-_UNKNOWN = "The coordinates of the file are of an unknown kind."
+_UNKNOWN = "The coordinate system of the file is unknown."
 _DAMAGED = "The file is damaged or incomplete: it cannot be read as GeoPackage."
 _BYTES = "The field “{}” has bytes that are not text; they are written in hexadecimal."
 _HANOI = {"type": "Point", "coordinates": [105.8525, 21.0287]}

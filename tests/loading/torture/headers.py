@@ -7,9 +7,9 @@ from datastore_search.loading.jobs import LoadOptions
 from .cases import Case
 
 _FOUND = "The header seems to have {} rows, from line {} on. Their names can be joined."
-_ABOVE = "The header was found in row {}; what stands above it was left out."
-_LINES_ABOVE = "The header was found on line {}; what stands above it was left out."
-_MISSING = "Fields without a name were named by their place: {}."
+_ABOVE = "The header was found in row {}; the rows above it were left out."
+_LINES_ABOVE = "The header was found on line {}; the lines above it were left out."
+_MISSING = "Fields without a name were named by their position: {}."
 _MERGED = (
     "Merged cells in the table: {}. The value is in the first cell of each, the others are empty."
 )
@@ -155,6 +155,6 @@ CASES = [
         "tables_beside.xlsx",
         "what is no range of cells",
         options=LoadOptions(cell_range="D20:A1"),
-        failure="“D20:A1” is no range of cells: write A1:D20, or A1:D for all rows below.",
+        failure="“D20:A1” is not a range of cells: write A1:D20, or A1:D for all rows below.",
     ),
 ]

@@ -51,9 +51,7 @@ CASES = [
     Case(
         "no_prj_shp.zip",
         "coordinates of an unknown kind",
-        failure=(
-            "The shapefile does not say which coordinates it has: its part “.prj” is missing."
-        ),
+        failure=("The coordinate system of the shapefile is unknown: its part “.prj” is missing."),
     ),
     Case(
         "damaged_shp.zip",
@@ -64,8 +62,8 @@ CASES = [
         "two_shp.zip",
         "two shapefiles",
         failure=(
-            "The archive holds several files: choose one of them. There are: “map/places.shp”,"
-            " “map/others.shp”."
+            "The archive contains several files. Choose one of them: “map/places.shp”, "
+            "“map/others.shp”."
         ),
     ),
     Case(

@@ -6,7 +6,7 @@ from datastore_search.loading.jobs import LoadOptions
 
 from .cases import Case
 
-ERROR = "The cell has an error. List “{0}” among the texts that stand for no value, or correct it."
+ERROR = "The cell has an error. List “{0}” among the texts that mean “no value”, or correct it."
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
 )
@@ -168,7 +168,7 @@ CASES = [
         "a title and a source above a header of texts, a year and a date",
         fields={"province": "text", "area": "numeric", "2023": "numeric", "2024-07-01": "int4"},
         records=[["Hanoi", 3359.82, 8587.1, 8718], ["Da Nang", 1284.73, 1245.2, 1269]],
-        notices=["The header was found in row 4; what stands above it was left out."],
+        notices=["The header was found in row 4; the rows above it were left out."],
     ),
     Case(
         "preamble.xlsx",

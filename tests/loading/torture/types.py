@@ -38,8 +38,8 @@ CASES = [
         records=[[1, "01/02/2024"], [2, "03/04/2024"], [3, "12/12/2024"]],
         notices=[
             (
-                "Field “day” stays text: it cannot be told whether the day or the month comes"
-                " first, as in “01/02/2024”. Choose date:dmy or date:mdy."
+                "Field “day” stays text: it is not clear whether the day or the month comes "
+                "first, as in “01/02/2024”. Choose date:dmy or date:mdy."
             )
         ],
     ),
@@ -56,8 +56,8 @@ CASES = [
         records=[[1, "1,234"], [2, "950"], [3, "5,678"]],
         notices=[
             (
-                "Field “amount” stays text: the comma may set apart thousands or decimals, as in"
-                " “1,234”. Choose int4:point or numeric:comma."
+                "Field “amount” stays text: the comma may separate thousands or decimals, as "
+                "in “1,234”. Choose int4:point or numeric:comma."
             )
         ],
     ),
@@ -68,8 +68,8 @@ CASES = [
         records=[[1, 1.234, 1234567], [2, 82.314, 8400]],
         notices=[
             (
-                "Field “people” is read with a decimal point: “1.234”. If the point sets apart"
-                " thousands, choose int4:comma."
+                "Field “people” is read with a decimal point: “1.234”. If the point "
+                "separates thousands, choose int4:comma."
             )
         ],
     ),
@@ -80,8 +80,8 @@ CASES = [
         records=[[1, "+84901234567", "603 123 456"], [2, "+84907654321", "777 000 111"]],
         notices=[
             (
-                "Field “grouped” stays text: figures in groups, all equally long, such as"
-                " “603 123 456”, are taken for codes. If they are numbers, choose int4:spaced."
+                "Field “grouped” stays text: digits in groups of equal length, such as “603 "
+                "123 456”, are treated as codes. If they are numbers, choose int4:spaced."
             )
         ],
     ),
@@ -108,8 +108,8 @@ CASES = [
         labels={"id": "Nummer"},
         notices=[
             (
-                "The schema’s type geopoint with the format default cannot be held: the values of"
-                " “Ort” decide."
+                "The schema’s type geopoint with the format default is not supported: the "
+                "values of “Ort” decide."
             ),
             "Parts of the schema are not used: constraints (field “Ort”).",
         ],
@@ -127,7 +127,7 @@ CASES = [
                 4,
                 "n",
                 "1,23",
-                "The value is not of type int4, thousands set apart, decimal point.",
+                "The value is not of type int4, with thousands separators, decimal point.",
             ),
         ],
     ),

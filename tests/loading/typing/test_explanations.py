@@ -43,11 +43,11 @@ NUMBERS = [str(number) for number in range(100)]
         ),
         (
             ["+84901", "+84902"],
-            "text: numbers would lose the sign that values begin with, first in line 2: “+84901”",
+            "text: numbers would lose the leading sign of values, first in line 2: “+84901”",
         ),
         (
             ["1", "00", "7"],
-            "text: numbers would lose the zeros that values begin with, first in line 3: “00”",
+            "text: numbers would lose the leading zeros of values, first in line 3: “00”",
         ),
         (
             ["1e5", "2"],
@@ -60,22 +60,22 @@ NUMBERS = [str(number) for number in range(100)]
         (
             ["12345678901234567890", "1"],
             (
-                "text: whole numbers of more than 18 digits are taken for codes, first in line 2: "
-                "“12345678901234567890”"
+                "text: whole numbers of more than 18 digits are treated as codes, first in "
+                "line 2: “12345678901234567890”"
             ),
         ),
         (
             ["1,234.50", "1234.50"],
             (
-                "text: the values look like numbers, but are not all written in one way, and could "
-                "not be given back as they are"
+                "text: the values look like numbers, but are not all written in one way, and "
+                "would be returned differently"
             ),
         ),
         (
             ["31/12/2024", "30.12.2024"],
             (
-                "text: the values look like dates, but are not all written in one way, and could "
-                "not be given back as they are"
+                "text: the values look like dates, but are not all written in one way, and "
+                "would be returned differently"
             ),
         ),
         (
@@ -111,21 +111,21 @@ NUMBERS = [str(number) for number in range(100)]
         (
             ["2024-12-31T10:00:00", "2024-12-31 10:00:00"],
             (
-                "text: the values look like dates with a time, but are not all written in one way, "
-                "and could not be given back as they are"
+                "text: the values look like dates with a time, but are not all written in "
+                "one way, and would be returned differently"
             ),
         ),
         (
             ["01/02/2024"],
             (
-                "Field “x” stays text: it cannot be told whether the day or the month comes first, "
-                "as in “01/02/2024”. Choose date:dmy or date:mdy."
+                "Field “x” stays text: it is not clear whether the day or the month comes "
+                "first, as in “01/02/2024”. Choose date:dmy or date:mdy."
             ),
         ),
         (
             ["1,234", "1"],
             (
-                "Field “x” stays text: the comma may set apart thousands or decimals, as in "
+                "Field “x” stays text: the comma may separate thousands or decimals, as in "
                 "“1,234”. Choose int4:point or numeric:comma."
             ),
         ),
@@ -159,12 +159,12 @@ def test_ambiguous_values_have_a_notice_without_a_preview() -> None:
     assert rendered == [
         "The type kept for “lost” was not applied: the file has no such field.",
         (
-            "Field “day” stays text: it cannot be told whether the day or the month comes first, "
-            "as in “1/2/2024”. Choose date:dmy or date:mdy."
+            "Field “day” stays text: it is not clear whether the day or the month comes "
+            "first, as in “1/2/2024”. Choose date:dmy or date:mdy."
         ),
         (
-            "Field “n” is read with a decimal point: “1.234”. If the point sets apart thousands, "
-            "choose int4:comma."
+            "Field “n” is read with a decimal point: “1.234”. If the point separates "
+            "thousands, choose int4:comma."
         ),
     ]
 

@@ -157,17 +157,17 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         (
             {"mode": "merge"},
             "option.unknown_choice",
-            "“merge” is not known as “mode”. Choose one of: replace, append, upsert.",
+            "“merge” is not a valid “mode”. Choose one of: replace, append, upsert.",
         ),
         (
             {"bad_rows": "drop"},
             "option.unknown_choice",
-            "“drop” is not known as “bad_rows”. Choose one of: refuse, skip.",
+            "“drop” is not a valid “bad_rows”. Choose one of: refuse, skip.",
         ),
         (
             {"date_order": "ymd"},
             "option.unknown_choice",
-            "“ymd” is not known as “date_order”. Choose one of: dmy, mdy, dmyy, mdyy, yymd.",
+            "“ymd” is not a valid “date_order”. Choose one of: dmy, mdy, dmyy, mdyy, yymd.",
         ),
         (
             {"units": ("%", "1")},
@@ -182,7 +182,7 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         (
             {"encoding": "utf-9"},
             "option.unknown_encoding",
-            "There is no character encoding “utf-9”.",
+            "“utf-9” is not a known character encoding.",
         ),
         ({"types": {"a": "colour"}}, "option.unknown_type", "There is no field type “colour”."),
         (

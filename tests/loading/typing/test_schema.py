@@ -121,8 +121,8 @@ def test_unsupported_properties_have_notices() -> None:
     assert [str(notice) for notice in notices] == [
         "Parts of the schema are not used: foreignKeys.",
         (
-            "The schema’s type date with the format %d/%m/%y cannot be held: the values of “b”"
-            " decide."
+            "The schema’s type date with the format %d/%m/%y is not supported: the values of "
+            "“b” decide."
         ),
         "Parts of the schema are not used: constraints, missingValues (field “a”).",
     ]
@@ -176,7 +176,7 @@ def test_any_value_is_parsed_or_refused(given: Any) -> None:
         ({"fields": ["a"]}, "field 1 is not a JSON object."),
         ({"fields": [{"name": "a"}, {"type": "string"}]}, "field 2 has no name."),
         ({"fields": [{"name": "a"}, {"name": "a"}]}, "two of its fields have the same name."),
-        ({"fields": [{"name": "a", "type": "colour"}]}, "“colour” is not a type of Table Schema."),
+        ({"fields": [{"name": "a", "type": "colour"}]}, "“colour” is not a Table Schema type."),
         ({"fields": [{"name": "a", "type": 5}]}, "“type” of the field “a” is not a text."),
         (
             {"fields": [{"name": "a", "type": "boolean", "trueValues": "ja"}]},
