@@ -106,14 +106,15 @@ class Settings:
 
     MAX_LIMIT = Setting(
         32_000,
-        "Maximum records of an answer; a higher `limit` is reduced to this.",
+        "Maximum records of an answer; a higher `limit` is treated as this one.",
         maximum=2**31 - 1,
     )
     MAX_ANONYMOUS_BODY_BYTES = Setting(
         64 * 2**10,
-        "Maximum size of the body of a request without a valid token. A larger one is not read,"
-        " also if `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it: 413, and 403 where it"
-        " [writes](writing.md#size). `filters` with 10,000 values may have 500 kB.",
+        "Maximum size of the body of a request without a valid token. A larger body is not "
+        "read, even if `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it: the answer is 413, or 403 "
+        "for a call that [writes](writing.md#size). `filters` with 10,000 values may have "
+        "500 kB.",
     )
     STATEMENT_TIMEOUT = Setting(
         timedelta(seconds=60),
@@ -129,9 +130,9 @@ class Settings:
     )
     FACETS_TIMEOUT = Setting(
         timedelta(seconds=2),
-        "Time limit of all facets of a call together, and of its suggestions; that of a search"
-        " holds, too. What takes longer is [answered"
-        " incompletely](facets-and-aggregates.md#complete).",
+        "Time limit of all facets of a call together, and of its suggestions; the time limit "
+        "of a search applies, too. Slower ones are [answered "
+        "incompletely](facets-and-aggregates.md#complete).",
         maximum=_MAX_TIMEOUT,
     )
     SEARCH_MEMORY_BYTES = Setting(
@@ -156,8 +157,8 @@ class Settings:
     )
     WRITE_TIMEOUT = Setting(
         timedelta(minutes=2),
-        "Time limit of each statement of a call that writes. What takes longer is 503, and nothing"
-        " is changed.",
+        "Time limit of each statement of a call that writes. A slower call gets 503, and "
+        "nothing is changed.",
         maximum=_MAX_TIMEOUT,
     )
 
@@ -165,25 +166,26 @@ class Settings:
 
     MAX_SLOTS = Setting(
         3,
-        "Requests that may be slow, and calls that write, which a process answers at once: [each"
-        " client has its share](../how-to/deploy.md#each-client-has-its-share). The sum of twice"
-        " this setting, `MAX_WAITING` and `MAX_STREAMS` should be smaller than the number of"
-        " threads of a process.",
+        "Number of slow requests, and of calls that write, that a process answers at once: "
+        "[each client has its share](../how-to/deploy.md#each-client-has-its-share). The sum "
+        "of twice this setting, `MAX_WAITING` and `MAX_STREAMS` should be smaller than the "
+        "number of threads of a process.",
     )
     MAX_SLOTS_PER_CLIENT = Setting(
         1, "How many of these slots one client may hold while another client waits."
     )
     MAX_WAITING = Setting(
         8,
-        "Requests that wait for such a slot in a process, at most half of them of one client. One"
-        " more of that client is 429; 503 means that so many clients wait.",
+        "Number of requests that wait for such a slot in a process, at most half of them "
+        "from one client. Further requests of that client get 429; if all places are taken "
+        "by different clients, the answer is 503.",
     )
     MAX_STREAMS = Setting(
         4,
-        "Dumps and answers of more than 4 MB that each process sends at once, at most half of them"
-        " to one client. Each occupies a connection to the database or a file while its client"
-        " reads, and under WSGI a thread: leave threads for other requests. One more gets 503, or"
-        " 429 by the client that has half of them, with `Retry-After`.",
+        "Dumps and answers of more than 4 MB that each process sends at once, at most half "
+        "of them to one client. Each occupies a connection to the database or a file while "
+        "its client reads, and under WSGI a thread: leave threads for other requests. "
+        "Further ones get 503, or 429 if their client has half of them, with `Retry-After`.",
     )
 
     # Resources ------------------------------------------------------------------------------------
@@ -195,7 +197,7 @@ class Settings:
     )
     INDEXES = Setting[Sequence[str]](
         ("filters", "words", "numbers", "dates", "texts"),
-        "The [indexes](#indexes) of a resource that has no choice of its own.",
+        "The [indexes](#indexes) of a resource without its own choice.",
         pattern="filters|words|substrings|numbers|dates|texts",
     )
 
@@ -212,13 +214,13 @@ class Settings:
     )
     LOAD_MEMORY_BYTES = Setting(
         256 * 2**20,
-        "Memory that a load may use for reading the file, in addition to Python's own: the process"
-        " that reads it may have 256 MiB more, and 16 times the size of a workbook. A table of more"
-        " than 800 fields may use 320 KiB for each. It is also the memory that PostgreSQL may use"
-        " for each index (its `maintenance_work_mem`); those of words,"
-        " values and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` indexes are made"
-        " at once. From PostgreSQL 18 on, as many of its processes make the index of words, of 32"
-        " MiB each.",
+        "Memory that a load may use for reading the file, in addition to Python's own: the "
+        "process that reads it may have 256 MiB more, and 16 times the size of a workbook. A "
+        "table of more than 800 fields may use 320 KiB for each. It is also the memory that "
+        "PostgreSQL may use for each index (its `maintenance_work_mem`); the indexes of "
+        "words, values and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` "
+        "indexes are made at once. From PostgreSQL 18 on, the same number of its processes "
+        "make the index of words, with 32 MiB each.",
         minimum=8 * 2**20,
         maximum=2**40,
     )
@@ -230,9 +232,10 @@ class Settings:
     )
     MAX_UPLOAD_BYTES = Setting(
         1 * 2**30,
-        "Maximum size of a file that is uploaded in the admin, or fetched from a URL: as it is"
-        " sent, and without its content coding. A larger one is refused before it is received, or"
-        " at the first byte over the limit. A path that is given to the command has no limit.",
+        "Maximum size of a file that is uploaded in the admin, or fetched from a URL, both "
+        "with and without its content coding. A larger file is refused before it is "
+        "received, or at the first byte over the limit. A file path given to the command has "
+        "no limit.",
     )
     MAX_UNPACKED_BYTES = Setting(
         10 * 2**30,
@@ -270,32 +273,33 @@ class Settings:
 
     SITE_TITLE = Setting(
         "",
-        "The name of the portal, as `status_show` gives it.",
+        "The name of the portal, shown by `status_show`.",
     )
     SITE_DESCRIPTION = Setting(
         "",
-        "What the portal is for, in a sentence, as `status_show` gives it.",
+        "The purpose of the portal in a sentence, shown by `status_show`.",
     )
     DATASETS = Setting(
         "",
-        "The dotted path of the function that gives the portal's [own"
-        " datasets](catalogue.md#datasets-of-the-portals-own). Without it each resource is a"
-        " dataset of its own.",
+        "The dotted path of the function that returns the portal's [own "
+        "datasets](catalogue.md#datasets-of-the-portals-own). Without it each resource is "
+        "its own dataset.",
         is_import=True,
     )
     AUTHENTICATION_CLASSES = Setting[Sequence[str]](
         ("datastore_search.api.authentication.BareTokenAuthentication",),
-        "Dotted paths of the API's authentication classes (Django REST framework's), tried in"
-        " this order. The app's own class accepts a bare token and leaves other schemes, such as"
-        " `Bearer …`, to the next class; another one accepts it in `X-CKAN-API-Key`. See"
-        " [deployment](../how-to/deploy.md#permissions-and-authentication).",
+        "Dotted paths of the API's authentication classes (Django REST framework's), tried "
+        "in this order. The app's own class accepts a bare token and leaves other schemes, "
+        "such as `Bearer …`, to the next class; a second class accepts the token in "
+        "`X-CKAN-API-Key`. See "
+        "[deployment](../how-to/deploy.md#permissions-and-authentication).",
         is_import=True,
     )
     SLOW_REQUEST_MS = Setting(
         1_000,
-        "Milliseconds after which an answer to a request is slow. Each slow one is [a line in the"
-        " log](../how-to/operate.md#slow-requests), without the values of its parameters. `0`"
-        " means that nothing is measured.",
+        "Milliseconds after which an answer to a request is slow. Each slow answer is [a "
+        "line in the log](../how-to/operate.md#slow-requests), without the values of its "
+        "parameters. `0` turns this off.",
         minimum=0,
     )
     PAGES_VERSION = Setting(
@@ -307,17 +311,18 @@ class Settings:
     )
     FRAME_ANCESTORS = Setting[Sequence[str]](
         ("'self'",),
-        "The sites that may show an [embedded table or"
-        " chart](../how-to/embed-tables.md#in-a-frame) in a frame, as sources of a"
-        ' Content-Security-Policy: `"https://www.example.org"`. `"\'self\'"` is the portal itself.'
-        " An empty list allows none. Other pages are framed as the portal's own headers say.",
+        "The sites that may show an [embedded table or "
+        "chart](../how-to/embed-tables.md#in-a-frame) in a frame, as sources of a "
+        'Content-Security-Policy: `"https://www.example.org"`. `"\'self\'"` is the portal '
+        "itself. An empty list allows no site. For other pages the portal's own headers "
+        "decide.",
         pattern=r"[^\s;,]+",
     )
     MAP_TILES = Setting[Mapping[str, str]](
         {},
-        "[Map tiles](../how-to/deploy.md#map-tiles): their address as `url`, with `{z}`, `{x}` and"
-        " `{y}`, and their `attribution` (HTML, shown unescaped). Without them no page asks another"
-        " site for anything.",
+        "[Map tiles](../how-to/deploy.md#map-tiles): their address as `url`, with `{z}`, "
+        "`{x}` and `{y}`, and their `attribution` (HTML, shown unescaped). Without them, "
+        "pages request nothing from other sites.",
     )
 
 

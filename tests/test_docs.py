@@ -476,7 +476,7 @@ LIMITS = [
     (WRITING, f"at most {MAX_WRITE_RECORDS:,} records"),
     (WRITING, f"{MAX_NAMES:,} objects in `fields`"),
     (WRITING, f"A call may name {MAX_INDEXES} fields"),
-    (WRITING, f"at most {MAX_ALIASES} that a call has set"),
+    (WRITING, f"A call can set at most {MAX_ALIASES} aliases"),
     (WRITING, f"It has up to {MAX_ALIAS_LENGTH} letters"),
     (SEARCH, f"at most {MAX_REPORTED_ERRORS} messages"),
     (SEARCH, f"objects of several members | {MAX_OPERATIONS} |"),
