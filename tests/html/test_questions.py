@@ -128,7 +128,7 @@ QUESTIONS = [
         ],
     ),
     Question(
-        "What is known of project 002?",
+        "What is known about project 002?",
         [
             Step("#q", "002"),
             Step("#q + button"),
@@ -187,7 +187,7 @@ QUESTIONS = [
         ][:5],
     ),
     Question(
-        "How do I ask for the closed ones in R?",
+        "How do I request the closed ones in R?",
         [
             check("stage", "closed"),
             APPLY,

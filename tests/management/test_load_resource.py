@@ -416,12 +416,12 @@ def test_the_names_of_fields_steer_no_terminal(db: None, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "/secret/path"), "no room left"),
+        (OSError(errno.ENOSPC, "No space left on device", "/secret/path"), "no disk space left"),
         (
             duckdb.IOException("Could not write /secret/path: No space left on device"),
-            "no room left",
+            "no disk space left",
         ),
-        (DiskFull("could not extend file /secret/path"), "no room left"),
+        (DiskFull("could not extend file /secret/path"), "no disk space left"),
         (duckdb.OutOfMemoryException("failed to pin block /secret/path"), "more memory"),
     ],
 )
