@@ -296,7 +296,11 @@ def test_a_group_within_a_group_is_in_brackets(
     ("path", "query", "words"),
     [
         ("", {"filters": '{"amount": "much"}'}, "has type number and cannot equal"),
-        ("", {"filters": '{"flag": {"contains": "1"}}'}, "has type yes or no, which does not support operator"),
+        (
+            "",
+            {"filters": '{"flag": {"contains": "1"}}'},
+            "has type yes or no, which does not support operator",
+        ),
         ("", {"filters": '{"seen": "never"}'}, "has type date and cannot equal"),
         ("", {"sort": "doc"}, "has type nested data. Records cannot be sorted by it"),
         ("", {"field.amount": "much"}, "“much” is not a number."),
