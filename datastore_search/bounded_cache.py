@@ -19,7 +19,7 @@ class BoundedCache(Generic[Key, Value]):
     At most ``max_entries`` values, of ``max_size`` together; those used longest ago are removed.
 
     ``measure`` returns the size of a value; without it, none has a size.  A value larger than
-    ``max_value_size`` is not added.  ``name`` is that of the cache in metrics.
+    ``max_value_size`` is not added.  ``name`` is the cache's name in metrics.
     """
 
     #: Is called with the name of a cache, and whether it has the value; None where nothing counts.

@@ -1,5 +1,5 @@
 """
-Texts that a spreadsheet may calculate, whoever wrote them.
+Texts that a spreadsheet may calculate.
 
 Source: OWASP's page on CSV injection, for the beginnings of formulas.
 """

@@ -35,7 +35,7 @@ from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
 from .guards.shares import hold_slot
 
-#: A language with up to three subtags; longer names are no language, and are not cached.
+#: A language with up to three subtags; longer names are not languages, and are not cached.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
 
@@ -179,7 +179,7 @@ class LoginRateMiddleware(MiddlewareMixin):
     """
     Refuse a login with 429 before a password is hashed, if its address has sent too many.
 
-    A login is a POST to a view of the name ``login``, such as those of Django's admin and of
+    A login is a POST to a view named ``login``, such as the login views of Django's admin and of
     ``django.contrib.auth``.  The rate is ``login`` of ``DEFAULT_THROTTLE_RATES``; without it
     nothing is counted.  Hashing is slow work, so a login takes a slot like a slow search.
     """

@@ -59,7 +59,7 @@ def create_order_indexes(
     connection: BaseDatabaseWrapper, resource: Resource, types: Mapping[str, str]
 ) -> None:
     """
-    Index the order of some fields; ``types`` maps their names to those of their types.
+    Index the order of some fields; ``types`` maps their names to the names of their types.
 
     Raises: Django's ``OperationalError`` when a value is too long, ``DataError`` when a deleted
     record of another type may still be read.

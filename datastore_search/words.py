@@ -23,11 +23,11 @@ UNSPACED_LETTERS = (
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
 
-#: Letters whose strokes and dots are no marks of their own, and what they become.
+#: Letters whose strokes and dots are not separate marks, and their plain letters.
 _STROKED, _PLAIN = "đĐłŁøØħĦŧŦı", "dDlLoOhHtTi"
 _STROKES = str.maketrans(_STROKED, _PLAIN)
 
-#: Diacritics: those of Latin, Greek and Cyrillic letters.  Marks of other scripts may be vowels.
+#: Diacritics of Latin, Greek and Cyrillic letters.  Marks of other scripts may be vowels.
 _DIACRITICS: LiteralString = r"[\u0300-\u036f]"
 _DIACRITICS_PATTERN = re.compile(_DIACRITICS)
 

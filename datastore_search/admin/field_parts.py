@@ -43,7 +43,7 @@ class FieldPart:
 
 
 def split_fields(request: HttpRequest, count: int, inputs: int) -> list[FieldPart]:
-    """Split the fields of a form that has so many ``inputs`` for each; one part is shown."""
+    """Split the fields of a form with ``inputs`` inputs per field; one part is shown."""
     most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     size = count if most is None else (most - _OTHER_INPUTS) // inputs
     size = min(max(size, 1), MAX_FIELDS_PER_PART)

@@ -381,7 +381,7 @@ class LoadForm(forms.Form):
         return cell_range
 
     def clean_units(self) -> tuple[str, ...]:
-        """Refuse what is no unit."""
+        """Refuse an invalid unit."""
         units = tuple(unit.strip() for unit in self.cleaned_data["units"] if unit.strip())
         try:
             check_units(units)

@@ -1,4 +1,4 @@
-"""Permissions: those of a load, a field or an alias are the permissions of its resource."""
+"""Permissions: loads, fields and aliases have the permissions of their resource."""
 
 from __future__ import annotations
 

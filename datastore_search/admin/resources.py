@@ -156,7 +156,7 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
         return has_permission(request, "delete", obj)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that receives a file, and that of the texts in a language."""
+        """Add the page that receives a file, and the page of texts in a language."""
         view = accept_uploads(self, self.load_view, self._get_changeable)
         added = path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")
         translated = path(

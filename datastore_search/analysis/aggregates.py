@@ -1,5 +1,5 @@
 """
-Aggregates: figures of groups of records.
+Aggregates: figures for groups of records.
 
 One statement groups the matches of a query, and a page of the groups is read as a page of records
 is.  PostgreSQL computes and writes each figure, so that numbers keep all their digits.
@@ -117,7 +117,7 @@ def _translate_overflow() -> Iterator[None]:
     """
     try:
         yield
-    except (DatabaseError, psycopg.Error) as error:  # those of a COPY are not wrapped by Django
+    except (DatabaseError, psycopg.Error) as error:  # Django does not wrap errors of a COPY
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         if isinstance(cause, errors.NumericValueOutOfRange):
             raise InvalidParameters([NumbersTooLarge()]) from error
@@ -128,7 +128,7 @@ class _BoundAggregate:
     """
     An aggregate whose names and values fit a relation.
 
-    ``fields`` are the names and types of the columns: those of the groups, then the metrics.
+    ``fields`` are the names and types of the columns: the groups, then the metrics.
     """
 
     def __init__(self, read: ConsistentRead, query: AggregateQuery) -> None:

@@ -66,7 +66,7 @@ class FacetsQuery:
     """
     The facets, and the query whose matches are counted as ``total``.
 
-    ``timeout`` is the time of all facets, where it is shorter than that of the settings.
+    ``timeout`` is the time of all facets, if it is shorter than the setting.
     """
 
     query: Query

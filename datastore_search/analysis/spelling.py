@@ -1,5 +1,5 @@
 """
-“Did you mean”: words of a table in place of those of a full-text query that no record has.
+“Did you mean”: words of a table instead of words of a full-text query that no record has.
 
 A query is suggested only if it finds records (``docs/decisions/0028``).
 """
@@ -28,7 +28,7 @@ from ..words import is_part_of_word
 from .time_budget import TimeBudget
 from .vocabulary import Vocabulary, is_word, read_vocabulary
 
-#: Words of a query that are compared with those of the table, and suggestions for each.
+#: Words of a query that are compared with the table's words, and suggestions for each.
 _MAX_COMPARED_WORDS = 10
 MAX_SUGGESTED_WORDS = 5
 

@@ -72,7 +72,7 @@ def list_stored_counts(
 def _read_counts(
     counted: Mapping[str, int], record_count: int | None, profile: Mapping[str, Any] | None
 ) -> list[StoredCounts]:
-    """Read the counts of common values, which may be those of all values."""
+    """Read the counts of common values, which may be all values."""
     values = {text: count for text, count in counted.items() if text != "null"}
     listed = _sort_counts(values)
     if sum(counted.values()) == record_count:

@@ -1,5 +1,5 @@
 """
-The words of a table, for suggestions: those of a sample of its records.
+The words of a table, for suggestions, from a sample of its records.
 
 The search vectors have them, so that nothing is computed when records are loaded.  Only words as
 they are written have positions there; stems and words without diacritics are left out

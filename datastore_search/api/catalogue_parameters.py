@@ -125,7 +125,7 @@ class PackageSearchParameters(DatasetListParameters):
         )
     )
     facet = BooleanField(help_text=_("Count the values of `facet.field`."), shown_default="true")
-    # Names with a full stop are no names of Python.
+    # Names with a full stop are not valid names in Python.
     vars().update(
         {
             "facet.field": JsonNamesField(

@@ -127,7 +127,7 @@ class Failure:
         )
 
 
-#: The members of ``error`` that are no parameters.
+#: The members of ``error`` that are not parameters.
 _UNNAMED: Final = ("message", "query", "__extras")
 
 

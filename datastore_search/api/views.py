@@ -70,7 +70,7 @@ class EnvelopeView(APIView):
 
     @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer in the language of the path, never in that of ``Accept-Language``."""
+        """Answer in the language of the path, never of ``Accept-Language``."""
         started_at = start_clock()
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):

@@ -45,13 +45,13 @@ class Entry:
 
     @property
     def metadata_created(self) -> datetime | None:
-        """Return the time of the dataset, or that of the first resource that is seen."""
+        """Return the time of the dataset, or of the first visible resource."""
         given = self.dataset.metadata_created
         return given or min((head.created_at for head in self.seen), default=None)
 
     @property
     def metadata_modified(self) -> datetime | None:
-        """Return the time of the dataset, or that of the last change of a resource that is seen."""
+        """Return the time of the dataset, or of the last change of a visible resource."""
         given = self.dataset.metadata_modified
         return given or max((head.modified_at for head in self.seen), default=None)
 

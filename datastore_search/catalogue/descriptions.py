@@ -75,7 +75,7 @@ def describe_dataset(listed: ListedDataset, addresses: Addresses) -> dict[str, A
 def describe_resource(
     resource: Resource, addresses: Addresses, place: Place | None
 ) -> dict[str, Any]:
-    """Describe a resource, whose address is that of its dump; without a place it has no dataset."""
+    """Describe a resource; its address is its dump; without a place it has no dataset."""
     version = resource.table_version
     return {
         "cache_last_updated": None,

@@ -42,7 +42,7 @@ def build_dataset(
     """
     Build the description of a resource.
 
-    ``catalogue`` is that of ``build_data_catalog``, ``parent`` that of ``build_parent`` or empty.
+    ``catalogue`` comes from ``build_data_catalog``, ``parent`` from ``build_parent`` or is empty.
     """
     resource, version = published.resource, published.resource.table_version
     described = [_describe_field(field, resource) for field in fields]

@@ -2,7 +2,7 @@
 CSV and TSV, as PostgreSQL writes them, and CSV for Excel.
 
 Excel reads a CSV file by the language of its user: the separator is a semicolon where the decimal
-point is a comma.  It calculates a cell that begins like a formula, whoever wrote it.  A file that
+point is a comma.  It calculates any cell that begins like a formula.  A file that
 is opened with another separator has other cells, so no part of a cell may begin like a formula.
 """
 

@@ -16,7 +16,7 @@ from ..search import ConsistentRead, Query, RecordCopy
 #: The size of a block, which is sent at once.
 BLOCK_BYTES = 2**16
 
-#: Work on a file that cannot be sent yet is reported after so many records.
+#: Number of records after which work on a file that cannot be sent yet is reported.
 REPORTED_ROWS = 1_000
 
 #: A block that reports such work, see ``search.Stream``.

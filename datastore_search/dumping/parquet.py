@@ -176,7 +176,7 @@ def _join_rows(rows: Iterable[bytes], width: int) -> Iterator[bytes]:
 
 
 def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
-    """Find the measures of the values; those of all records of a version are kept."""
+    """Find the measures of the values; measures of all records of a version are cached."""
     version = copy.whole_version
     if version is None:
         return _measure_values(copy)

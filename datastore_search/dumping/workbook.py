@@ -40,7 +40,7 @@ MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767
 #: What ends a text that is cut.
 _ELLIPSIS = "…"
 
-#: Excel holds so many digits of any number.
+#: Number of digits that Excel stores.
 _MAX_DIGITS = 15
 
 #: Excel counts a 29 February 1900, so the days before it differ between programs.

@@ -45,7 +45,7 @@ class UnstorableRecord(LoadFailed):
 
 
 class UnknownType(LoadFailed):
-    """There is no field type of a name."""
+    """A name is not a field type."""
 
     def __init__(self, name: str, choices: Iterable[str]) -> None:
         super().__init__("option.unknown_type", type=name, types=", ".join(choices))

@@ -4,7 +4,7 @@ The types of fields: one table.
 A type defines which texts of a file are of it (two DuckDB conditions: a careful one for inference,
 and a wide one for a type that a user chose), how such a text is written as JSON (a DuckDB
 expression), how JSON values are parsed (``values``), and the PostgreSQL expression that sorts and
-compares it.  Values are stored in one canonical form, that of PostgreSQL's ``to_jsonb`` with CKAN's
+compares it.  Values are stored in one canonical form, PostgreSQL's ``to_jsonb`` with CKAN's
 timestamps, so that equality is JSONB containment.
 
 Source: CKAN ``datastore_search``, sections 5 and 6 of its semantics; PostgreSQL's input syntax.

@@ -24,7 +24,7 @@ from rest_framework.throttling import (
 
 from .clients import find_address
 
-#: A body counts once for each so many bytes that it begins.
+#: A body counts once for each block of this size, or part of it.
 _COUNTED_BYTES: Final = 2**16
 
 

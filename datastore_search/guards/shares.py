@@ -35,7 +35,7 @@ from ..exceptions.availability import (
 )
 from .clients import Client
 
-#: Used time counts half after so many seconds.
+#: Seconds after which used time counts half.
 _HALF_LIFE_SECONDS: Final = 30.0
 
 #: A client is heavy if it has used more, and more than twice as much as the median client.

@@ -109,7 +109,7 @@ class _Call:
 
     @property
     def base(self) -> str:
-        """The address of the portal, to which CKAN's clients add that of an action."""
+        """The base address of the portal, to which CKAN's clients append an action."""
         return self.address.removesuffix(f"/api/action/{_ACTION}")
 
     def write_members(self, write: Callable[[Json], str]) -> str:

@@ -58,7 +58,7 @@ class Group:
     """
     A group along the axis, with a point of each series, None where there is none.
 
-    ``language`` is that of the label, empty if it is unknown or the page's.  A group without a
+    ``language`` is the label's language, empty if it is unknown or the page's.  A group without a
     value is not ``is_on_axis`` where the axis has an order.
     """
 
@@ -335,5 +335,5 @@ def _label(column: Column, key: Key) -> str:
 
 
 def _get_language(column: Column, key: Key) -> str:
-    """Return the language of the label of a value; that of none is the page's."""
+    """Return the language of a value's label; without a value, the page's."""
     return "" if key is None else column.value_language

@@ -97,7 +97,7 @@ class ChartQuery:
 
     @property
     def is_additive(self) -> bool:
-        """Return whether the figure of nothing is 0, and those of groups can be added."""
+        """Return whether the figure of no records is 0, and figures of groups can be added."""
         return self.figure in {"count", "sum"}
 
     @property

@@ -169,7 +169,7 @@ class _ChipBuilder:
         return compose_phrase("(%(condition)s)", condition=self.describe(condition))
 
 
-#: The page's operators of those of the API.
+#: The page's operators by the API's operators.
 _OPERATORS = {
     "ieq": "field",
     "ne": "not",

@@ -85,7 +85,7 @@ class Column:
         """
         Write the attributes of its cells: the beginning of the label, by the letter of the kind.
 
-        Values in another language than that of the rows have ``lang``.
+        Values in another language than the rows have ``lang``.
         """
         letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
         label = self.label[:length].strip()

@@ -25,7 +25,7 @@ class QueryLink:
     """
     A full-text query, the link to its page, and the number of records there, also as text.
 
-    Its words are those of values, in their ``language``.
+    Its words come from values, in their ``language``.
     """
 
     q: str

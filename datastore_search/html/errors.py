@@ -1,4 +1,4 @@
-"""The errors that a page reports in words of its own."""
+"""The errors that a page reports with its own messages."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class _Counter:
             )
             for field, query in asked
         ]
-        # The total is that of the table: the page counts its own.
+        # The total of the whole table: the page counts its own.
         timeout = timedelta(seconds=MAX_SECONDS)
         wanted = FacetsQuery(Query(limit=None), tuple(facets), timeout)
         try:

@@ -47,7 +47,7 @@ _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class Input:
     """
-    One input: its ``value`` is that of the address, as it was typed.
+    One input: its ``value`` comes from the address, as typed.
 
     The browser offers the ``suggestions`` while a user types.
     """
@@ -94,7 +94,7 @@ class FilterForm:
 
     @cached_property
     def groups(self) -> list[InputGroup]:
-        """The inputs of the first fields, and those of values that cannot be read."""
+        """The inputs of the first fields, and inputs with values that cannot be read."""
         groups: list[InputGroup] = []
         length = 0
         for position, field in enumerate(self._fields):

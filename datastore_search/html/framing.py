@@ -29,7 +29,7 @@ def allow_framing(request: HttpRequest, response: HttpResponseBase) -> None:
     """
     Send ``frame-ancestors`` with an embedded page, within the portal's own policy if it has one.
 
-    Two policies would both hold, so the directive replaces that of the portal.  The header
+    Two policies would both apply, so the directive replaces the portal's.  The header
     ``X-Frame-Options`` is left as it is: browsers pass over it where a policy has
     ``frame-ancestors``, and it still holds where something else removes the policy.
 

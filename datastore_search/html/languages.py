@@ -111,7 +111,7 @@ def write_drawing_language(language: str) -> SafeString:
 
 
 def choose_common_language(languages: Iterable[str]) -> str:
-    """Choose the language that an element around texts states: that of most, or the page's."""
+    """Choose the ``lang`` of an element around texts: the language of most texts, or the page's."""
     counts = Counter(language if is_foreign(language) else "" for language in languages)
     return max(counts, key=lambda language: (counts[language], not language), default="")
 

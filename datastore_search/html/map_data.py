@@ -1,5 +1,5 @@
 """
-The places of a map: those of the matches of a question, one by one or in clusters.
+The places of the matching records on a map, one by one or in clusters.
 
 Few records are read with their places.  Of many, PostgreSQL counts those in each cell of a grid, so
 that no more than the cells are ever in memory.
@@ -69,7 +69,7 @@ class MapData:
 
     ``total`` is the number of matches; those in ``places`` are on the map, as clusters if it
     ``is_clustered``.  ``missing`` records have no place; others are left out, as they are too many.
-    ``title_language`` is that of the titles; empty if it is unknown, or if they are numbers.
+    ``title_language`` is the titles' language; empty if it is unknown, or if they are numbers.
     """
 
     places: tuple[Place, ...]

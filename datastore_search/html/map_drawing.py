@@ -93,7 +93,7 @@ class _Projection:
 
 
 def draw_map(data: MapData, title: str) -> MapDrawing | None:
-    """Draw a map; None if there is no place."""
+    """Draw a map; None without places."""
     positions = [each for place in data.places for path in place.paths for each in path.positions]
     if not positions:
         return None

@@ -1,7 +1,7 @@
 """
 What a data page is asked for: the parameters of its address.
 
-``q``, ``filters``, ``sort`` and ``fields`` are those of the API, so that its links work on the
+``q``, ``filters``, ``sort`` and ``fields`` are as in the API, so that its links work on the
 page.  ``conditions`` has the page's own conditions.  Unknown parameters are left out.
 """
 
@@ -70,10 +70,10 @@ class PageQuery:
     """
     A parsed address.
 
-    ``conditions`` are those of single parameters, ``filters`` those of the API's parameter, and
+    ``conditions`` come from single parameters, ``filters`` from the API's parameter, and
     ``sort`` the keys of the order.  ``fields`` are the chosen columns, if any; ``hidden`` are left
     out and ``first`` come first; ``facets`` are the fields whose facets are wanted.
-    ``first_column`` counts columns from 1.  ``errors`` are those of no single condition.
+    ``first_column`` counts columns from 1.  ``errors`` concern more than one condition.
     """
 
     query_string: QueryString

@@ -116,7 +116,7 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> Fie
 
 
 def _limit_bars(notes: Iterable[FieldNote]) -> Iterator[FieldNote]:
-    """Leave out the bars that make a page too large: those of long values, and of many fields."""
+    """Leave out bars that make a page too large: bars of long values, and of many fields."""
     room = _MAX_BARS_BYTES
     for note in notes:
         size = sum(

@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class ListPage(Generic[Item]):
-    """A page of a list, its number, that of the last page, and the total."""
+    """A page of a list, its number, the number of the last page, and the total."""
 
     number: int
     last: int

@@ -57,7 +57,7 @@ def add_addresses(resource: Resource, addresses: ResourceAddresses) -> Published
 def add_addresses_to_dataset(
     request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
 ) -> PublishedDataset:
-    """Add its absolute addresses to a dataset: those of its resource, unless the portal has own."""
+    """Add absolute addresses to a dataset: its resource's, unless it is the portal's own dataset."""
     published = [add_addresses(resource, addresses) for resource in listed.resources]
     if not conf.DATASETS:
         (only,) = published

@@ -72,7 +72,7 @@ def _decode(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class RecordLink:
     """
-    The links from a page of records to those of its records.
+    The links from a page of records to the pages of its records.
 
     ``offset`` is the number of records before the page.  A link holds the question and the place of
     the record among those found, from 1, so that its page knows the records beside it.

@@ -13,7 +13,7 @@ from .. import storage
 from ..exceptions import DatastoreError
 from ..exceptions.loads import LoadFailed
 
-_INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has ended
+_INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 
 
 @contextmanager

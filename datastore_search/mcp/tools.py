@@ -50,8 +50,8 @@ class Tool:
     """
     One tool: what it is called, what it takes, and the function that runs it.
 
-    ``names`` are the ``parameters`` that its schema has.  With ``has_row_limit``, a ``limit`` is
-    that of ``DEFAULT_ROWS`` and ``MAX_ROWS``.
+    ``names`` are the ``parameters`` that its schema has.  With ``has_row_limit``, ``limit`` obeys
+    ``DEFAULT_ROWS`` and ``MAX_ROWS``.
     """
 
     name: str

@@ -28,7 +28,7 @@ class AgentsView(EnvelopeView):
     """
     The messages of agents, each answered at once, as JSON, in the language of the path.
 
-    There are no sessions and no streams, so GET and DELETE are 405.
+    Sessions and streams are not supported, so GET and DELETE are 405.
 
     Source: the streamable HTTP transport of the Model Context Protocol.
     """
@@ -42,7 +42,7 @@ class AgentsView(EnvelopeView):
         return [BearerTokenAuthentication(), *super().get_authenticators()]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
-        """Answer a request that is no message with an error of JSON-RPC."""
+        """Answer a request that is not a message with an error of JSON-RPC."""
         return _answer_failure
 
     def post(self, request: Request) -> HttpResponseBase:

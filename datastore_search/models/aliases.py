@@ -58,7 +58,7 @@ def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> 
     """
     Refuse a new name that another resource has as its id, name or alias.
 
-    The message is that of a name that is not unique, whatever the other resource has.
+    The message is the same as for a name that is not unique, whatever the other resource has.
 
     Raises: ``ValidationError``.
     """

@@ -95,11 +95,11 @@ class Field(GuardedModel):
         self.extra_info = {name: value for name, value in info.items() if not texts.get(name)}
 
     def choose_label(self, plain_language: str) -> LocalText:
-        """Choose the label for the active language; ``plain_language`` is that of plain texts."""
+        """Choose the label for the active language; plain texts are in ``plain_language``."""
         return choose_text("label", self.label, self.translations, plain_language)
 
     def choose_notes(self, plain_language: str) -> LocalText:
-        """Choose the notes for the active language; ``plain_language`` is that of plain texts."""
+        """Choose the notes for the active language; plain texts are in ``plain_language``."""
         return choose_text("notes", self.notes, self.translations, plain_language)
 
     def choose_info(self, plain_language: str) -> dict[str, Any]:

@@ -31,9 +31,9 @@ METADATA: Final = (
 
 def clean_metadata(name: str, value: object) -> Any:
     """
-    Check a value as JSON has it, and convert it to that of the model's field.
+    Check a JSON value, and convert it to a value of the model's field.
 
-    Tags are a list of texts, everything else is a text; null and an empty text are no value.
+    Tags are a list of texts, everything else is a text; null and an empty text mean no value.
 
     Raises: ``ValidationError``.
     """

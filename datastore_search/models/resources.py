@@ -60,7 +60,7 @@ def get_default_language() -> str:
 
 def validate_language(language: str) -> None:
     """
-    Refuse what is no text search configuration of this PostgreSQL.
+    Refuse a name that is not a text search configuration of this PostgreSQL.
 
     Raises: ``ValidationError``.
     """
@@ -321,7 +321,7 @@ class Resource(GuardedModel):
         editable=False,
         help_text=_("Names of the fields whose values identify a record."),
     )
-    #: Null: those of the setting.
+    #: Null: the setting applies.
     indexes = models.JSONField(
         _("indexes"),
         null=True,
@@ -466,7 +466,7 @@ class Resource(GuardedModel):
         """
         Choose the indexes of the next table.
 
-        ``names`` maps the names of the fields whose values are short to those of their types.
+        ``names`` maps the names of the fields with short values to the names of their types.
         """
         kinds = self.index_kinds
         orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]

@@ -17,7 +17,7 @@ from .loads import Load
 
 
 class Origin(models.TextChoices):
-    """Where the records come from: only those of the API may be written to without ``force``."""
+    """The origin of the records: writes to records of a file need ``force``."""
 
     FILE = "file", _("file")
     API = "api", _("API")

@@ -1,7 +1,7 @@
 """
 Texts in several languages: the translations of plain texts, and which text a reader gets.
 
-The texts of a resource are its title and its description, those of a field its label and its notes.
+A resource has the texts title and description, a field has label and notes.
 Each has a plain text, and translations by the codes of ``LANGUAGES``.
 """
 
@@ -37,7 +37,7 @@ class LocalText:
 
 def validate_content_language(language: str) -> None:
     """
-    Refuse what is no code of a language.
+    Refuse an invalid language code.
 
     Raises: ``ValidationError``.
     """
@@ -47,7 +47,7 @@ def validate_content_language(language: str) -> None:
 
 def validate_translations(translations: object, names: Container[str]) -> None:
     """
-    Refuse what are no texts with these ``names`` by language, or too long ones.
+    Refuse anything except texts with these ``names`` by language, and long texts.
 
     A language that the portal no longer enables is allowed.
 
@@ -115,7 +115,7 @@ def split_translations(
 
     ``names`` maps the members of the plain texts to the names of the texts.  A translation is the
     member, the separator and the code of an enabled language: ``label_fr``, ``title@pt-BR``.  A
-    value that is not a text, empty or too long is no translation.
+    value that is not a text, is empty or is too long is not a translation.
     """
     codes = {code.lower(): code for code in get_languages()}
     translations: dict[str, dict[str, str]] = {}

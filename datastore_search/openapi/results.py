@@ -99,7 +99,7 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreField": _build_field(),
         "DatastoreFieldType": {
             **TEXT,
-            "description": "A type of PostgreSQL's; `int` is that of `_id`, `float` that of ranks.",
+            "description": "A type of PostgreSQL; `_id` has `int`, ranks have `float`.",
             # Not an enumeration: generators of clients take `int4` and `_int4` for the same name.
             "examples": [*field_types, "int", "float"],
         },
@@ -271,7 +271,7 @@ def _build_facet() -> Schema:
             "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
             "of_all_records": {
                 **BOOLEAN,
-                "description": "True if the figures are those of all records, since counting the"
+                "description": "True if the figures are for all records, because counting the"
                 " matches took too long.",
             },
         },

@@ -29,7 +29,7 @@ from .rendering import FoundRecords
 #: The letters of a record that are looked at; as many are in its search vector.
 _MAX_RECORD_LENGTH = 100_000
 
-#: The T of a timestamp is no letter of a word.
+#: The T of a timestamp is not a letter of a word.
 _TIMESTAMP = re.compile(r"(-\d\d)T(\d\d:)")
 
 #: The start and the end of a match, in Unicode code points.

@@ -438,7 +438,7 @@ def _build_rank_sort(query: BoundQuery) -> RankSort:
 
 def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
     """
-    Choose the plan of a stream, which is sent as it is read: there is no second plan.
+    Choose the plan of a stream, which is sent while it is read, so a second plan is impossible.
 
     ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
     """

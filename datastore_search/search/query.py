@@ -41,7 +41,7 @@ class Query:
 
     ``q`` is a full-text query over all fields, or empty; ``q_fields`` are full-text queries over
     single fields.  With ``substrings``, their words are found within words, too.  ``language`` is
-    the text search configuration of both; empty for that of the resource.  All ``filters`` must
+    the text search configuration of both; empty for the resource's.  All ``filters`` must
     hold.  Empty ``fields`` are all fields.  ``limit`` and ``offset`` count records; without a
     ``limit`` all matches are read.  ``highlight`` tells where the records
     match.
@@ -95,7 +95,7 @@ class Relation:
     of the index of substrings, if there is one.  ``record_count`` is the number of records, where
     it is known; ``value_counts`` is that of the records with some values, by field and JSON text.
     ``row_locator`` is the column by which a statement fetches a record that it has found before.
-    ``sizes`` are those of the records that were read.
+    ``sizes`` are the sizes of the records that were read.
     """
 
     source: Clause

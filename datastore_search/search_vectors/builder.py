@@ -1,9 +1,9 @@
 """
-Build search vectors that are equal to those of ``datastore_search_vector``.
+Build the same search vectors as ``datastore_search_vector``.
 
 PostgreSQL's function reads every word of every record again.  Here the words of a record are
 separated by blanks and punctuation, and PostgreSQL is asked only once for each different word: for
-its stem, or, of a word with other letters than those of ASCII, for its own search vector.  What
+its stem, or, for a word with letters outside ASCII, for its own search vector.  What
 depends on more than one word at a time is left to PostgreSQL (``docs/decisions/0046``).
 
 A search vector is a text that PostgreSQL reads: each word with its position, then the other forms.
@@ -24,14 +24,14 @@ from typing import Final, NamedTuple, Protocol
 _MAX_TEXT_LENGTH: Final = 10_000
 #: PostgreSQL's parser ignores words of more than 2,046 bytes.
 _MAX_WORD_LENGTH: Final = 500
-#: PostgreSQL stores the first 255 positions of a word; what has so many is left to it.
+#: PostgreSQL stores the first 255 positions of a word; texts with more are left to it.
 _MAX_POSITIONS: Final = 250
 #: Words that are remembered.  A file may have a different one in each cell.
 _MAX_KNOWN_WORDS: Final = 200_000
 #: ASCII in lower case, and each punctuation mark as a blank.
 _FOLDED: Final = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _CHUNK: Final = re.compile(r"[0-9A-Za-z\u0080-\U0010FFFF]+")
-#: The T of a timestamp is no letter of a word, as in ``datastore_search_split``.
+#: The T of a timestamp is not a letter of a word, as in ``datastore_search_split``.
 _TIMESTAMP: Final = re.compile(r"(-[0-9][0-9])T([0-9][0-9]:)")
 #: The parser reads digits, an e and digits as a number, whatever follows.
 _NUMBER_BEFORE_LETTERS: Final = re.compile(r"([0-9]+e[0-9]+)([a-z].*)")
@@ -78,7 +78,7 @@ class VectorBuilder:
         self._known: set[str] = set()
         #: The stems of words that differ from their words.
         self._stems: dict[str, str] = {}
-        #: What chunks with other letters than those of ASCII consist of; None if it is not known.
+        #: The parts of chunks with letters outside ASCII; None if they are not known.
         self._parts: dict[str, Parts | None] = {}
 
     def build(self, texts: Sequence[str]) -> list[str | None]:

@@ -22,7 +22,7 @@ class TextBatch(NamedTuple):
     Some rows of a statement, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
 
     ``last`` holds the last column of these rows.  ``head`` holds the other columns of the
-    statement's first row, if there is one; those of the other rows are not read.
+    statement's first row, if there is one; the values of other rows are not read.
     """
 
     head: tuple[bytes | None, ...]

@@ -36,7 +36,7 @@ _DEFINITIONS = (
 
 def list_damaged_functions(connection: BaseDatabaseWrapper) -> list[str]:
     """
-    List the functions that are missing or differ from those of this version of the app.
+    List the functions that are missing or differ from this version of the app.
 
     They are created in a transaction that is rolled back, so that PostgreSQL itself compares.
 
@@ -205,7 +205,7 @@ def find_value_types(connection: BaseDatabaseWrapper, table_id: int) -> dict[str
 
 def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
     """
-    Compute all search vectors of a record table, and those of each later record.
+    Compute all search vectors of a record table, and of each later record.
 
     Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
     """

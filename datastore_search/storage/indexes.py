@@ -43,7 +43,7 @@ _PARALLEL_GIN_MEMORY_BYTES = 32 * 2**20
 @dataclass(frozen=True, slots=True)
 class Indexes:
     """
-    Which indexes a table has beside that of its key.
+    The indexes of a table in addition to the index of its key.
 
     ``orders`` maps the names of the fields to sort by to the expressions of their types: templates
     over ``{v}``, the field's value, or ``{t}``, its text.

@@ -97,7 +97,7 @@ def can_build_vectors(
     Return whether a load can build the vectors of a file, by its first records and their texts.
 
     It cannot in a configuration that was made or changed on this server, or in a database whose
-    lower case of ASCII is not that of English.
+    lower case of ASCII differs from English.
     """
     if not _has_plain_words(connection, language):
         return False

@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 #: its progress.
 MIN_LOAD_CONNECTIONS = 3
 
-#: The locks of pg_dump beside those of tables: it reads the catalogue.
+#: The locks of pg_dump in addition to tables: it reads the catalogue.
 _LOCKS_OF_A_DUMP = 200
 
 

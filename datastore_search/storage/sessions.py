@@ -137,7 +137,7 @@ class Session:
             return send()
 
     def _shorten_timeout(self, limit: timedelta) -> str:
-        """Choose the shorter one of a time limit and that of the session, where 0 is none."""
+        """Choose the shorter of a time limit and the session's, where 0 means no limit."""
         limit_ms = max(1, limit // timedelta(milliseconds=1))
         return str(min(limit_ms, self.timeout_ms or limit_ms))
 
@@ -179,7 +179,7 @@ class Session:
             return result
 
     def _build_message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
-        """Build a message; return the number of statements before that of the text, and it."""
+        """Build a message; return the number of statements before the text's, and the message."""
         self.connection.ensure_connection()
         statement = text.as_bytes(self.connection.connection)
         if not self._settings:

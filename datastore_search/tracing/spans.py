@@ -21,7 +21,7 @@ from ..search import ConsistentRead
 
 _tracer: Final = trace.get_tracer("datastore_search", __version__)
 
-#: The names of requests that are no actions, by a part of their path.
+#: The names of requests that are not actions, by a part of their path.
 _ENTRANCES: Final = {"/datastore/dump/": "dump", "/datastore/mcp": "agents"}
 
 

@@ -1,7 +1,7 @@
 """
 Insert, update and delete the records of a record table.
 
-Under the resource's lock there is no other writer.  So one statement finds the records that exist,
+The resource's lock excludes other writers.  So one statement finds the records that exist,
 and each kind of change is then one statement.
 """
 

@@ -1,4 +1,4 @@
-"""Remove what loads leave behind: tables, uploads and folders that are no longer needed."""
+"""Remove the remains of loads: tables, uploads and folders that are no longer needed."""
 
 from __future__ import annotations
 

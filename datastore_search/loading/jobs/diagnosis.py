@@ -18,7 +18,7 @@ from .index_diagnosis import diagnose_indexes
 from .unserved import list_kept_tables
 from .verification import verify_records
 
-#: The types of fields, by those of their JSON values.
+#: The types of fields by the types of their JSON values.
 _TYPES = {"number": "numeric", "boolean": "bool", "string": "text"}
 
 

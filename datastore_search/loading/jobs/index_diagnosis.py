@@ -27,7 +27,7 @@ def diagnose_indexes(
     version: TableVersion,
     found: Sequence[storage.FoundIndex],
 ) -> Iterator[Finding]:
-    """Find indexes that are missing, not valid, superfluous, or not those of the choice."""
+    """Find indexes that are missing, not valid, superfluous, or differ from the choice."""
     wanted = _list_wanted(connection, resource, version)
     missing = dict(wanted)
     for index in found:  # the valid ones first

@@ -41,7 +41,7 @@ def load_file(
     """
     Load a file into a resource at once: from a path of this machine, or from a URL.
 
-    ``source`` is the name of the file for users; without one, it is that of the path or the URL.
+    ``source`` is the name of the file for users, by default the name in the path or the URL.
     ``progress`` is called with the numbers of rows that are written, and of all rows.
 
     Raises: ``LoadFailed`` when the file cannot be loaded.  The resource serves its old records, and

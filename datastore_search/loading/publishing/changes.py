@@ -1,4 +1,4 @@
-"""Compare the fields of a file with those of a resource: added, missing, or of another type."""
+"""Compare the fields of a file and of a resource: added, missing, or of another type."""
 
 from __future__ import annotations
 

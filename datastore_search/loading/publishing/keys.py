@@ -29,7 +29,7 @@ _NUMBER = "{number}"
 
 def check_key(key: Sequence[str], names: Collection[str]) -> None:
     """
-    Refuse a key that a table cannot have; ``names`` are those of its fields.
+    Refuse a key that a table cannot have; ``names`` are the names of its fields.
 
     Raises: ``LoadFailed`` with ``key.missing_field``, ``key.too_many_fields``.
     """
@@ -44,7 +44,7 @@ def record_key_errors(
     table: StagedTable, decisions: Sequence[Decision], key: Sequence[str]
 ) -> None:
     """
-    Record a row error for each row whose key is empty, too long, or that of an earlier row.
+    Record a row error for each row whose key is empty, too long, or repeated.
 
     A row with another error does not count as an earlier row.
     """

@@ -119,7 +119,7 @@ def _find_formats(
 def _find_preferred(
     formats: Sequence[FieldFormat], last: str | None, options: LoadOptions
 ) -> FieldFormat | None:
-    """Find the format to prefer: that of the file before, that of the chosen order, the default."""
+    """Find the format to prefer: the previous file's, the chosen order's, or the default."""
     orders = {options.date_order, get_day_order(options.date_order)} - {""}
     preferred = (
         *(each for each in formats if each.name == last),

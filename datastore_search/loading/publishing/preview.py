@@ -126,7 +126,7 @@ def build_preview(
     Preview the load of a file, and write nothing.
 
     ``resource`` is the one that it would be loaded into, if there is one already; ``name`` is the
-    name of the file, if it is not that of its path.  ``interrupter`` can end the preview.
+    name of the file, if it differs from its path.  ``interrupter`` can end the preview.
 
     Raises: ``LoadFailed`` when the file cannot be read, or the options cannot be used.
     """

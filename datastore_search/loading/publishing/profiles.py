@@ -352,7 +352,7 @@ def _count_bins(
 
 
 def _render_moment(moment: datetime, name: str) -> str:
-    """Write a moment as the API writes those of the type ``name``."""
+    """Write a time as the API writes values of the type ``name``."""
     text = moment.strftime("%Y-%m-%d" if name == "date" else "%Y-%m-%dT%H:%M:%S.000")
     year, after = text.split("-", 1)
     return f"{year:0>4}-{after}" + ("+00:00" if name == "timestamptz" else "")

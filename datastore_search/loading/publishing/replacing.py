@@ -35,7 +35,7 @@ from .rows import (
 
 _FIELDS_PER_STATEMENT = 500
 
-#: So many rows are copied before a second connection is open, or so many cells of a wide table.
+#: Rows, or cells of a wide table, that are copied before a second connection is open.
 _MAX_ROWS_OF_ONE_CONNECTION = 10_000
 _MAX_CELLS_OF_ONE_CONNECTION = 100_000
 

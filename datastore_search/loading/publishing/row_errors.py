@@ -93,7 +93,7 @@ def write_row_error_report(load: Load, language: str) -> Iterator[str]:
     batch: Sequence[RowError] = ()
     # Without a cursor of the server: a pooler may give each batch another session.
     while batch := _fetch_after(load, batch[-1] if batch else None):
-        # Between two pieces the language is that of the caller.
+        # Between two pieces the caller's language is active.
         with translation.override(language):
             piece = _write_csv([row.line, row.field, row.value, row.reason] for row in batch)
         yield piece

@@ -33,7 +33,7 @@ _COLUMNS_PER_LIST = 100
 
 
 def is_wide(table: StagedTable) -> bool:
-    """Return whether a table has so many columns that they are rendered in lists."""
+    """Return whether a table has too many columns for rows, so that they are rendered in lists."""
     return len(table.names) > MAX_NARROW_FIELDS
 
 

@@ -40,7 +40,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 #: A limit of DuckDB.
 _MAX_DELIMITER_BYTES = 4
-#: In hardly any file: for those of one field.
+#: In hardly any file: for files with one field.
 _NO_DELIMITER = "\x1f"
 
 #: How Excel declares the delimiter.
@@ -102,7 +102,7 @@ class _Sample:
     """
     The first lines of a file, without those that the options skip.
 
-    ``declared_delimiter`` is that of Excel's first line, if there is one; ``may_have_titles`` says
+    ``declared_delimiter`` comes from Excel's first line, if there is one; ``may_have_titles`` says
     that the header may be below other lines; ``header_rows`` is the chosen number of its rows.
     """
 
@@ -191,7 +191,7 @@ class _Line:
 
 
 def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
-    """Read the first lines in a dialect; None when there is no header then."""
+    """Read the first lines in a dialect; None if they have no header."""
     lines, cells = [], 0
     rows = scan_rows(BytesIO(sample.text), dialect, is_complete=sample.is_complete)
     try:
@@ -227,7 +227,7 @@ class _Candidate:
     body: tuple[_Line, ...]
 
     def compute_score(self) -> tuple[object, ...]:
-        """Compute how good a table this is, to be compared with those of other dialects."""
+        """Compute a score of this table, to compare it with other dialects."""
         fit = _compute_share(self._has_header_cells(line) for line in self.body)
         values = _compute_share(
             bool(_VALUE.match(cell)) or _is_number(cell)

@@ -42,7 +42,7 @@ class SQL(Composed):
 
 
 def add_terms(terms: Sequence[Composed]) -> Composed:
-    """Build the sum of at least one term; those of one sum are few."""
+    """Build the sum of at least one term, in nested sums of a few terms."""
     sums = [
         SQL("({})").format(SQL(" + ").join(terms[start : start + _MAX_TERMS]))
         for start in range(0, len(terms), _MAX_TERMS)
@@ -51,7 +51,7 @@ def add_terms(terms: Sequence[Composed]) -> Composed:
 
 
 def quote_identifier(*names: str) -> Composed:
-    """Quote a name; several are those of a catalogue, a schema and what is in it."""
+    """Quote a name, or a qualified name: a catalogue, a schema and an object."""
     return Composed(".".join('"' + name.replace('"', '""') + '"' for name in names))
 
 

@@ -24,7 +24,7 @@ _MIN_WIDTH = 3
 
 
 def is_short(filled: int, width: int) -> bool:
-    """Return whether a row with so many filled cells may be in the footer of a table."""
+    """Return whether a row with this number of filled cells may be in the footer of a table."""
     return width >= _MIN_WIDTH and 2 * filled <= width + 1
 
 

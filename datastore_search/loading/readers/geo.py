@@ -52,7 +52,7 @@ _EMPTY, _NOT_FINITE = '":[]}', re.compile("NaN|Infinity")
 
 #: The layers of a GPX whose features are points.
 _GPX_LAYERS = ("waypoints", "route_points", "track_points")
-#: How a placemark is drawn, which is no data.
+#: Members that only style a placemark.
 _STYLES = frozenset(("altitudeMode", "tessellate", "extrude", "visibility", "drawOrder", "icon"))
 _LABELS = {"Name": "name"}
 _QUOTED = re.compile(r"[\\\"']")

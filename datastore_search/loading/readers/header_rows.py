@@ -92,7 +92,7 @@ def _count_stacked(rows: Sequence[HeaderRow], start: int, most: int) -> int:
 
 
 def _are_stacked(upper: HeaderRow, lower: HeaderRow) -> bool:
-    """Return whether the names of a row complete those of the row above it."""
+    """Return whether the names of a row complete the names of the row above it."""
     pairs = [
         (above.strip(), below.strip())
         for above, below in zip_longest(upper.cells, lower.cells, fillvalue="")

@@ -33,7 +33,7 @@ def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:
     """
     Make the names of the fields from a header: composed, without control characters, unique.
 
-    An empty name becomes that of its position, a repeated one gets a number, and ``_id`` is
+    An empty name is replaced by its position, a repeated one gets a number, and ``_id`` is
     reserved.  Names that differ only in case are different.
 
     Source: CKAN ``datastore_create``, whose field ids differ by case.

@@ -45,7 +45,7 @@ class RecordTableBuilder:
         """
         Begin without a field.
 
-        ``nulls`` are texts that stand for no value; ``names`` those of the cells of rows, where
+        ``nulls`` are texts that mean no value; ``names`` are the names of the cells of rows, where
         they are not in the first row.
         """
         self._names = names
@@ -83,7 +83,7 @@ class RecordTableBuilder:
         )
         names = _make_names(keys)
         positions = [self._positions[key] for key in keys]
-        self._writer.widen(len(positions))  # a field may be that of bad records alone
+        self._writer.widen(len(positions))  # a field may be only in bad records
         self._writer.finish(names, positions)
         kinds = [self._kinds[position] - {_NULL} for position in positions]
         numbers = [column for column, found in enumerate(kinds) if found == {Number}]
@@ -218,7 +218,7 @@ def _get_label(key: Hashable) -> str:
 
 
 def _find_declared_type(kinds: set[type]) -> str | None:
-    """Return the type of values of some kinds, None where there are no values."""
+    """Return the type of values of some kinds, None without values."""
     if not kinds:
         return None
     if kinds == {bool}:

@@ -42,5 +42,5 @@ def is_write_refused(error: BaseException) -> bool:
 def _has_errno(error: BaseException, numbers: frozenset[int]) -> bool:
     if isinstance(error, OSError):
         return error.errno in numbers
-    # The message of DuckDB includes that of the system.
+    # DuckDB's message includes the system's.
     return isinstance(error, duckdb.Error) and any(os.strerror(n) in str(error) for n in numbers)

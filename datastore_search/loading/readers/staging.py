@@ -46,7 +46,7 @@ class StagingArea:
 
     The database has ``rows``, and ``ROW_ERRORS (line BIGINT, field VARCHAR, value VARCHAR, error
     VARCHAR)``: ``error`` is the JSON text of a ``BadRow``; ``field`` and ``value`` are empty where
-    the error is that of the whole row.  ``limits`` are those of the process that reads the file.
+    the error is that of the whole row.  ``limits`` apply to the process that reads the file.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -83,7 +83,7 @@ class StagingArea:
             )
 
     def restrict(self, path: Path) -> None:
-        """Let DuckDB open no files but this one and those of the folder, whatever a file says."""
+        """Let DuckDB open only this file and the files of the folder, whatever a file says."""
         files, folders = quote_literal(str(path)), quote_literal(f"{self.folder}/")
         self.execute(
             SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]").format(files, folders)
@@ -94,7 +94,7 @@ class StagingArea:
         """Open the database of a table of ``width`` fields, which another process has made."""
         self._attach()
         self.allow_width(width)
-        # The files that are attached and those of temp_directory may still be used.
+        # Attached files and files in temp_directory may still be used.
         self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
 
     def close(self) -> None:
@@ -239,7 +239,7 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(":memory:", config={**config, "async_threads": "2"})
     except duckdb.InvalidInputException:  # an older DuckDB, which has none of them
         connection = duckdb.connect(":memory:", config={**config})
-    # To read one long text that is packed so, DuckDB unpacks those of 2,048 rows.
+    # To read one such compressed text, DuckDB unpacks the texts of 2,048 rows.
     connection.execute("SET disabled_compression_methods = 'zstd'")
     return connection
 

@@ -51,7 +51,7 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
 
 
 def find_declared_type(kinds: set[type]) -> str | None:
-    """Return the type of cells of some kinds, None where there are no cells."""
+    """Return the type of cells of some kinds, None without cells."""
     if not kinds:
         return None
     if kinds <= {date, datetime}:

@@ -32,7 +32,7 @@ _XLSX_ERROR = re.compile(
     rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>([^<]*)<"
 )
 _XLSX_ERROR_TYPE = re.compile(rb"<(?:\w++:)?c\s[^<>]*?\bt=[\"']e[\"']")
-#: A formula whose result is no text and is not there.
+#: A formula without a result, unless its type is text.
 _XLSX_EMPTY_FORMULA = re.compile(
     rb"<(?:\w++:)?c\b(?![^<>]*?\bt=[\"']str)[^<>]*+>"
     rb"<(?:\w++:)?f\b(?:[^<>]*/>|[^<>]*+>[^<]*+</(?:\w++:)?f>)"
@@ -100,7 +100,7 @@ def _get_name(element: ET.Element) -> str:
 
 def list_filled_xlsx_sheets(path: Path, numbers: Sequence[int]) -> list[int]:
     """
-    List those of the sheets of an XLSX that have a value; calamine would read each to its end.
+    List the sheets of an XLSX that have a value; calamine would read each to its end.
 
     Raises: ``LoadFailed`` with ``workbook.damaged``.
     """

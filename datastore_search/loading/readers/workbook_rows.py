@@ -170,7 +170,7 @@ def _format_header_row(merged: Sequence[CellRange], row: _Row) -> HeaderRow:
 
 
 def _join_labels(merged: Sequence[CellRange], left: int, header: Sequence[HeaderRow]) -> list[str]:
-    """Join the names of a header; one that is merged over several cells is that of all of them."""
+    """Join the names of a header; a merged cell names all of its columns."""
     rows = [list(row.cells) for row in header]
     if len(rows) == 1:
         return rows[0]

@@ -3,5 +3,5 @@ Where files come from: local files, uploads, URLs and archives, and the folders 
 
 ``files`` makes a source readable on this machine, ``fetching`` (with ``addresses``, ``connections``
 and ``responses``) does so for a URL, ``archives`` unpacks it, ``folders`` are deleted after a load,
-and ``limits`` are those of reading.
+and ``limits`` apply to reading.
 """

@@ -38,7 +38,7 @@ _SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
 
 @dataclass(frozen=True, slots=True)
 class UnpackedFile:
-    """A file that is not an archive; ``name`` is its name in the archive, or that of the file."""
+    """A file that is not an archive; ``name`` is its name in the archive, or the file's name."""
 
     path: Path
     name: str
@@ -94,7 +94,7 @@ def unpack_shapefile(
 
 def is_zip_archive(path: Path) -> bool:
     """
-    Return whether a file is a zip that is no workbook.
+    Return whether a file is a zip and not a workbook.
 
     Raises: ``LoadFailed`` when it is a zip that cannot be read.
     """

@@ -70,7 +70,7 @@ def fetch_file(
 
     ``known_validators`` are ``FetchedFile.http_validators`` of the last time.
 
-    Raises: ``NotModified`` when the file is still that of the last time; ``LoadFailed``, with why
+    Raises: ``NotModified`` when the file has not changed since then; ``LoadFailed``, with why
     the file cannot be fetched.
     """
     deadline = monotonic() + TIMEOUT_SECONDS

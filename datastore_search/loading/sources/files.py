@@ -24,7 +24,7 @@ class SourceFile:
     A file that can be read.
 
     ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal;
-    ``http_validators`` are those of its server, for a file that was fetched.
+    ``http_validators`` come from its server, for a file that was fetched.
     """
 
     path: Path
@@ -41,7 +41,7 @@ def copy_source(
     report_progress: ReportProgress | None = None,
 ) -> SourceFile:
     """
-    Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or that of a URL.
+    Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or a URL.
 
     A file of this machine is read where it is.  ``known_validators`` are those of the file that the
     URL had the last time.

@@ -1,4 +1,4 @@
-"""The formats that users choose by name: those of the table, and those that are never inferred."""
+"""The formats that users choose by name: the table's, and formats that are never inferred."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .field_formats import FieldFormat, FormatGroup, field_formats
 from .number_units import find_unit_format, list_unit_groups
 from .written_dates import find_written_format, list_written_groups
 
-#: Formats that need a choice, and that forms offer beside those of the table.
+#: Formats that need a choice, and that forms offer in addition to the table's.
 OFFERED_FORMATS = ("date:dmyy", "date:mdyy", "date:yymd", "numeric:%", "numeric:comma,%")
 
 

@@ -85,7 +85,7 @@ def apply_package_metadata(
     resource: Resource, metadata: PackageMetadata, *, is_new: bool
 ) -> list[str]:
     """
-    Set the values that a resource lacks, and those of the data if the descriptor is new.
+    Set the values that a resource lacks, and values about the data if the descriptor is new.
 
     Return the names of what has changed.
     """

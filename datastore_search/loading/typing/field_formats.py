@@ -162,7 +162,7 @@ _UNIFORM_SECONDS = (
     "length({v}) = 19 OR length({v}) = 26 AND NOT ends_with({v}, '.000000')",
 )
 
-#: Conditions that all values are written in the same way, beside those of the type itself.
+#: Conditions that all values are written in the same way, in addition to the type's own.
 _UNIFORM_SPELLINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "float8": (("NOT ends_with({v}, '.0')", "contains({v}, '.') OR contains({v}, 'e')"),),
     "timestamp": (

@@ -39,11 +39,11 @@ class LoadOptions(ReadOptions):
     The choices of a user; an empty one is found out from the file, or is the default.
 
     - ``types`` maps fields, by name or label, to formats (``text``, ``date``, ``date:dmy``);
-    - ``saved_types`` are those of earlier loads, ignored where the file lacks the field;
+    - ``saved_types`` come from earlier loads, ignored if the file lacks the field;
     - ``key`` names the fields of the primary key (None: the resource's own);
     - ``date_order`` is ``dmy`` or ``mdy``, for fields whose dates are ambiguous; ``dmyy``, ``mdyy``
       and ``yymd`` read years of two digits, too;
-    - ``date_language`` is that of the names of months in dates (``fr``, ``pt-br``);
+    - ``date_language`` is the language of names of months in dates (``fr``, ``pt-br``);
     - ``units`` are those that numbers have in the file (``%``, ``€``);
     - ``schema`` is a Frictionless Table Schema;
     - ``drop_missing_fields`` lets the resource lose fields that the file lacks;
@@ -157,7 +157,7 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
 
 
 def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
-    """Resolve the primary key of a load: the chosen one, or that of the resource."""
+    """Resolve the primary key of a load: the chosen one, or the resource's."""
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
@@ -168,7 +168,7 @@ def save_options(
     Save the options of a successful load for the next one: how files are read, and the types.
 
     ``units`` are those of the numbers of fields, by name: they become members ``unit`` of the data
-    dictionary.  Fields without a label, notes or a translation of them take those of the schema; so
+    dictionary.  Fields without a label, notes or a translation of them get the schema's; so
     does the resource with what a Data Package says of it.
     """
     schema, before = parse_table_schema(options.schema), resource.options.get("schema")

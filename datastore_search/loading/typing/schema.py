@@ -56,7 +56,7 @@ class TableSchema:
     """
     The properties of a schema that a resource supports.
 
-    ``types`` maps the names of fields to those of formats, several with ``|`` between them.
+    ``types`` maps field names to format names, several of them separated by ``|``.
     ``metadata`` is what the Data Package around the schema says of the resource.
     """
 

@@ -106,7 +106,7 @@ def _strip(name: str) -> str:
 
 
 def _build_pattern(order: str, names: MonthNames | None) -> str:
-    """Build the pattern of a folded date; its digits do not touch those of another part."""
+    """Build the pattern of a folded date; the digits of two parts do not touch."""
     has_short_years = order in SHORT_YEAR_ORDERS
     parts = {
         "d": "(0?[1-9]|[12][0-9]|3[01])",
