@@ -115,7 +115,7 @@ def _describe_temporary_error(error: Exception) -> ErrorMessage:
     """Describe an error after which the same request may succeed later."""
     message = str(error)
     if isinstance(error, QueryTooSlow):
-        message = _("The search took too long. Ask for something rarer, or in fewer words.")
+        message = _("The search took too long. Search for rarer words, or for fewer.")
     elif not isinstance(error, TemporarilyUnavailable):
         logger.error("datastore_search failed.", exc_info=error)
         if not isinstance(error, RecordsIncomplete):

@@ -205,7 +205,7 @@ REFUSED: list[tuple[str, str]] = [
     ("starts.amount=2&empty.code=perhaps", "This condition cannot be used with this field."),
     ("q=a&q=b", "Give one value only."),
     ("&".join(f"contains.title={n}" for n in range(11)), "Filters have more than 10 conditions"),
-    ("value=closed", "Choose the field that the value is looked for in."),
+    ("value=closed", "Choose the field in which to look for the value."),
     ("field=nope&value=closed", "Unknown field: “nope”"),
 ]
 
