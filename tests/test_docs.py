@@ -434,7 +434,7 @@ def test_the_reference_says_which_operators_fit_which_type() -> None:
         sorts, compares, texts = operators_by_type[name]
         assert (sorts != "no") == (compares != "no") == (Operators.ORDER in kind.operators)
         assert texts.startswith("yes") == (Operators.TEXT in kind.operators)
-        assert texts.startswith("`contains` alone") == (Operators.CONTAINS in kind.operators)
+        assert texts.startswith("only `contains`") == (Operators.CONTAINS in kind.operators)
 
 
 def test_the_reference_has_every_operator_and_no_others() -> None:

@@ -57,7 +57,7 @@ def add_addresses(resource: Resource, addresses: ResourceAddresses) -> Published
 def add_addresses_to_dataset(
     request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
 ) -> PublishedDataset:
-    """Add absolute addresses to a dataset: its resource's, or its own if the portal has datasets."""
+    """Add absolute addresses to a dataset: its resource's, or its own if the portal has any."""
     published = [add_addresses(resource, addresses) for resource in listed.resources]
     if not conf.DATASETS:
         (only,) = published
