@@ -27,7 +27,7 @@ from .results import HELP, build_success
 _DESCRIPTIONS: Mapping[int, str | Promise] = {
     400: _("The request cannot be read, or there is no such action."),
     403: _("The user may not do this, or no valid token was sent."),
-    404: _("There is no such resource, or it holds no table."),
+    404: _("There is no such resource, or it has no table."),
     405: _("This address does not answer that method."),
     409: _("Parameters are missing, unknown or wrong, or the search took too long."),
     413: _("The body or the query string is larger than the portal allows."),

@@ -27,7 +27,7 @@ _SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
 
 #: What each operator means.
 _MEANINGS: Mapping[str, str | Promise] = {
-    "eq": _("Equal; a list is the value of a field of lists."),
+    "eq": _("Equal; a list is the value of a list field."),
     "ieq": _("Equal to the text, ignoring case; for text fields."),
     "in": _("Equal to one of the values."),
     "lt": _("Less than."),
@@ -36,8 +36,8 @@ _MEANINGS: Mapping[str, str | Promise] = {
     "gte": _("Greater than or equal to."),
     "ne": _("Not equal; finds empty cells too."),
     "ine": _("Not equal to the text, ignoring case; finds empty cells too."),
-    "contains": _("Holds the text, or, in a field of lists or JSON, the value."),
-    "icontains": _("Holds the text, ignoring case."),
+    "contains": _("Contains the text, or, in a list or JSON field, the value."),
+    "icontains": _("Contains the text, ignoring case."),
     "startswith": _("Begins with the text."),
     "istartswith": _("Begins with the text, ignoring case."),
     "isnull": _("Whether the cell is empty."),

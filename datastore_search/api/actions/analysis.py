@@ -168,7 +168,7 @@ analysis_actions = (
         "datastore_aggregate",
         AggregateParameters,
         _aggregate,
-        _("Compute figures of groups of the records of a resource."),
+        _("Compute figures for groups of the records of a resource."),
     ),
     Action(
         "datastore_suggest",

@@ -259,7 +259,7 @@ write_actions = (
         "datastore_create",
         CreateParameters,
         _create,
-        _("Make a table, add fields, aliases and a primary key to it, and append records."),
+        _("Create a table, add fields, aliases and a primary key to it, and append records."),
         is_writing=True,
     ),
     Action(
@@ -273,14 +273,14 @@ write_actions = (
         "datastore_delete",
         DeleteParameters,
         _delete,
-        _("Delete the records that filters find or, without filters, the whole table."),
+        _("Delete the records that match the filters or, without filters, the whole table."),
         is_writing=True,
     ),
     Action(
         "datastore_records_delete",
         RecordsDeleteParameters,
         _delete_records_only,
-        _("Delete the records that filters find, and never the table."),
+        _("Delete the records that match the filters, and never the table."),
         is_writing=True,
     ),
 )

@@ -17,7 +17,7 @@ UNPLACED = (
     "The sheet has errors, such as #N/A, in cells that do not say which cells they are. Correct"
     " them, or save the workbook as XLSX in a spreadsheet program."
 )
-_OUT_OF_MEMORY = "The file needs more memory than a load may take."
+_OUT_OF_MEMORY = "The file needs more memory than a load may use."
 
 _FOUND = (
     "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
