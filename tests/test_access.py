@@ -272,8 +272,12 @@ ADDING = {"resource_create"}
 #: The actions of the catalogue that describe a resource by its id.
 DESCRIBING = ("package_show", "resource_show", "resource_view_list")
 
-#: Answers without a word of the resource: CKAN's views, of which there are none.
-WORDLESS = {"resource_view_list"}
+#: Answers without a word of the resource: CKAN's views, of which there are none, and pixels.
+WORDLESS = {
+    "resource_view_list",
+    "page chart show=count by=code format=png",
+    "page map format=png",
+}
 
 #: The lists of the catalogue that have what the user may read.
 LISTING: dict[str, dict[str, Any]] = {"package_search": {"include_private": True}}
@@ -313,8 +317,9 @@ PAGES: dict[str, list[dict[str, str]]] = {
         {"show": "count", "by": "code", "embed": "1"},
         {"show": "count", "by": "code", "format": "csv"},
         {"show": "count", "by": "code", "format": "svg"},
+        {"show": "count", "by": "code", "format": "png"},
     ],
-    "map": [{}, {"embed": "1"}, {"format": "places.json"}, {"format": "svg"}],
+    "map": [{}, {"embed": "1"}, {"format": "places.json"}, {"format": "svg"}, {"format": "png"}],
     "record": [{}],
     "schema": [{}],
     "data-package": [{}],

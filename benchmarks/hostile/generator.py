@@ -57,7 +57,7 @@ _PLAUSIBLE: Final[Mapping[str, Sequence[object]]] = {
     "fields": ("Section", ["Section", "Size"]),
     "sort": ("Size desc", "_id"),
     "records_format": ("objects", "lists", "csv", "tsv"),
-    "format": ("csv", "json", "xml", "tsv", "parquet", "xlsx", "ndjson", "geojson", "svg"),
+    "format": ("csv", "json", "xml", "tsv", "parquet", "xlsx", "ndjson", "geojson", "svg", "png"),
     "facets": ("Section", ["Section", {"field": "Size", "bins": 5}]),
     "group_by": ("Section", ["Section", "Priority"]),
     "metrics": ([{"metric": "sum", "field": "Size"}], "count"),

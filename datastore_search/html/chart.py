@@ -21,7 +21,15 @@ from .chart_data import ChartData, Group, Point, Series, read_chart
 from .chart_drawing import draw_chart
 from .chart_query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
 from .columns import Column
-from .drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_options
+from .drawings import (
+    Choice,
+    DrawingView,
+    File,
+    Option,
+    QuestionDrawing,
+    list_drawing_files,
+    list_options,
+)
 from .languages import Phrase, compose_phrase, group_by_language, join_phrases, mark_text
 from .query_string import QueryString
 
@@ -124,10 +132,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     def list_files(self) -> dict[str, Callable[[], File]]:
         """List the drawing and the figures."""
-        files: dict[str, Callable[[], File]] = {}
+        files = list_drawing_files(self.svg)
         chart, data = self.shown, self.data
-        if self.svg:
-            files["svg"] = lambda: ("image/svg+xml", self.svg)
         if chart and data:
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
         return files

@@ -27,12 +27,23 @@ from .page_query import (
     list_shared_parameters,
     parse_page_query,
 )
+from .png import can_draw_png, draw_png
 from .query_string import Pair, QueryString
 from .type_labels import describe_parameter_errors
 from .views import ResourcePageView
 
 #: Media type and content of a file.
-File = tuple[str, str]
+File = tuple[str, str | bytes]
+
+
+def list_drawing_files(svg: str) -> dict[str, Callable[[], File]]:
+    """List the files of a drawing, if there is one: SVG, and PNG where it can be drawn."""
+    files: dict[str, Callable[[], File]] = {}
+    if svg:
+        files["svg"] = lambda: ("image/svg+xml", svg)
+        if can_draw_png(svg):
+            files["png"] = lambda: ("image/png", draw_png(svg))
+    return files
 
 
 class Option(NamedTuple):
@@ -70,6 +81,8 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
     """
 
     name: ClassVar[str]
+    #: A file that its script reads, and that its page does not offer.
+    script_file: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -170,7 +183,11 @@ class DrawingView(ResourcePageView):
                 "page_address": page_address + drawing.question.query,
                 "address": self.request.path,
                 "hidden": drawing.question.pairs,
-                "files": [(name.upper(), address.replace("format", name).link) for name in files],
+                "files": [
+                    (name.upper(), address.replace("format", name).link)
+                    for name in files
+                    if name != drawing.script_file
+                ],
                 **drawing.describe_page(address),
             }
             if drawing.data:

@@ -17,7 +17,15 @@ from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query
 from ..xml_text import clean_xml
 from .columns import Column
-from .drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_options
+from .drawings import (
+    Choice,
+    DrawingView,
+    File,
+    Option,
+    QuestionDrawing,
+    list_drawing_files,
+    list_options,
+)
 from .languages import Phrase, compose_phrase, mark_text, write_drawing_language
 from .map_data import MapData, Place, read_map
 from .map_drawing import draw_map
@@ -32,6 +40,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
     """The map of a question."""
 
     name = "map"
+    script_file = PLACES
 
     def parse(
         self,
@@ -97,7 +106,6 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         columns = [column for column in (self.shown.latitude, self.shown.longitude) if column]
         view = [f"{end}.{column.name}" for column in columns for end in ("from", "to")]
         return pages | {
-            "svg_link": address.replace("format", "svg").link,
             "places_link": address.replace("format", PLACES).link,
             # The script adds the conditions of the view.
             "inner_question": address.remove(*view).query,
@@ -106,10 +114,8 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
     def list_files(self) -> dict[str, Callable[[], File]]:
         """List the drawing, whose links would lead nowhere, and the places."""
-        files: dict[str, Callable[[], File]] = {}
         data = self.data
-        if data and data.places:
-            files["svg"] = lambda: ("image/svg+xml", self._draw(data, has_links=False))
+        files = list_drawing_files(self._draw(data, has_links=False)) if data else {}
         if data:
             files[PLACES] = lambda: ("application/json", _write_places(data))
         return files

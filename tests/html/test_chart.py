@@ -74,6 +74,8 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
 
     response = open_chart(client, resource, {"by": "kind"})
     svg = open_chart(client, resource, {"by": "kind", "format": "svg"})
+    png = open_chart(client, resource, {"by": "kind", "format": "png"})
+    assert (png["Content-Type"], png.content[:4]) == ("image/png", b"\x89PNG")
 
     assert list_bars(response) == [
         "a\N{REPLACEMENT CHARACTER}b · 1",

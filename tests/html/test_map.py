@@ -88,6 +88,8 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
     resource = make_resource("name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them")
 
     svg = open_map(client, resource, {"format": "svg"})
+    png = open_map(client, resource, {"format": "png"})
+    assert (png["Content-Type"], png.content[:4]) == ("image/png", b"\x89PNG")
 
     assert "a\N{REPLACEMENT CHARACTER}b" in "".join(ET.fromstring(svg.content).itertext())
 
