@@ -18,7 +18,8 @@ from .json_parser import MAX_DEPTH, Number, format_json
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, find_number_types
 
-#: The keys of what a feature has besides its properties; a property may have the same name.
+# A field's key is its name, or a tuple that begins with it where another may have the same name:
+# with its position among the cells of rows, or alone for what a feature has besides properties.
 _ID, _GEOMETRY = ("id",), ("geometry",)
 _FEATURE_MEMBERS = frozenset(("type", "bbox", "id", "properties", "geometry"))
 _NULL = type(None)
@@ -112,13 +113,13 @@ class RecordTableBuilder:
         """Use a first row as the header, if it has only texts and no other names are known."""
         if self._names:
             for position, name in enumerate(self._names):
-                self._add_field(_CellKey(position, name))
+                self._add_field((name, position))
             self._writer.widen(len(self._names))
             self._add_cells(line, header)
             return
         has_names = all(isinstance(cell, str) and not isinstance(cell, Number) for cell in header)
         for position, cell in enumerate(header):
-            self._add_field(_CellKey(position, cell if has_names else ""))
+            self._add_field((cell if has_names else "", position))
         self._writer.widen(len(header))
         if not has_names:
             self._notices.append(Notice("notice.no_header"))
@@ -173,14 +174,6 @@ class RecordTableBuilder:
         return cast("str | None", value)
 
 
-@dataclass(frozen=True, slots=True)
-class _CellKey:
-    """The key of a field of rows, whose names may repeat."""
-
-    position: int
-    label: str
-
-
 # Features -----------------------------------------------------------------------------------------
 
 
@@ -212,8 +205,6 @@ def _make_names(keys: Sequence[Hashable]) -> tuple[str, ...]:
 
 
 def _get_label(key: Hashable) -> str:
-    if isinstance(key, _CellKey):
-        return key.label
     return str(key[0] if isinstance(key, tuple) else key)
 
 

@@ -42,13 +42,8 @@ _FIELD_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("time", "time_ns"), "time"),
     **dict.fromkeys(("struct", "map", "array", "list"), "json"),
 }
-_LIST_FIELD_TYPES = {
-    "text": "_text",
-    "int4": "_int4",
-    "int8": "_int8",
-    "float8": "_float8",
-    "bool": "_bool",
-}
+#: The field types whose lists have a type of their own, with “_” before the name.
+_LISTED_TYPES = frozenset(("text", "int4", "int8", "float8", "bool"))
 _JSON_LITERALS = frozenset(
     kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
 )
@@ -246,7 +241,8 @@ def _find_field_type(kind: _DuckDBType) -> str:
     if _is_json(kind):
         return "json"
     if kind.id == "list":
-        return _LIST_FIELD_TYPES.get(_find_field_type(_get_parts(kind)["child"]), "json")
+        element_type = _find_field_type(_get_parts(kind)["child"])
+        return f"_{element_type}" if element_type in _LISTED_TYPES else "json"
     return _FIELD_TYPES.get(kind.id, "text")
 
 

@@ -90,7 +90,7 @@ CELLS = st.sampled_from(
 LINES = st.lists(CELLS, min_size=1, max_size=3).map(",".join)
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=40, deadline=None)
 @given(width=st.integers(1, 3), lines=st.lists(LINES, max_size=6), ending=st.sampled_from("\n\r"))
 def test_both_ways_find_the_same_rows_on_the_same_lines(
     tmp_path_factory: pytest.TempPathFactory, width: int, lines: Sequence[str], ending: str

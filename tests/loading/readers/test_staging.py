@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -11,41 +10,26 @@ from django.test import override_settings
 
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.staging import StagedTable, create_staging_area
+from datastore_search.loading.readers.staging import create_staging_area
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Iterator[StagedTable]:
-    """Open a file of one row, as a load does."""
+def test_a_staged_table_opens_no_other_file_and_keeps_its_settings(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_text("name,count\nA,1\n")
-    with open_table(path, LoadOptions()) as opened:
-        yield opened
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT * FROM read_csv('{file}')",
-        "SELECT * FROM read_text('{file}')",
-        "SELECT * FROM glob('{folder}/*')",
-        "COPY (SELECT 1) TO '{folder}/other.csv'",
-        "ATTACH '{folder}/other.duckdb' AS other",
-    ],
-)
-def test_a_staged_table_reads_and_writes_no_other_file(
-    query: str, table: StagedTable, tmp_path: Path
-) -> None:
-    statement = query.format(file=tmp_path / "file.csv", folder=tmp_path)
-
-    with pytest.raises(duckdb.PermissionException):
-        table.connection.execute(statement)
-
-
-@pytest.mark.parametrize("setting", ["enable_external_access = true", "memory_limit = '100GB'"])
-def test_the_settings_of_a_staged_table_do_not_change(setting: str, table: StagedTable) -> None:
-    with pytest.raises(duckdb.InvalidInputException):
-        table.connection.execute(f"SET {setting}")
+    with open_table(path, LoadOptions()) as table:
+        execute = table.connection.execute
+        for query in (
+            f"SELECT * FROM read_csv('{path}')",
+            f"SELECT * FROM read_text('{path}')",
+            f"SELECT * FROM glob('{tmp_path}/*')",
+            f"COPY (SELECT 1) TO '{tmp_path}/other.csv'",
+            f"ATTACH '{tmp_path}/other.duckdb' AS other",
+        ):
+            with pytest.raises(duckdb.PermissionException):
+                execute(query)
+        for setting in ("enable_external_access = true", "memory_limit = '100GB'"):
+            with pytest.raises(duckdb.InvalidInputException):
+                execute(f"SET {setting}")
 
 
 @pytest.mark.slow
