@@ -64,10 +64,8 @@ def ask_agent(client: Client, language: str, word: str) -> set[str]:
     ("field", "find"),
     [
         ("", search_packages("q", "{}")),
-        ("title", search_packages("q", "title:{}")),
         ("notes", search_packages("fq", "notes:{}")),
         ("title", search_packages("fq", "res_name:{}")),
-        ("notes", search_packages("q", "res_description:{}")),
         ("title", search_resources("name:{}")),
         ("notes", search_resources("description:{}")),
         ("", search_page),

@@ -273,10 +273,8 @@ def test_writers_to_a_table_that_is_dropped_succeed_or_get_404(table: Table) -> 
             "__type": "Not Found Error",
             "message": f"Not found: Resource “{table.id}” was not found.",
         }
-        for answers in written:
-            assert [
-                answer for answer in answers if answer not in ((200, None), (404, missing))
-            ] == []
+        for answer in chain.from_iterable(written):
+            assert answer in ((200, None), (404, missing))
         assert table.call("search").status_code == 404
         make_table(table)
     assert table.read_records() == []
@@ -326,7 +324,7 @@ def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None
 
     with Readers(table) as readers:
         turn = 0
-        while turn < 12 or (readers.reads < 120 and not readers.errors):
+        while turn < 12 or (turn < 500 and readers.reads < 120 and not readers.errors):
             turn += 1
             first = turn * 3
             table.insert(*make_triples(first, turn))
