@@ -8,27 +8,14 @@ beginnings; ``spelling`` finds words of a table (``vocabulary``) that are like t
 """
 
 from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery, read_aggregate
-from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsAnswer, FacetsQuery, read_facets
-from .groups import DEFAULT_TIME_ZONE, INTERVALS, MAX_BINS, GroupBy
+from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery, read_facets
+from .groups import INTERVALS, MAX_BINS, GroupBy
 from .metrics import METRICS, Metric
-from .spelling import (
-    MAX_COUNTED_RECORDS,
-    NO_SUGGESTIONS,
-    SuggestedQuery,
-    Suggestions,
-    suggest_queries,
-)
-from .stored_facets import StoredCounts, list_stored_counts
-from .suggestions import (
-    MAX_SUGGESTED_VALUES,
-    NO_VALUES,
-    SuggestedValues,
-    ValuesQuery,
-    suggest_values,
-)
+from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, Suggestions, suggest_queries
+from .stored_facets import list_stored_counts
+from .suggestions import MAX_SUGGESTED_VALUES, NO_VALUES, ValuesQuery, suggest_values
 
 __all__ = [
-    "DEFAULT_TIME_ZONE",
     "INTERVALS",
     "MAX_BINS",
     "MAX_COUNTED_RECORDS",
@@ -42,13 +29,9 @@ __all__ = [
     "NO_VALUES",
     "AggregateQuery",
     "Facet",
-    "FacetsAnswer",
     "FacetsQuery",
     "GroupBy",
     "Metric",
-    "StoredCounts",
-    "SuggestedQuery",
-    "SuggestedValues",
     "Suggestions",
     "ValuesQuery",
     "list_stored_counts",

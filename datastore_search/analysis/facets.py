@@ -319,18 +319,16 @@ class _Counter:
 
     def _count(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
         """Count facets with the same conditions by one statement; None if that takes too long."""
-        statement = _select_facets(self._bind(tasks[0].facet.query), tasks)
+        query, bound = tasks[0].facet.query, self._bound
+        if query != self._query:
+            bound = BoundQuery(self._read.relation, query, self._read.connection)
+        statement = _select_facets(bound, tasks)
         rows = self._budget.fetch_rows(self._read, statement)
         if rows is None:
             return None
         if any(items is None for _position, items, *_others in rows):
             raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
         return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
-
-    def _bind(self, query: Query) -> BoundQuery:
-        if query == self._query:
-            return self._bound
-        return BoundQuery(self._read.relation, query, self._read.connection)
 
 
 def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:

@@ -116,19 +116,15 @@ def _fits(metric: str, kind: FieldType) -> bool:
 def _find_kind(metric: str, kind: FieldType) -> str:
     if metric in {"count", "count_distinct"}:
         return "int8"
-    if metric in {"min", "max"}:
+    if metric in {"min", "max"} or kind.name == "float8":
         return kind.name
-    return _find_number_kind(kind)
-
-
-def _find_number_kind(kind: FieldType) -> str:
-    return "float8" if kind.name == "float8" else "numeric"
+    return "numeric"
 
 
 def _compile_percentile(
     value: Clause | None, column: LiteralString, kind: FieldType, rank: Decimal, position: int
 ) -> CompiledMetric:
-    number_kind = _find_number_kind(kind)
+    number_kind = _find_kind("percentile", kind)
     if number_kind == "float8":
         text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
             sql.SQL(column)

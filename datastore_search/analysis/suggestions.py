@@ -173,11 +173,6 @@ class _Beginning:
         # PostgreSQL may not have other characters of numbers (½) in its words.
         return words if any(each.isalpha() or "0" <= each <= "9" for each in words) else ""
 
-    def list_spellings(self) -> list[str]:
-        """List the usual spellings of the prefix, each once."""
-        prefix = self.prefix
-        return list(dict.fromkeys([prefix, prefix.lower(), prefix.capitalize(), prefix.upper()]))
-
 
 # Where few values are known -----------------------------------------------------------------------
 
@@ -259,11 +254,13 @@ def _count_values(bound: BoundQuery, beginning: _Beginning, limit: int) -> Claus
 
 def _scan_values(bound: BoundQuery, beginning: _Beginning) -> Clause:
     """
-    Skip through the index of the field from each spelling on, and count each value.
+    Skip through the index of the field from each usual spelling on, and count each value.
 
     Other spellings are elsewhere in the index, so that there may be other values.
     """
-    scans = [_scan_spelling(bound, beginning, each) for each in beginning.list_spellings()]
+    prefix = beginning.prefix
+    spellings = dict.fromkeys([prefix, prefix.lower(), prefix.capitalize(), prefix.upper()])
+    scans = [_scan_spelling(bound, beginning, each) for each in spellings]
     return reduce(partial(compose, "{} UNION ALL {}"), scans)
 
 

@@ -1,16 +1,8 @@
 """The catalogue: datasets that can be searched, each with resources."""
 
-from .dataset import (
-    Dataset,
-    Group,
-    ListedDataset,
-    Organization,
-    Place,
-    make_dataset,
-)
+from .dataset import Dataset, Group, ListedDataset, Organization, make_dataset
 from .datasets import (
     CatalogueState,
-    CountedGroup,
     CountedOrganization,
     Facet,
     find_page,
@@ -37,14 +29,12 @@ from .portal import (
     open_public_datasets,
     open_readable_datasets,
 )
-from .query import MAX_CLAUSES, SortTerm, parse_catalogue_sort
+from .query import SortTerm, parse_catalogue_sort
 from .resource_conditions import match_format, match_text, match_word
 
 __all__ = [
-    "MAX_CLAUSES",
     "Addresses",
     "CatalogueState",
-    "CountedGroup",
     "CountedOrganization",
     "Dataset",
     "Datasets",
@@ -52,7 +42,6 @@ __all__ = [
     "Group",
     "ListedDataset",
     "Organization",
-    "Place",
     "SortTerm",
     "describe_dataset",
     "describe_group",

@@ -56,7 +56,9 @@ def build_data_package(
             "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "keywords": sorted(resource.tags),
             "licenses": _list_licenses(published),
-            "sources": _list_sources(published),
+            "sources": [drop_empty({"title": resource.source, "path": published.source_address})]
+            if resource.source
+            else [],
             "contributors": _list_contributors(resource),
             "temporal": _describe_days(resource),
             "spatial": {"name": resource.spatial} if resource.spatial else {},
@@ -70,11 +72,6 @@ def _list_licenses(published: PublishedResource) -> list[dict[str, str]]:
     license_id = published.resource.license
     name = "" if "/" in license_id else license_id
     return [drop_empty({"name": name, "path": published.license_address})] if license_id else []
-
-
-def _list_sources(published: PublishedResource) -> list[dict[str, str]]:
-    source = published.resource.source
-    return [drop_empty({"title": source, "path": published.source_address})] if source else []
 
 
 def _list_contributors(resource: Resource) -> list[dict[str, Any]]:

@@ -156,10 +156,6 @@ def _get(name: str) -> Values:
     return lambda entry: [getattr(entry.dataset, name)]
 
 
-def _list_formats(entry: Entry) -> list[str]:
-    return [FORMAT] if entry.seen else []
-
-
 def _list_times(name: str) -> Values:
     return lambda entry: ["*"] if getattr(entry, name) else []
 
@@ -176,7 +172,7 @@ _VALUES: Final[Mapping[str, Values]] = {
     "maintainer": _get("maintainer"),
     "author": _get("author"),
     "url": _get("url"),
-    "res_format": _list_formats,
+    "res_format": lambda entry: [FORMAT] if entry.seen else [],
     "metadata_modified": _list_times("metadata_modified"),
     "metadata_created": _list_times("metadata_created"),
 }

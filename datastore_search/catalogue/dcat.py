@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from .dataset import Dataset
@@ -85,6 +85,12 @@ def build_dcat_catalog(
 ) -> dict[str, Any]:
     """Build the JSON-LD of a page: the catalogue, its pages, and the datasets of this one."""
     datasets = [_describe_dataset(each) for each in published]
+    api = {
+        "@id": f"{page.identifier}#api",
+        "@type": "dcat:DataService",
+        "dct:title": f"{page.title}: API",
+        "dcat:endpointURL": {"@id": page.api, "@type": "rdfs:Resource"},
+    }
     catalog = {
         "@id": page.identifier,
         "@type": "dcat:Catalog",
@@ -93,7 +99,7 @@ def build_dcat_catalog(
         "dct:publisher": {"@type": "foaf:Agent", "foaf:name": page.title},
         "foaf:homepage": {"@id": page.identifier, "@type": "foaf:Document"},
         "dcat:dataset": [{"@id": each["@id"]} for each in datasets],
-        "dcat:service": [_describe_api(page)] if page.api else [],
+        "dcat:service": [api] if page.api else [],
     }
     # Harvesters of ckanext-dcat look for a PagedCollection.
     pages = {
@@ -115,19 +121,11 @@ def build_dcat_catalog(
     return {"@context": dict(PREFIXES), "@graph": [drop_empty(catalog), pages, *datasets]}
 
 
-def _describe_api(page: CataloguePage) -> dict[str, Any]:
-    return {
-        "@id": f"{page.identifier}#api",
-        "@type": "dcat:DataService",
-        "dct:title": f"{page.title}: API",
-        "dcat:endpointURL": {"@id": page.api, "@type": "rdfs:Resource"},
-    }
-
-
 def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
     dataset = published.dataset
     frequency = _FREQUENCIES.get(dataset.frequency.strip().lower())
-    changes = [dataset.metadata_modified, *map(_find_change, published.resources)]
+    versions = [each.resource.table_version for each in published.resources]
+    changes = [dataset.metadata_modified, *(each.published_at for each in versions if each)]
     changed = max((moment for moment in changes if moment), default=None)
     return drop_empty(
         {
@@ -137,8 +135,8 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
             "dct:description": _list_texts(dataset, "notes", dataset.notes)
             or dataset.local_title.text,
             "dct:identifier": dataset.id,
-            "dct:issued": dataset.metadata_created and _write_time(dataset.metadata_created),
-            "dct:modified": changed and _write_time(changed),
+            "dct:issued": _write_time(dataset.metadata_created),
+            "dct:modified": _write_time(changed),
             "dcat:version": dataset.version,
             "dcat:keyword": sorted(dataset.tags),
             "dct:publisher": dataset.organization
@@ -158,11 +156,6 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
             ],
         }
     )
-
-
-def _find_change(published: PublishedResource) -> datetime | None:
-    version = published.resource.table_version
-    return version.published_at if version else None
 
 
 def _list_texts(dataset: Dataset, name: str, plain: str) -> list[Any]:
@@ -206,14 +199,13 @@ def _describe_contact(dataset: Dataset) -> dict[str, Any]:
 
 
 def _describe_period(dataset: Dataset) -> dict[str, Any]:
-    start, end = dataset.temporal_start, dataset.temporal_end
-    if not start and not end:
-        return {}
+    bounds = {"dcat:startDate": dataset.temporal_start, "dcat:endDate": dataset.temporal_end}
     days = {
-        "dcat:startDate": start and _write_day(start),
-        "dcat:endDate": end and _write_day(end),
+        name: {"@value": day.isoformat(), "@type": "xsd:date"}
+        for name, day in bounds.items()
+        if day
     }
-    return {"@type": "dct:PeriodOfTime", **drop_empty(days)}
+    return {"@type": "dct:PeriodOfTime", **days} if days else {}
 
 
 def _describe_file(
@@ -245,9 +237,7 @@ def _describe_file(
     )
 
 
-def _write_time(moment: datetime) -> dict[str, str]:
+def _write_time(moment: datetime | None) -> dict[str, str] | None:
+    if moment is None:
+        return None
     return {"@value": moment.isoformat(timespec="seconds"), "@type": "xsd:dateTime"}
-
-
-def _write_day(day: date) -> dict[str, str]:
-    return {"@value": day.isoformat(), "@type": "xsd:date"}

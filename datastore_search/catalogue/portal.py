@@ -193,7 +193,10 @@ class PortalDatasets:
 
     def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
         """Read a page."""
-        return self._read(self._sort(order)[bounds])
+        entries = [*self._entries]
+        for term in reversed(order):
+            entries.sort(key=SORT_KEYS[term.name], reverse=term.is_descending)
+        return self._read(entries[bounds])
 
     def read_page(
         self, order: Sequence[SortTerm], bounds: slice
@@ -235,12 +238,6 @@ class PortalDatasets:
     def _keep(self, condition: Predicate) -> Self:
         kept = [entry for entry in self._entries if condition.is_met_by(entry)]
         return type(self)(self._readable, kept)
-
-    def _sort(self, order: Sequence[SortTerm]) -> list[Entry]:
-        entries = [*self._entries]
-        for term in reversed(order):
-            entries.sort(key=SORT_KEYS[term.name], reverse=term.is_descending)
-        return entries
 
     def _read(self, entries: Sequence[Entry]) -> list[ListedDataset]:
         """Read the resources of datasets."""

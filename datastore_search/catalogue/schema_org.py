@@ -8,7 +8,7 @@ datasets, which requires ``name`` and a ``description`` of 50 to 5,000 character
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Final
 
@@ -45,8 +45,10 @@ def build_dataset(
     ``catalogue`` comes from ``build_data_catalog``, ``parent`` from ``build_parent`` or is empty.
     """
     resource, version = published.resource, published.resource.table_version
+    without_context = {name: each for name, each in catalogue.items() if name != "@context"}
     described = [_describe_field(field, resource) for field in fields]
-    described = described[: _count_fitting(described)]
+    sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
+    described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
     publisher = _describe_publisher(resource) or parent.get("creator")
     published_at = version.published_at if version else None
     return drop_empty(
@@ -72,7 +74,7 @@ def build_dataset(
             "datePublished": published_at and published_at.isoformat(),
             "isAccessibleForFree": True,
             "isPartOf": parent,
-            "includedInDataCatalog": _drop_context(catalogue),
+            "includedInDataCatalog": without_context,
             "distribution": [_describe_file(file) for file in published.files],
             "variableMeasured": described,
         }
@@ -99,12 +101,6 @@ def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
     )
 
 
-def _count_fitting(descriptions: Iterable[object]) -> int:
-    """Count the first descriptions of fields that together are small enough."""
-    sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in descriptions)
-    return sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))
-
-
 def build_data_catalog(name: str, description: str, address: str) -> dict[str, Any]:
     """Build the description of the catalogue."""
     return drop_empty(
@@ -117,10 +113,6 @@ def build_data_catalog(name: str, description: str, address: str) -> dict[str, A
             "url": address,
         }
     )
-
-
-def _drop_context(node: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in node.items() if name != "@context"}
 
 
 def _describe_publisher(resource: Resource) -> dict[str, Any]:

@@ -79,12 +79,12 @@ class Dump:
         return BOM if self.bom else b""
 
 
-def join_blocks(pieces: Iterable[bytes]) -> Generator[bytes]:
-    """Join pieces to blocks of at least ``BLOCK_BYTES``, but the last; none is empty."""
+def join_blocks(pieces: Iterable[bytes], min_bytes: int = BLOCK_BYTES) -> Generator[bytes]:
+    """Join pieces to blocks of at least ``min_bytes``, but the last; none is empty."""
     block = bytearray()
     for piece in pieces:
         block += piece
-        if len(block) >= BLOCK_BYTES:
+        if len(block) >= min_bytes:
             yield bytes(block)
             block.clear()
     if block:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
@@ -83,7 +83,8 @@ def _write_groups(copy: RecordCopy) -> Iterator[bytes]:
         ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet") as executor,
         copy.open_csv(",") as rows,
     ):
-        for piece in _join_rows(rows, len(copy.fields)):
+        piece_bytes = max(_PARSED_BYTES, len(copy.fields) * _PARSED_BYTES_PER_COLUMN)
+        for piece in join_blocks(rows, piece_bytes):
             waiting.append((len(piece), executor.submit(file.write_rows, piece)))
             waiting_bytes += len(piece)
             while waiting_bytes > _MAX_WAITING_BYTES:
@@ -162,17 +163,6 @@ class _Sink(io.RawIOBase):
         taken = bytes(self._written)
         self._written.clear()
         return taken
-
-
-def _join_rows(rows: Iterable[bytes], width: int) -> Iterator[bytes]:
-    block, max_bytes = bytearray(), max(_PARSED_BYTES, width * _PARSED_BYTES_PER_COLUMN)
-    for row in rows:
-        block += row
-        if len(block) >= max_bytes:
-            yield bytes(block)
-            block.clear()
-    if block:
-        yield bytes(block)
 
 
 def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:

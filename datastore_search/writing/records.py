@@ -98,8 +98,9 @@ def read_records(
         try:
             _check_names(number, record, types, method)
             ids[-1] = _read_id(number, record, method)
-            if method is not Method.INSERT and ids[-1] is None:
-                _check_key(number, record, key)
+            is_keyed = method is not Method.INSERT and ids[-1] is None
+            if is_keyed and (missing := [name for name in key if name not in record]):
+                raise MissingKey(record=number, fields=", ".join(missing))
         except InvalidRecord as error:
             errors[number] = error
     members = _read_members(records, types, cast, errors)
@@ -129,12 +130,6 @@ def _check_names(
         if name not in types and not (name == _ID and method is not Method.INSERT):
             kind = UnknownRecordField if method is Method.INSERT else UnknownUpsertField
             raise kind(record=number, field=name)
-
-
-def _check_key(number: int, record: Mapping[str, Any], key: Sequence[str]) -> None:
-    missing = [name for name in key if name not in record]
-    if missing:
-        raise MissingKey(record=number, fields=", ".join(missing))
 
 
 def _read_members(
