@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils.html import escape
@@ -37,7 +37,6 @@ _SUGGESTION_MARKUP_BYTES = len('<option value="">')
 
 _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     **{kind: {"inputmode": "decimal", "dir": "ltr"} for kind in NUMBERS},
-    "date": {"type": "date"},
     "timestamp": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
     "timestamptz": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
     "time": {"placeholder": "23:59", "dir": "ltr"},
@@ -154,26 +153,19 @@ class FilterForm:
     def _build_group(
         self, position: int | str, field: Field, operators: tuple[str, ...]
     ) -> InputGroup:
-        inputs = (
+        suggestions = tuple(self._list_suggestions(field))
+        column = self._columns[field.name]
+        inputs = tuple(
             build_input(
                 f"field-{position}-{operator}",
                 field,
                 operator,
                 self._asked.get(f"{operator}.{field.name}"),
+                suggestions if operator == "field" else (),
             )
             for operator in operators
         )
-        suggestions = tuple(self._list_suggestions(field))
-        column = self._columns[field.name]
-        return InputGroup(
-            column.label,
-            column.label_language,
-            column.value_language,
-            tuple(
-                replace(each, suggestions=suggestions) if operator == "field" else each
-                for operator, each in zip(operators, inputs, strict=True)
-            ),
-        )
+        return InputGroup(column.label, column.label_language, column.value_language, inputs)
 
     def _list_suggestions(self, field: Field) -> Iterator[str]:
         """List the most common values of a text with few values, as far as the page has room."""
@@ -191,12 +183,20 @@ class FilterForm:
             yield value
 
 
-def build_input(id_: str, field: Field, operator: str, asked: FieldCondition | None) -> Input:
+def build_input(
+    id_: str,
+    field: Field,
+    operator: str,
+    asked: FieldCondition | None,
+    suggestions: tuple[str, ...] = (),
+) -> Input:
     """Build the input of a condition, with what is asked for, if that is something."""
     value, error = (asked.values[0], asked.error) if asked else ("", "")
     attributes = _ATTRIBUTES.get(field.type, {})
     if field.type == "date":
-        attributes, value = _build_date_input(value, is_wrong=bool(error))
+        # The browser asks for a day; its own input would hide a value that is wrong.
+        attributes = {} if error else {"type": "date"}
+        value = value if error else parse_typed_value("date", value)
     is_choice = field.type == "bool" and not error
     return Input(
         id_,
@@ -206,12 +206,8 @@ def build_input(id_: str, field: Field, operator: str, asked: FieldCondition | N
         attributes,
         tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
         error,
+        suggestions,
     )
-
-
-def _build_date_input(value: str, *, is_wrong: bool) -> tuple[Mapping[str, str], str]:
-    """Let the browser ask for a day; its own input would hide a value that is wrong."""
-    return ({}, value) if is_wrong else ({"type": "date"}, parse_typed_value("date", value))
 
 
 def _choose_operators(field: Field) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
     assert not (folder / "postmaster.pid").exists()
 
 
+@pytest.mark.slow
 def test_it_stops_though_another_process_was_killed(tmp_path: Path) -> None:
     folder = tmp_path / "postgres"
 

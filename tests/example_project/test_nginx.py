@@ -132,6 +132,7 @@ def start_dump(server: str, client: str, resource: Resource) -> socket.socket:
     return connection
 
 
+@pytest.mark.slow
 def test_slow_bodies_and_slow_readers_delay_no_other_request(
     large: Resource, uploads: Path
 ) -> None:

@@ -105,7 +105,14 @@ def run_load(resource: Resource, supervisor: psutil.Popen) -> str:
     return load.state
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+    ],
+)
 def test_queued_loads_run_and_no_process_is_left(
     resource: Resource, uploads: Path, number: int
 ) -> None:

@@ -200,7 +200,7 @@ def test_the_keyboard_skips_to_the_table_and_past_it(
 
 def test_every_control_stays_whole(browser: Chrome, base: str, survey: Resource) -> None:
     broken = {}
-    for locale in LOCALES:
+    for locale in ("en", "ar"):
         for width, height in WIDTHS:
             set_size(browser, width, height)
             for path in ("", f"{survey.pk}/?q=water", f"{survey.pk}/chart/?by=subject"):

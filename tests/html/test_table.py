@@ -172,7 +172,7 @@ def test_a_page_of_three_hundred_columns_is_light(client: Client, db: None, kind
 
 
 #: The number of fields, the length of their names, and of how many the page has a column.
-SHAPES = [(300, 20, 16), (300, 63, 12), (13, 10, 13)]
+SHAPES = [pytest.param(300, 20, 16, marks=pytest.mark.slow), (300, 63, 12), (13, 10, 13)]
 
 
 @pytest.mark.parametrize(("field_count", "name_length", "column_count"), SHAPES)
