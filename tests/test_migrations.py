@@ -8,9 +8,8 @@ from django.db import connection
 
 from datastore_search import storage
 from datastore_search.models import Field, Resource
-from datastore_search.search import Query
 
-from .builders import fetch_page, make_resource
+from .builders import make_resource
 
 
 @pytest.mark.django_db(transaction=True)
@@ -28,19 +27,6 @@ def test_the_migrations_can_be_undone_and_done_again() -> None:
 
     assert left == []
     assert storage.list_record_tables(connection) == set()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_filled_database_of_the_state_before_is_migrated() -> None:
-    resource = make_resource("code,kind\n1,river\n2,lake\n", title="Waters")
-    page = fetch_page(resource, Query(limit=5, q="river"))
-
-    call_command("migrate", "datastore_search", "0002", verbosity=0)
-    call_command("migrate", "datastore_search", verbosity=0)
-
-    assert fetch_page(resource, Query(limit=5, q="river")) == page
-    migrated = Resource.objects.get()
-    assert (migrated.title, migrated.license, migrated.tags) == ("Waters", "", [])
 
 
 @pytest.mark.django_db(transaction=True)

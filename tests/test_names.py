@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import uuid
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +27,11 @@ from .builders import (
     make_user,
     make_writer_token,
 )
+from .deployment.servers import wait_until
 
 pytestmark = pytest.mark.django_db
 
 ALIASES = {"aliases-INITIAL_FORMS": 0, "aliases-MIN_NUM_FORMS": 0, "aliases-MAX_NUM_FORMS": 1000}
-
-
-def make_old_case() -> tuple[Resource, Resource]:
-    """Make a resource and another with its name as an alias, as older versions allowed."""
-    survey, mine = make_listed_resource("survey"), make_listed_resource("mine")
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE datastore_search_alias DISABLE TRIGGER datastore_search_name")
-        Alias.objects.create(resource=mine, name="survey")
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE datastore_search_alias ENABLE TRIGGER datastore_search_name")
-    return survey, mine
 
 
 def show(client: Client, action: str, name: str) -> str:
@@ -86,13 +74,6 @@ def test_the_own_name_may_be_an_alias(client: Client) -> None:
     assert [alias.name for alias in mine.aliases.all()] == ["mine", "other"]
 
 
-def test_a_name_wins_over_an_alias_of_an_older_version(client: Client) -> None:
-    survey, _mine = make_old_case()
-
-    assert show(client, "package_show", "survey") == str(survey.pk)
-    assert show(client, "resource_show", "survey") == str(survey.pk)
-
-
 def test_an_alias_is_not_taken_by_a_writer_that_waits(transactional_db: None) -> None:
     mine = make_resource(name="mine")
     failures: list[str] = []
@@ -106,27 +87,21 @@ def test_an_alias_is_not_taken_by_a_writer_that_waits(transactional_db: None) ->
         finally:
             connections.close_all()
 
-    writer = threading.Thread(target=take_alias)
+    writer = threading.Thread(target=take_alias, daemon=True)
     with transaction.atomic():
         Resource.objects.create(name="survey")
         writer.start()
-        wait_until_blocked()
-    writer.join()
+        wait_until(is_blocked)
+    writer.join(30)
 
     assert failures == ["The alias “survey” is taken."]
     assert not Alias.objects.exists()
 
 
-def wait_until_blocked() -> None:
+def is_blocked() -> bool:
     with connection.cursor() as cursor:
-        for _attempt in range(10_000):
-            cursor.execute(
-                "SELECT count(*) FROM pg_locks, pg_sleep(0.005)"
-                " WHERE locktype = 'advisory' AND NOT granted"
-            )
-            if cursor.fetchone()[0]:
-                return
-    raise AssertionError("No other connection waits.")
+        cursor.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+        return cursor.fetchone() is not None
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -193,19 +168,6 @@ def test_the_admin_gives_no_name_of_another_as_an_alias(
     assert Resource.objects.get() == survey
 
 
-def test_a_resource_with_an_old_case_is_still_changed(admin_client: Client) -> None:
-    survey, _mine = make_old_case()
-    form = {"language": "english", "name": "survey", "aliases-TOTAL_FORMS": 0, **ALIASES}
-    form |= {f"fields-{name}": 0 for name in ("TOTAL_FORMS", "INITIAL_FORMS")}
-
-    admin_client.post(
-        f"/en/admin/datastore_search/resource/{survey.pk}/change/", {**form, "title": "New"}
-    )
-
-    survey.refresh_from_db()
-    assert survey.title == "New"
-
-
 def test_a_load_names_no_resource_as_another_is_named(survey: Resource, tmp_path: Path) -> None:
     file = tmp_path / "door.csv"
     file.write_text("a\n1\n")
@@ -237,28 +199,3 @@ def test_the_database_refuses_what_no_program_has_checked(survey: Resource) -> N
         Alias.objects.filter(name="mine").update(resource=survey)
     with pytest.raises(IntegrityError), transaction.atomic():
         Alias.objects.filter(name="mine").update(name="survey")
-
-
-# Old cases ----------------------------------------------------------------------------------------
-
-
-def test_the_doctor_names_what_older_versions_allowed() -> None:
-    survey, mine = make_old_case()
-    named = Resource.objects.create(name=str(uuid.uuid4()))
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE datastore_search_resource DISABLE TRIGGER USER")
-        Resource.objects.create(name=str(survey.pk).upper())
-        Resource.objects.create(pk=uuid.UUID(named.name), name="other")
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE datastore_search_resource ENABLE TRIGGER USER")
-
-    output = StringIO()
-    with pytest.raises(CommandError):
-        call_command("datastore_doctor", "--json", stdout=output)
-
-    found = [each for each in json.loads(output.getvalue()) if each["code"] == "name.taken"]
-    assert [each["name"] for each in found] == sorted(
-        ["survey", str(survey.pk).upper(), named.name]
-    )
-    assert not any(each["can_be_fixed"] for each in found)
-    assert str(mine.pk) in found[-1]["message"]

@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ... import storage
-from ...models import Alias, Field, Load, Resource, TableVersion
+from ...models import Field, Load, Resource, TableVersion
 from ...record_changes import add_fields, create_order_indexes, drop_order_indexes
 from .cleanup import clean_up_loads
 from .findings import Finding
@@ -30,7 +30,6 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     """
     connection = connections[router.db_for_write(Load)]
     yield from _diagnose_functions(connection)
-    yield from _diagnose_names(connection)
     kept: set[int] = set()
     resources = Resource.objects.using(connection.alias).select_related("table_version")
     for resource in resources.order_by("name"):
@@ -61,20 +60,6 @@ def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
             "The trigger is missing or disabled.",
             partial(storage.restore_triggers, connection),
         )
-
-
-def _diagnose_names(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
-    """Find names and aliases that are the name or the id of another resource."""
-    names = dict(Resource.objects.using(connection.alias).values_list("name", "pk"))
-    aliases = Alias.objects.using(connection.alias).values_list("name", "resource_id")
-    ids = {str(pk): pk for pk in names.values()}
-    for name, pk in sorted([*names.items(), *aliases]):
-        for other in {names.get(name), ids.get(name.lower())} - {pk, None}:
-            yield Finding(
-                "name.taken",
-                name,
-                f"It names resource {pk}, but is the name or the id of {other}.",
-            )
 
 
 def _diagnose_resource(
