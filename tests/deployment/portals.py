@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import dj_database_url
 from django.core.management import call_command
 from django.db import connections
-from django.test import override_settings
+from django.test import Client, override_settings
 
-from datastore_search.models import Resource
+from benchmarks.throwaway_postgres import ThrowawayServer
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Load, Mode, Resource
 from datastore_search.search.consistency import _descriptions
+
+from ..builders import READING, act
+from .servers import run_own_server
 
 
 @contextmanager
@@ -40,6 +47,29 @@ def _replace_databases(old: Iterable[str], new: Mapping[str, Any]) -> None:
     _descriptions.clear()
 
 
+@contextmanager
+def run_portal_server() -> Iterator[ThrowawayServer]:
+    """Run a separate PostgreSQL with a migrated portal, which is not used yet."""
+    with run_own_server() as server:
+        with use_databases({"default": server.url}):
+            migrate_portal()
+        yield server
+
+
+def check_reads(resource: Resource) -> None:
+    """Expect that every action, page and dump reads a resource of the codes a and b."""
+    for action, parameters in READING.items():
+        answer = act(Client(), action, {"resource_id": str(resource.pk), **parameters})
+        assert answer.status_code == 200, (action, answer.json())
+    for path in ("", "api/", "chart/", "map/", "r/1/", "schema.json"):
+        assert Client().get(f"/en/datastore/{resource.pk}/{path}").status_code == 200, path
+    assert Client().get("/en/datastore/").status_code == 200
+    dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
+    assert b"".join(dump.streaming_content).decode().split() == [
+        "_id,code,text", "1,a,river", "2,b,lake",
+    ]  # fmt: skip
+
+
 def migrate_portal() -> None:
     """Migrate the database of the portal."""
     call_command("migrate", verbosity=0, database="default")
@@ -49,3 +79,11 @@ def empty_portal() -> None:
     """Delete all resources."""
     for resource in Resource.objects.using("default").all():
         resource.delete(using="default")
+
+
+def load_text(resource: Resource, text: str, mode: str = Mode.REPLACE, **options: Any) -> Load:
+    """Load a text as a CSV file, as a process of the portal does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file.csv")
+        path.write_text(text)
+        return load_file(resource, path, options=LoadOptions(mode=mode, **options))

@@ -72,7 +72,9 @@ class Standby:
         deadline = time.monotonic() + _START_TIMEOUT_SECONDS
         while True:
             try:
-                with psycopg.connect(self._superuser_url, autocommit=True) as connection:
+                with psycopg.connect(
+                    self._superuser_url, autocommit=True, connect_timeout=10
+                ) as connection:
                     row = connection.execute(statement, values).fetchone()
                 return row and row[0]
             except psycopg.OperationalError:
@@ -91,7 +93,9 @@ def run_standby(primary: ThrowawayServer, **settings: str) -> Iterator[Standby]:
             str(_BIN / "pg_basebackup"), "--dbname", primary.superuser_url, "--pgdata", str(data),
             "--write-recovery-conf", "--checkpoint=fast",
         ]  # fmt: skip
-        subprocess.run(command, user=primary.user, cwd=folder, check=True)
+        subprocess.run(
+            command, user=primary.user, cwd=folder, check=True, timeout=_START_TIMEOUT_SECONDS
+        )
         arguments = [f"-c{name}={value}" for name, value in settings.items()]
         server = [str(_BIN / "postgres"), "-D", str(data), "-h", "", "-k", str(folder), *arguments]
         log = folder / "log"
@@ -106,7 +110,7 @@ def run_standby(primary: ThrowawayServer, **settings: str) -> Iterator[Standby]:
             yield standby
         finally:
             process.send_signal(signal.SIGQUIT)  # immediate shutdown
-            process.wait()
+            process.wait(_START_TIMEOUT_SECONDS)
 
 
 @contextmanager
@@ -135,7 +139,7 @@ def run_pgbouncer(server: ThrowawayServer, *, pool_size: int) -> Iterator[str]:
             yield url
         finally:
             process.kill()
-            process.wait()
+            process.wait(_START_TIMEOUT_SECONDS)
 
 
 def _replace_socket(url: str, folder: Path) -> str:
@@ -148,7 +152,7 @@ def _wait_for_server(url: str, process: subprocess.Popen[Any], log: Path) -> Non
     def is_reachable() -> bool:
         assert process.poll() is None, log.read_text()[-3000:]
         try:
-            psycopg.connect(url).close()
+            psycopg.connect(url, connect_timeout=10).close()
         except psycopg.OperationalError:
             return False
         return True

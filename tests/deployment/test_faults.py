@@ -25,8 +25,7 @@ from datastore_search.tokens import issue_token
 from ..builders import READING, act, check_error, get_result, get_version_id, load_csv
 from ..failures import fails_with
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
-from .portals import empty_portal, migrate_portal, use_databases
-from .servers import run_own_server, run_standby
+from .portals import empty_portal, load_text, run_portal_server, use_databases
 
 #: Actions, and what each is sent beside the id of the resource.
 SEARCHES: dict[str, dict[str, Any]] = {
@@ -115,9 +114,7 @@ def open_client(session: str = "") -> Client:
 
 @pytest.fixture(scope="module")
 def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
-    with run_own_server() as server, django_db_blocker.unblock():
-        with use_databases({"default": server.url}):
-            migrate_portal()
+    with django_db_blocker.unblock(), run_portal_server() as server:
         yield server
 
 
@@ -258,7 +255,9 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
             written = {"resource_id": str(filled.pk), "method": "insert", "records": records}
             refused = act(Client(), "datastore_upsert", {**written, "force": True}, portal.token)
             assert check_unavailable(refused)["message"].startswith("The database’s disk is full")
-            load = submit_load(portal.resource, file=ContentFile(write_rows(), name="second.csv"))
+            load = submit_load(
+                portal.resource, file=ContentFile(write_rows().encode(), name="second.csv")
+            )
             assert portal.count_records() == 2
         load.refresh_from_db()
         assert load.state == LoadState.FAILED
@@ -280,19 +279,18 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
     assert storage.list_record_tables(connection) == {get_version_id(again)}
 
 
-def write_rows() -> bytes:
-    return b"code,text\n" + b"".join(b"%d,river\n" % row for row in range(_ROWS))
+def write_rows() -> str:
+    return "code,text\n" + "".join(f"{row},river\n" for row in range(_ROWS))
 
 
 def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(
-    portal: Portal, tmp_path: Path
+    portal: Portal,
 ) -> None:
-    path = tmp_path / "second.csv"
-    path.write_bytes(write_rows())
     before = portal.resource.table_version_id
 
     with occupy_connections(portal.server), fails_with("load.database_lost"):
-        load_file(portal.resource, path)  # over the one connection that the portal has
+        # Over the one connection that the portal has.
+        load_text(portal.resource, write_rows())
 
     load = Load.objects.latest("created_at")
     assert (load.state, load.failure) == (
@@ -301,7 +299,7 @@ def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(
     )
     assert portal.count_records() == 2
     assert storage.list_record_tables(connection) == {before}
-    load_file(portal.resource, path)
+    load_text(portal.resource, write_rows())
     assert portal.count_records() == _ROWS
 
 
@@ -309,7 +307,7 @@ def test_a_read_only_database_refuses_a_load_before_it_begins(
     portal: Portal, tmp_path: Path
 ) -> None:
     path = tmp_path / "second.csv"
-    path.write_bytes(write_rows())
+    path.write_text(write_rows())
     with make_read_only(portal.server):
         connection.close()
         with pytest.raises(InternalError, match="read-only transaction"):
@@ -326,25 +324,3 @@ def test_a_read_only_database_refuses_a_load_before_it_begins(
     assert not Load.objects.exclude(state=LoadState.READY).exists()
     load_file(portal.resource, path)
     assert portal.count_records() == _ROWS
-
-
-@pytest.mark.slow
-def test_a_portal_follows_its_database_to_the_standby_without_a_restart(
-    portal: Portal,
-) -> None:
-    with run_standby(portal.server) as standby:
-        standby.catch_up(portal.server)
-        addresses = [url.partition("?host=")[2] for url in (portal.server.url, standby.url)]
-        url = portal.server.url.partition("?")[0] + (
-            f"?host={','.join(addresses)}&target_session_attrs=read-write"
-        )
-        with use_databases({"default": url}):
-            assert portal.write("datastore_upsert").status_code == 200
-            standby.catch_up(portal.server)
-            with stop_server(portal.server):
-                check_unavailable(portal.call("datastore_search", {}))
-                standby.fetch_value("SELECT pg_promote()")
-                assert portal.count_records() == 3
-                assert portal.write("datastore_records_delete").status_code == 200
-                assert portal.count_records() == 2
-                connection.close()

@@ -28,7 +28,7 @@ def close_pool() -> None:
     connection.close_pool()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("size", [3, 4, 5])
+@pytest.mark.parametrize("size", [3, 5])
 def test_a_large_load_uses_the_connections_of_the_pool(transactional_db: None, size: int) -> None:
     connection.close()
     with pytest.MonkeyPatch.context() as patch:

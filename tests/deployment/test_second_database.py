@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -28,12 +25,11 @@ from datastore_search.models import Load, LoadState, Resource
 from datastore_search.tokens import issue_token
 from example_project import embedded_postgres
 
-from ..builders import READING, act, ask, check_error, get_result, load_csv, make_user
-from .portals import use_databases
+from ..builders import act, ask, check_error, get_result, load_csv, make_user
+from .portals import check_reads, use_databases
 from .servers import run_own_server
 
-_ROOT = Path(__file__).resolve().parents[2]
-_PAGE = _ROOT / "docs" / "how-to" / "deploy.md"
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "deploy.md"
 (_ROUTER,) = re.findall(r"(?ms)^```python\n(class DataRouter:.*?)^```", _PAGE.read_text())
 
 _names: dict[str, Any] = {"__name__": __name__}
@@ -97,19 +93,9 @@ def test_the_checks_find_nothing(portal: None) -> None:
 
 
 def test_every_question_is_answered_from_the_second_database(rivers: Resource) -> None:
-    for action, parameters in READING.items():
-        answer = act(Client(), action, {"resource_id": str(rivers.pk), **parameters})
-        assert answer.status_code == 200, (action, answer.json())
-    for path in ("", "api/", "chart/", "map/", "r/1/", "schema.json"):
-        assert Client().get(f"/en/datastore/{rivers.pk}/{path}").status_code == 200, path
-    for path in ("/en/datastore/", "/health/ready", "/metrics", "/en/datastore/feed.xml"):
-        assert Client().get(path).status_code in {200, 404}, path
-    dump: Any = Client().get(f"/en/datastore/dump/{rivers.pk}")
-    assert b"".join(dump.streaming_content).decode().split() == [
-        "_id,code,text",
-        "1,a,river",
-        "2,b,lake",
-    ]
+    check_reads(rivers)
+    for path in ("/health/ready", "/en/datastore/changes.atom"):
+        assert Client().get(path).status_code == 200, path
 
 
 def test_a_private_resource_is_read_with_a_permission_of_the_first_database(
@@ -199,102 +185,3 @@ def test_the_doctor_finds_nothing(rivers: Resource) -> None:
     out = StringIO()
     call_command("datastore_doctor", "--count", stdout=out)
     assert out.getvalue() == "Nothing is damaged.\n"
-
-
-# The portal's own tests ---------------------------------------------------------------------------
-
-_SETTINGS = """
-import os
-from example_project.settings import INSTALLED_APPS, MIDDLEWARE, TEMPLATES
-import dj_database_url
-SECRET_KEY = "of a test"
-INSTALLED_APPS = [*INSTALLED_APPS, "museum"]
-ROOT_URLCONF = "example_project.urls"
-DATABASES = {alias: dj_database_url.parse(os.environ[alias]) for alias in ("default", "data")}
-DATABASE_ROUTERS = ["museum.routers." + os.environ["ROUTER"]]
-USE_TZ = True
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-"""
-_MUSEUM_ROUTER = """
-
-class MuseumRouter:
-    def db_for_read(self, model, **hints):
-        return "data" if model._meta.app_label == "museum" else None
-
-    db_for_write = db_for_read
-
-    def allow_migrate(self, alias, app_label, **hints):
-        return (alias == "data") == (app_label == "museum")
-"""
-_MODELS = """
-from django.db import models
-
-class Exhibit(models.Model):
-    name = models.CharField(max_length=50)
-"""
-_TESTS = """
-import pathlib, tempfile
-from django.core.management import call_command
-from django.test import TestCase, TransactionTestCase
-from datastore_search.models import Resource
-from museum.models import Exhibit
-
-class Portal:
-    databases = {"default", "data"}
-
-    def test_a_file_is_loaded_and_searched(self):
-        Exhibit.objects.create(name="Boat")
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, "rivers.csv")
-            file.write_text("code,text\\na,river\\nb,lake\\n")
-            call_command("load_resource", str(file), "--name", "rivers", verbosity=0)
-        resource = Resource.objects.get()
-        path = f"/en/api/action/datastore_search?resource_id={resource.pk}&q=river"
-        self.assertEqual(self.client.get(path).json()["result"]["total"], 1)
-        resource.delete()
-
-class Rolled(Portal, TestCase): pass
-class Committed(Portal, TransactionTestCase): pass
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("router", ["DataRouter", "MuseumRouter"])
-def test_the_tests_of_a_portal_run_with_a_router(
-    server: ThrowawayServer, tmp_path: Path, router: str
-) -> None:
-    museum = tmp_path / "museum"
-    museum.mkdir()
-    for name, text in {
-        "__init__": "", "settings": _SETTINGS, "models": _MODELS, "tests": _TESTS,
-        "routers": _ROUTER + _MUSEUM_ROUTER,
-    }.items():  # fmt: skip
-        (museum / f"{name}.py").write_text(text)
-
-    process = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error::DeprecationWarning:museum",
-            "-m",
-            "django",
-            "test",
-            "museum",
-        ],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "DATABASE_URL": server.url,
-            "DJANGO_SETTINGS_MODULE": "museum.settings",
-            "PYTHONPATH": f"{tmp_path}:{_ROOT}",
-            "ROUTER": router,
-            "default": server.url,
-            "data": server.url.replace("/portal?", "/data?"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert process.returncode == 0, process.stderr
-    assert "Ran 2 tests" in process.stderr
