@@ -133,15 +133,6 @@ def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.Monkey
     assert run_check_ids(databases=["default"]) == {"datastore_search.W002"}
 
 
-def test_more_tables_than_a_dump_can_lock_are_w013(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert storage.measure_locks(connection)[1] >= 64 * 20
-    monkeypatch.setattr(storage.server, "_LOCKS_OF_A_DUMP", 10**6)
-
-    assert run_check_ids(databases=["default"]) == {"datastore_search.W013"}
-
-
 def test_an_index_without_its_extension_is_w011(db: None, settings: Any) -> None:
     settings.DATASTORE_SEARCH_INDEXES = ("words", "substrings")
 

@@ -28,7 +28,6 @@ from .top_matches import (
     TopMatchesKey,
     build_top_matches_key,
     keep_top_matches,
-    rankings_in_progress,
     use_top_matches,
 )
 
@@ -486,11 +485,8 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
         key = build_top_matches_key(read, query, bound)
         if key is None or use_top_matches(key, bound, is_counted=query.include_total):
             return _read_page(read, query, bound)
-        with rankings_in_progress.begin(key):
-            if use_top_matches(key, bound, is_counted=query.include_total):
-                return _read_page(read, query, bound)
-            bound.lists_top_ids = True
-            return _read_page(read, query, bound, key)
+        bound.lists_top_ids = True
+        return _read_page(read, query, bound, key)
 
 
 def _read_page(

@@ -9,11 +9,8 @@ the same question of others, then read only their own records (``docs/decisions/
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Event, Lock
-from time import monotonic
 from typing import Final, NamedTuple
 
 from psycopg import sql
@@ -32,12 +29,6 @@ _MAX_QUESTIONS = 1_000
 
 #: The conditions of a kept question, in letters: a filter may have thousands of values.
 _MAX_KEY_LENGTH = 2_000
-
-#: Nothing waits for a ranking that may end at once.
-_MIN_SECONDS_BEFORE_WAITING = 0.02
-
-#: As long as a statement may run without a slot (``docs/decisions/0022``).
-_MAX_WAIT_SECONDS = 0.5
 
 
 class TopMatchesKey(NamedTuple):
@@ -101,46 +92,3 @@ def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_cou
         numbers = array("q", map(int, ids[1:-1].split(b",")))
         top = TopMatches(numbers, int(total or 0) if is_counted else None)
         top_matches_cache.add(key, top)
-
-
-# Rankings in progress -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranking:
-    started_at: float
-    ended: Event
-
-
-class RankingsInProgress:
-    """The queries that are being ranked, so that several clients rank them once."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._rankings: dict[Hashable, _Ranking] = {}
-        self._lock = Lock()
-
-    @contextmanager
-    def begin(self, key: Hashable) -> Iterator[None]:
-        """
-        Begin to rank; wait before if another thread ranks the same, but not for long.
-
-        After waiting, the caller checks whether the matches are kept.
-        """
-        own = _Ranking(monotonic(), Event())
-        with self._lock:
-            other = self._rankings.setdefault(key, own)
-        if other is not own:
-            if own.started_at - other.started_at >= _MIN_SECONDS_BEFORE_WAITING:
-                other.ended.wait(_MAX_WAIT_SECONDS)
-            yield
-            return
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._rankings[key]
-            own.ended.set()
-
-
-rankings_in_progress = RankingsInProgress()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from datastore_search.filters import Comparison, In
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.search import Query, plan, top_matches
-from datastore_search.search.top_matches import RankingsInProgress, top_matches_cache
+from datastore_search.search.top_matches import top_matches_cache
 from datastore_search.writing import Method, open_writer
 
 from ..builders import act, fetch_page, get_record_table, load_csv, make_resource
@@ -261,42 +260,3 @@ def test_a_resource_that_has_turned_private_is_refused(bridges: Resource) -> Non
     Resource.objects.filter(pk=bridges.pk).update(private=True)
 
     assert act(Client(), "datastore_search", sent).status_code == 403
-
-
-# Rankings in progress -----------------------------------------------------------------------------
-
-
-def test_the_same_question_waits_until_its_ranking_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(top_matches, "_MIN_SECONDS_BEFORE_WAITING", 0)
-    monkeypatch.setattr(top_matches, "_MAX_WAIT_SECONDS", 600)
-    rankings, has_begun, order = RankingsInProgress(), Event(), []
-
-    def rank_again() -> None:
-        has_begun.set()
-        with rankings.begin("support"):
-            order.append("second")
-
-    with rankings.begin("support"):
-        thread = Thread(target=rank_again)
-        thread.start()
-        has_begun.wait()
-        thread.join(0.1)
-        order.append("first")
-    thread.join()
-
-    assert order == ["first", "second"]
-
-
-@pytest.mark.parametrize(("key", "min_seconds"), [("bridge", 0), ("support", 600)])
-def test_another_question_or_one_that_has_just_begun_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch, key: str, min_seconds: int
-) -> None:
-    monkeypatch.setattr(top_matches, "_MIN_SECONDS_BEFORE_WAITING", min_seconds)
-    rankings = RankingsInProgress()
-
-    with rankings.begin("support"), rankings.begin(key):
-        pass
-    with pytest.raises(KeyError), rankings.begin("support"):
-        raise KeyError
-    with rankings.begin("support"):  # the failed one has ended
-        pass
