@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
+from django.contrib.auth.models import AnonymousUser
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from . import storage
 from .exceptions.availability import DatabaseUnreachable, TemporarilyUnavailable
-from .unreadable_users import forget_unreadable_user
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +24,14 @@ def find_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     if refusal := storage.explain_refusal(error):
         return refusal
     return DatabaseUnreachable() if storage.is_connection_lost(error) else None
+
+
+def forget_unreadable_user(request: HttpRequest) -> None:
+    """Make the user of a request anonymous if the database cannot tell who it is."""
+    try:
+        _ = request.user.is_authenticated
+    except (DatabaseError, InterfaceError):
+        request.user = AnonymousUser()
 
 
 def answer_refusal(

@@ -77,7 +77,9 @@ def drop_order_indexes(
 
     Raises: Django's ``OperationalError`` while the table is read for long.
     """
-    storage.drop_order_indexes(connection, get_table_id(resource), names)
+    table_id = get_table_id(resource)
+    indexes = (storage.name_order_index(table_id, name) for name in names)
+    storage.drop_indexes(connection, *indexes)
     _mark_order_indexes(connection, resource, names, exist=False)
 
 
@@ -111,7 +113,7 @@ def index_substrings(connection: BaseDatabaseWrapper, resource: Resource, *, wan
     if wanted:
         storage.create_substring_index(connection, table_id, memory_bytes=conf.LOAD_MEMORY_BYTES)
     else:
-        storage.drop_substring_index(connection, table_id)
+        storage.drop_indexes(connection, storage.name_substring_index(table_id))
     versions = TableVersion.objects.using(connection.alias).filter(pk=table_id)
     versions.update(indexes=_choose(versions.get().indexes, wanted=wanted))
     resource.indexes = _choose(resource.chosen_index_kinds, wanted=wanted)

@@ -14,29 +14,3 @@ from .metrics import METRICS, Metric
 from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, Suggestions, suggest_queries
 from .stored_facets import list_stored_counts
 from .suggestions import MAX_SUGGESTED_VALUES, NO_VALUES, ValuesQuery, suggest_values
-
-__all__ = [
-    "INTERVALS",
-    "MAX_BINS",
-    "MAX_COUNTED_RECORDS",
-    "MAX_FACETS",
-    "MAX_FACET_VALUES",
-    "MAX_GROUPS",
-    "MAX_METRICS",
-    "MAX_SUGGESTED_VALUES",
-    "METRICS",
-    "NO_SUGGESTIONS",
-    "NO_VALUES",
-    "AggregateQuery",
-    "Facet",
-    "FacetsQuery",
-    "GroupBy",
-    "Metric",
-    "Suggestions",
-    "ValuesQuery",
-    "list_stored_counts",
-    "read_aggregate",
-    "read_facets",
-    "suggest_queries",
-    "suggest_values",
-]

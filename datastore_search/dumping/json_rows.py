@@ -7,8 +7,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from itertools import chain, repeat
 
-from ..search import RecordCopy, RecordsFormat
-from ..search.fields import describe_fields
+from ..search import RecordCopy, RecordsFormat, describe_fields
 from .dump import Dump, join_blocks
 
 

@@ -33,28 +33,3 @@ from .grammar import (
     exclude_field,
     parse_filters,
 )
-
-__all__ = [
-    "MAX_SHOWN_LENGTH",
-    "MAX_SUBSTRINGS",
-    "MAX_WORDS",
-    "MIN_SUBSTRING_LENGTH",
-    "And",
-    "Clause",
-    "Comparison",
-    "Condition",
-    "FullTextOptions",
-    "FullTextQuery",
-    "In",
-    "Or",
-    "TypedFields",
-    "compile_conditions",
-    "compile_field_key",
-    "compile_tsquery",
-    "compile_value_key",
-    "exclude_field",
-    "has_too_many_words",
-    "join_clauses",
-    "parse_filters",
-    "parse_full_text_query",
-]

@@ -22,6 +22,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ..addresses import ResourceAddresses
 from ..catalogue import find_dataset_of
 from ..conf import conf
+from ..database_errors import forget_unreadable_user
 from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
 from ..guards.clients import Client
@@ -34,7 +35,6 @@ from ..models import Resource, read_profiles
 from ..request_reports import Question, note_resource, report_answer, start_clock
 from ..routing import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
-from ..unreadable_users import forget_unreadable_user
 from . import framing
 from .about import list_facts
 from .chips import build_chips

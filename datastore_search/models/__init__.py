@@ -5,10 +5,16 @@ The records themselves are in tables of their own (``storage``), one for each ta
 resource points to the table version that it serves; a load is a job that makes or changes one.
 """
 
-from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias
+from .aliases import (
+    MAX_ALIAS_LENGTH,
+    Alias,
+    check_alias,
+    normalize_name,
+    parse_resource_id,
+    validate_alias,
+)
 from .deletion import drop_tables_on_commit
 from .fields import Field
-from .identifiers import normalize_name, parse_resource_id
 from .loads import (
     FINISHED,
     RUNNING,

@@ -25,11 +25,10 @@ from ..field_types import field_types
 from ..messages.bidi import show_bidi_controls
 from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager
-from .aliases import MAX_ALIAS_LENGTH, Alias, validate_free_name
+from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
 from .base import GuardedModel
 from .deletion import delete_uploads_on_commit, drop_tables_on_commit
 from .fields import Field
-from .identifiers import parse_resource_id
 from .loads import Load
 from .table_versions import TableVersion
 from .text_arrays import TextArrayField

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from .. import storage
 from ..exceptions.access import UnknownResource
@@ -108,6 +108,20 @@ class Relation:
     substring_index: str | None = None
     value_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sizes: RecordSizes = field(default_factory=RecordSizes)
+
+
+def describe_fields(
+    fields: Iterable[tuple[str, str]], infos: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """
+    Describe fields, given as name and type, with their entries of the data dictionary.
+
+    Source: CKAN ``datastore_search``: a field has ``info`` only if it has an entry.
+    """
+    return [
+        {"id": name, "type": kind, **({"info": infos[name]} if infos.get(name) else {})}
+        for name, kind in fields
+    ]
 
 
 def build_relation(resource: Resource) -> Relation:

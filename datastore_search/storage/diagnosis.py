@@ -11,10 +11,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .server import read_sql_file
-from .sessions import override_setting, to_milliseconds
 from .tables import (
-    LOCK_TIMEOUT,
     VECTOR_TRIGGER,
+    limit_lock_waits,
     maintain_vectors,
     name_record_table,
     quote_record_table,
@@ -83,11 +82,7 @@ def restore_triggers(connection: BaseDatabaseWrapper) -> None:
     ``LOCK_TIMEOUT``.
     """
     text = _read_triggers()
-    with (
-        transaction.atomic(using=connection.alias),
-        connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-    ):
+    with limit_lock_waits(connection) as cursor:
         cursor.execute(text)
         for trigger, table in sorted(set(_TRIGGER.findall(text))):
             cursor.execute(
@@ -210,11 +205,7 @@ def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language:
     Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
     """
     table, trigger = quote_record_table(table_id), sql.Identifier(VECTOR_TRIGGER)
-    with (
-        transaction.atomic(using=connection.alias),
-        connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-    ):
+    with limit_lock_waits(connection) as cursor:
         cursor.execute(sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(trigger, table))
         maintain_vectors(connection, table_id, language=language)
         cursor.execute(sql.SQL("UPDATE {} SET data = data").format(table))
@@ -228,16 +219,3 @@ def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
-
-
-def drop_index(connection: BaseDatabaseWrapper, name: str) -> None:
-    """
-    Drop an index of a record table.
-
-    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
-    """
-    with (
-        connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-    ):
-        cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))

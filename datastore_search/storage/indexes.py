@@ -15,16 +15,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from django.db import OperationalError, transaction
+from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg import errors, sql
 
 from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
 from .server import can_build_gin_in_parallel
-from .sessions import lift_time_limits, override_setting, to_milliseconds
+from .sessions import override_setting
 from .substrings import build_substring_index
-from .tables import LOCK_TIMEOUT, NewTable, name_record_table, quote_record_table
+from .tables import (
+    NewTable,
+    drop_indexes,
+    limit_lock_waits,
+    name_record_table,
+    quote_record_table,
+)
 
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
 #: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).
@@ -227,11 +233,11 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
         sql.SQL(build_statement_comment(load_id)), quote_record_table(table_id)
     )
     try:
-        with lift_time_limits(connection), connection.cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(vacuum)
     except OperationalError as error:
         # A limit of the portal has ended it, or the cancellation of the load; the load checks that.
-        if not isinstance(error.__cause__, errors.QueryCanceled):
+        if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
             raise
 
 
@@ -247,11 +253,7 @@ def add_indexes(
     Raises: Django's ``OperationalError`` while the table is written to for longer than
     ``LOCK_TIMEOUT``.
     """
-    with (
-        transaction.atomic(using=connection.alias),
-        connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-    ):
+    with limit_lock_waits(connection) as cursor:
         statements = _build_index_statements(connection, table_id, indexes, memory_bytes)
         _execute_statements(cursor, statements)
         analyze_records(connection, table_id)
@@ -271,23 +273,6 @@ def create_order_indexes(
             cursor.execute(_build_order_index(table_id, name, key), [])
 
 
-def drop_order_indexes(
-    connection: BaseDatabaseWrapper, table_id: int, names: Iterable[str]
-) -> None:
-    """
-    Drop the indexes of some fields, as far as there are any.
-
-    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
-    """
-    with (
-        connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-    ):
-        for name in names:
-            index = sql.Identifier(name_order_index(table_id, name))
-            cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
-
-
 def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
     """
     Make the values of some fields unique together; nulls differ from each other.
@@ -295,20 +280,15 @@ def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]
     Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long,
     or when a key cannot be replaced because the table is read.
     """
+    drop_indexes(connection, name_key_index(table_id))
+    if not names:
+        return
+    table = quote_record_table(table_id)
+    values = sql.SQL(", ").join(build_key_expression("data", name) for name in names)
     key = sql.Identifier(name_key_index(table_id))
     with connection.cursor() as cursor:
-        with override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)):
-            cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
-        if names:
-            cursor.execute(
-                sql.SQL("CREATE UNIQUE INDEX {key} ON {table} ({values})").format(
-                    key=key,
-                    table=quote_record_table(table_id),
-                    values=sql.SQL(", ").join(build_key_expression("data", name) for name in names),
-                ),
-                [],
-            )
-            cursor.execute(sql.SQL("ANALYZE {table}").format(table=quote_record_table(table_id)))
+        cursor.execute(sql.SQL("CREATE UNIQUE INDEX {} ON {} ({})").format(key, table, values), [])
+        cursor.execute(sql.SQL("ANALYZE {}").format(table))
 
 
 def build_key_expression(data: str, name: str) -> sql.Composable:

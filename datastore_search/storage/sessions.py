@@ -317,41 +317,6 @@ def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[N
         cursor.execute(_SET, [name, before])
 
 
-@contextmanager
-def lift_time_limits(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """
-    Lift the time limits during the block, for a statement that cannot be in a transaction.
-
-    With a pooler in transaction mode nothing is changed, as the next client would get the settings.
-    """
-    if not _has_own_session(connection):
-        yield
-        return
-    names = ("statement_timeout", "lock_timeout")
-    with connection.cursor() as cursor:
-        for name in names:
-            cursor.execute("SELECT set_config(%s, '0', false)", [name])
-    try:
-        yield
-    finally:
-        if connection.is_usable():
-            with connection.cursor() as cursor:
-                for name in names:
-                    cursor.execute(sql.SQL("RESET {}").format(sql.Identifier(name)))
-
-
-def _has_own_session(connection: BaseDatabaseWrapper) -> bool:
-    """
-    Return whether all statements of a connection run in one session of PostgreSQL.
-
-    Source: PgBouncer, which gives its clients a process id that no process of the server has.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        (pid,) = cursor.fetchone()
-    return bool(pid == connection.connection.info.backend_pid)
-
-
 def to_milliseconds(duration: timedelta) -> str:
     """Write a duration as PostgreSQL reads it."""
     return str(duration // timedelta(milliseconds=1))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from .sessions import override_setting, to_milliseconds
-from .tables import LOCK_TIMEOUT, name_record_table, quote_record_table
+from .sessions import override_setting
+from .tables import name_record_table, quote_record_table
 
 #: All values of a record as one JSON text.  It has only built-in functions: a restore computes it
 #: with an empty search path, and it takes a third of the time of ``datastore_search_values``.
@@ -44,21 +44,11 @@ def build_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> sql
     if operator_class is None:
         raise LookupError("pg_trgm")
     return sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING gin ({} {})").format(
-        _quote_index(table_id), quote_record_table(table_id), SUBSTRINGS_TEXT, operator_class
+        sql.Identifier(name_substring_index(table_id)),
+        quote_record_table(table_id),
+        SUBSTRINGS_TEXT,
+        operator_class,
     )
-
-
-def drop_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> None:
-    """
-    Drop the index of substrings, if there is one.
-
-    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
-    """
-    with (
-        connection.cursor() as cursor,
-        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-    ):
-        cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(_quote_index(table_id)))
 
 
 def name_substring_index(table_id: int) -> str:
@@ -84,10 +74,6 @@ def estimate_substring_share(
         )
         (share,) = cursor.fetchone()
     return float(share)
-
-
-def _quote_index(table_id: int) -> sql.Identifier:
-    return sql.Identifier(name_substring_index(table_id))
 
 
 def _find_operator_class(connection: BaseDatabaseWrapper) -> sql.Identifier | None:

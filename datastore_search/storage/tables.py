@@ -8,12 +8,14 @@ table, which is named by the number of the load.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
 
@@ -105,6 +107,30 @@ def maintain_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language
 # Changing a table ---------------------------------------------------------------------------------
 
 
+@contextmanager
+def limit_lock_waits(
+    connection: BaseDatabaseWrapper, lock_timeout: timedelta = LOCK_TIMEOUT
+) -> Iterator[CursorWrapper]:
+    """Open a transaction, or a part of one, that waits for each lock no longer than this."""
+    with (
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+        override_setting(cursor, "lock_timeout", to_milliseconds(lock_timeout)),
+    ):
+        yield cursor
+
+
+def drop_indexes(connection: BaseDatabaseWrapper, *names: str) -> None:
+    """
+    Drop indexes of a record table, as far as they are there.
+
+    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
+    """
+    with limit_lock_waits(connection) as cursor:
+        for name in names:
+            cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
+
+
 def remove_fields(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
     """Remove some fields, and their words, from every record of a table."""
     with connection.cursor() as cursor:
@@ -138,12 +164,9 @@ def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
 def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: timedelta) -> bool:
     try:
         with (
-            transaction.atomic(using=connection.alias),
-            connection.cursor() as cursor,
-            override_setting(
-                cursor, "statement_timeout", "0"
-            ),  # or waiting for a reader would be an error
-            override_setting(cursor, "lock_timeout", to_milliseconds(lock_timeout)),
+            limit_lock_waits(connection, lock_timeout) as cursor,
+            # Otherwise waiting for a reader could be an error.
+            override_setting(cursor, "statement_timeout", "0"),
         ):
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {table}").format(table=table))
     except OperationalError as error:

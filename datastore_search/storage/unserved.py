@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
-from .sessions import override_setting, to_milliseconds
-from .tables import LOCK_TIMEOUT, name_record_table, quote_record_table
+from .tables import limit_lock_waits, name_record_table, quote_record_table
 
 _SINCE = "datastore_search: served by no resource since "
 
@@ -49,11 +47,7 @@ def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetim
     comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
     statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(quote_record_table(table_id), comment)
     try:
-        with (
-            transaction.atomic(using=connection.alias),
-            connection.cursor() as cursor,
-            override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
-        ):
+        with limit_lock_waits(connection) as cursor:
             cursor.execute(statement)
     except (OperationalError, ProgrammingError) as error:
         if not isinstance(error.__cause__, errors.LockNotAvailable | errors.UndefinedTable):

@@ -62,7 +62,8 @@ def change_fields(
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
         table_id = get_table_id(resource)
         ordered = [name for name in gone if known[name].has_order_index]
-        storage.drop_order_indexes(connection, table_id, ordered)
+        indexes = (storage.name_order_index(table_id, name) for name in ordered)
+        storage.drop_indexes(connection, *indexes)
         storage.remove_fields(connection, table_id, gone)
     for each in wanted:
         if each.name in known and each.info is not None:

@@ -372,10 +372,10 @@ def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda number: storage.drop_order_indexes(connection, number, ["code"]),
+        lambda number: storage.drop_indexes(connection, storage.name_order_index(number, "code")),
         lambda number: storage.set_key(connection, number, []),
-        lambda number: storage.drop_substring_index(connection, number),
-        lambda number: storage.drop_index(connection, storage.name_key_index(number)),
+        lambda number: storage.drop_indexes(connection, storage.name_substring_index(number)),
+        lambda number: storage.drop_indexes(connection, storage.name_key_index(number)),
     ],
 )
 def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None:

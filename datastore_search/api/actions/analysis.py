@@ -23,8 +23,7 @@ from ...analysis import (
     suggest_values,
 )
 from ...guards.clients import Client
-from ...search import ConsistentRead, Page, with_consistent_read
-from ...search.fields import describe_fields
+from ...search import ConsistentRead, Page, describe_fields, with_consistent_read
 from ..analysis_parameters import (
     AggregateParameters,
     FacetsParameters,

@@ -17,8 +17,7 @@ from ...exceptions.access import RecordsIncomplete
 from ...field_types import field_types
 from ...guards.clients import Client
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
-from ...search import ConsistentRead, with_consistent_read
-from ...search.fields import describe_fields
+from ...search import ConsistentRead, describe_fields, with_consistent_read
 from ..parameters import InfoParameters
 from .action import Action, Answer, authorize_read
 

@@ -21,11 +21,11 @@ from ...search import (
     ConsistentRead,
     Page,
     Query,
+    describe_fields,
     read_page,
     retry_if_stale,
     with_consistent_read,
 )
-from ...search.fields import describe_fields
 from ..parameters import SearchParameters, build_query
 from ..permissions import get_reader
 from ..renderers import wrap_records

@@ -27,8 +27,7 @@ from ...exceptions.writing import (
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
 from ...models import Resource, parse_resource_id
-from ...search import ID, ConsistentRead, Query, build_relation, read_page
-from ...search.fields import describe_fields
+from ...search import ID, ConsistentRead, Query, build_relation, describe_fields, read_page
 from ...spooling import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..parameters import (

@@ -38,14 +38,14 @@ def diagnose_indexes(
                     index.name, partial(storage.rebuild_index, connection, index.name)
                 )
         elif not index.is_valid:
-            mend = storage.rebuild_index if index.is_primary else storage.drop_index
+            mend = storage.rebuild_index if index.is_primary else storage.drop_indexes
             yield _report_invalid(index.name, partial(mend, connection, index.name))
         elif not index.is_primary:
             yield Finding(
                 "index.superfluous",
                 index.name,
                 "No search uses this index, and every write takes longer for it.",
-                partial(storage.drop_index, connection, index.name),
+                partial(storage.drop_indexes, connection, index.name),
             )
     for role, create in missing.items():
         message = f"The table lacks an index: {role}."
@@ -132,4 +132,4 @@ def _follow_choice(
     # The last: until now a search could rely on them.
     for index in found:
         if index.role in roles and roles[index.role] not in chosen:
-            storage.drop_index(connection, index.name)
+            storage.drop_indexes(connection, index.name)
