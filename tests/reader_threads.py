@@ -25,7 +25,9 @@ class ReaderThreads:
         self._slots = override_settings(
             DATASTORE_SEARCH_MAX_SLOTS=2 * count, DATASTORE_SEARCH_MAX_SLOTS_PER_CLIENT=2 * count
         )
-        self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
+        self._threads = [
+            threading.Thread(target=self._read, daemon=True) for _reader in range(count)
+        ]
 
     def __enter__(self) -> Self:
         self._slots.enable()
@@ -37,6 +39,7 @@ class ReaderThreads:
         self.done.set()
         for thread in self._threads:
             thread.join(60)
+            assert not thread.is_alive()
         self._slots.disable()
 
     def read_once(self) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import IntegrityError
 from django.test import Client
 
@@ -126,19 +125,6 @@ def test_a_stale_field_leaves_its_type_and_position(db: None) -> None:
 
     field = Field.objects.get(name="b")
     assert (field.label, field.type, field.position) == ("B", "text", 0)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_fixture_brings_back_what_was_published(tmp_path: Path) -> None:
-    resource = make_resource()
-    fixture = tmp_path / "fixture.json"
-    call_command("dumpdata", "datastore_search", output=str(fixture), verbosity=0)
-    Resource.objects.update(table_version=None)
-
-    call_command("loaddata", str(fixture), verbosity=0)
-
-    assert Resource.objects.get().table_version_id == resource.table_version_id
-    resource.delete()
 
 
 def test_a_page_of_the_admin_leaves_what_was_loaded_meanwhile(

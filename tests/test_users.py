@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
-from psycopg import sql
+
+from .loading.jobs.workers import build_database_url
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,7 +41,6 @@ class Member(AbstractBaseUser):
 #: How the portal's admin may know its users.
 ADMINS = {
     "not registered": "",
-    "without a search": "admin.site.register(Member)",
     "with a search": """
 @admin.register(Member)
 class MemberAdmin(admin.ModelAdmin):
@@ -51,51 +49,11 @@ class MemberAdmin(admin.ModelAdmin):
 }
 
 SETTINGS = """
-SECRET_KEY = "of a test"
-ALLOWED_HOSTS = ["testserver"]
-INSTALLED_APPS = [
-    "django.contrib.admin", "django.contrib.auth", "django.contrib.contenttypes",
-    "django.contrib.sessions", "django.contrib.messages", "django.contrib.staticfiles",
-    "rest_framework", "django_filters", "knox", "datastore_search", "members",
-]
-import django
-if django.VERSION < (6, 0):
-    INSTALLED_APPS.append("django_tasks")
-TASKS = {"default": {"BACKEND":
-    ("django.tasks" if django.VERSION >= (6, 0) else "django_tasks")
-    + ".backends.immediate.ImmediateBackend"}}
+from example_project.settings import *
+from example_project.settings import INSTALLED_APPS
+INSTALLED_APPS = [*INSTALLED_APPS, "members"]
 AUTH_USER_MODEL = "members.Member"
-MIDDLEWARE = [
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "datastore_search.middleware.LocaleMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-]
-TEMPLATES = [{
-    "BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True,
-    "OPTIONS": {"context_processors": [
-        "django.template.context_processors.request",
-        "django.contrib.auth.context_processors.auth",
-        "django.contrib.messages.context_processors.messages",
-    ]},
-}]
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-STATIC_URL = "static/"
-USE_TZ = True
-ROOT_URLCONF = "portal.urls"
-import json, os
-DATABASES = {"default": json.loads(os.environ["PORTAL_DATABASE"])}
-"""
-
-URLS = """
-from django.conf.urls.i18n import i18n_patterns
-from django.contrib import admin
-from django.urls import include, path
-
-urlpatterns = i18n_patterns(
-    path("admin/", admin.site.urls), path("", include("datastore_search.urls"))
-)
+ALLOWED_HOSTS = ["testserver"]
 """
 
 #: What staff and programs do, in one process; it ends with the first surprise.
@@ -163,30 +121,22 @@ print("done")
 
 
 @pytest.fixture
-def database(db: None) -> Iterator[dict[str, Any]]:
-    """An empty database on the server of the tests, as Django's settings name one."""
-    name = f"users_{os.getpid()}"
-    values = connection.get_connection_params()
-    values = {key: values[key] for key in ("host", "port", "user", "password") if values.get(key)}
-    with psycopg.connect(**values, dbname="postgres", autocommit=True) as server:
-        server.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name))
-        )
-        yield {
-            "ENGINE": "django.db.backends.postgresql",
-            "NAME": name,
-            **{key.upper(): value for key, value in values.items()},
-        }
-        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+def database_url(db: None) -> Iterator[str]:
+    """The URL of an empty database on the server of the tests."""
+    name, url = f"users_{os.getpid()}", build_database_url()
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+        yield re.sub(r"/[^/?]*(?=\?|$)", f"/{name}", url)
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", ADMINS)
 def test_a_portal_with_its_own_model_of_users_works(
-    database: dict[str, Any], tmp_path: Path, known: str
+    database_url: str, tmp_path: Path, known: str
 ) -> None:
     files = {
-        "portal/__init__.py": "", "portal/settings.py": SETTINGS, "portal/urls.py": URLS,
+        "portal/__init__.py": "", "portal/settings.py": SETTINGS,
         "members/__init__.py": "", "members/models.py": MODELS,
         "members/migrations/__init__.py": "",
         "members/admin.py": f"from django.contrib import admin\nfrom .models import Member\n"
@@ -200,7 +150,7 @@ def test_a_portal_with_its_own_model_of_users_works(
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "portal.settings",
-        "PORTAL_DATABASE": json.dumps(database),
+        "DATABASE_URL": database_url,
         "PYTHONPATH": f"{tmp_path}:{ROOT}",
     }
 
@@ -208,6 +158,7 @@ def test_a_portal_with_its_own_model_of_users_works(
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            timeout=300,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

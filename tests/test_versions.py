@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.core import serializers
 from django.db import connection, transaction
 
 from datastore_search.models import Alias, Field, Resource
 
-from .builders import load_csv, make_resource
+from .builders import make_resource
+
+pytestmark = pytest.mark.django_db
 
 
 def read_version(resource: Resource) -> int:
@@ -57,7 +57,6 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=list(STATEMENTS))
 def test_a_statement_increases_the_version(resource: Resource, statement: str) -> None:
     before = read_version(resource)
@@ -67,7 +66,6 @@ def test_a_statement_increases_the_version(resource: Resource, statement: str) -
     assert read_version(resource) > before
 
 
-@pytest.mark.django_db
 def test_an_alias_that_moves_increases_the_version_of_both(resource: Resource) -> None:
     other = make_resource()
     alias = Alias.objects.create(resource=resource, name="alias")
@@ -81,7 +79,6 @@ def test_an_alias_that_moves_increases_the_version_of_both(resource: Resource) -
     assert after[1] > before[1]
 
 
-@pytest.mark.django_db
 def test_a_plain_save_does_not_take_a_version_back(resource: Resource) -> None:
     old = Resource.objects.get(pk=resource.pk)
     Field.objects.update(label="L")
@@ -92,7 +89,6 @@ def test_a_plain_save_does_not_take_a_version_back(resource: Resource) -> None:
     assert read_version(resource) > before
 
 
-@pytest.mark.django_db
 def test_a_restored_version_is_never_that_of_another_state(resource: Resource) -> None:
     seen = [read_version(resource)]
     (dumped,) = Resource.objects.filter(pk=resource.pk).values("title", "version", "modified_at")
@@ -111,7 +107,6 @@ def test_a_restored_version_is_never_that_of_another_state(resource: Resource) -
     assert sorted(set(seen)) == seen
 
 
-@pytest.mark.django_db
 def test_a_version_that_was_rolled_back_does_not_come_again(resource: Resource) -> None:
     with transaction.atomic():
         Field.objects.update(label="a")
@@ -122,30 +117,6 @@ def test_a_version_that_was_rolled_back_does_not_come_again(resource: Resource) 
     assert read_version(resource) > rolled_back
 
 
-@pytest.mark.django_db
-def test_a_resource_that_is_made_again_has_another_version(resource: Resource) -> None:
-    before, resource_id = read_version(resource), resource.pk
-    resource.delete()
-
-    again = load_csv(Resource.objects.create(pk=resource_id, name="again"), "a\n1\n")
-
-    assert read_version(again) > before
-
-
-@pytest.mark.django_db
-def test_loaddata_gives_a_new_version(resource: Resource) -> None:
-    dumped = serializers.serialize("json", [Resource.objects.get(), *Field.objects.all()])
-    assert json.loads(dumped)[0]["fields"]["version"] == read_version(resource)
-    Field.objects.update(label="changed")
-    before = read_version(resource)
-
-    for loaded in serializers.deserialize("json", dumped):
-        loaded.save()
-
-    assert read_version(resource) > before
-
-
-@pytest.mark.django_db
 def test_a_version_increases_while_the_clock_is_behind_it(resource: Resource) -> None:
     ahead = 2**60
     with restore_mode():  # from a server whose clock is ahead
@@ -157,7 +128,6 @@ def test_a_version_increases_while_the_clock_is_behind_it(resource: Resource) ->
     assert read_version(resource) == ahead + 2
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "change",
     [

@@ -149,7 +149,7 @@ def run_server(programs: Path, *, settings: str = "") -> Iterator[Server]:
         with (folder / "log").open("a") as log:
             subprocess.run(
                 command, check=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                cwd=folder, env={"LC_ALL": "C", "PATH": os.environ["PATH"]}, **owner,
+                cwd=folder, env={"LC_ALL": "C", "PATH": os.environ["PATH"]}, timeout=120, **owner,
             )  # fmt: skip
 
     try:

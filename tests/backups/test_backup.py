@@ -128,24 +128,13 @@ def rename_schema(server: Server, url: str) -> str:
     return url.replace("portal", "museum")
 
 
+@pytest.mark.slow
 def test_a_dump_in_plain_sql_is_the_same(
     portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
 ) -> None:
     server, _schema = portal
 
     url = restore("from_plain_sql", read_commands("Restore", 1))
-
-    assert run_portal(server, url, "answers") == answers
-
-
-@pytest.mark.slow
-def test_a_restore_in_one_transaction_is_the_same(
-    portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
-) -> None:
-    server, _schema = portal
-    restoring = read_commands("Restore").replace("--jobs=2", "--single-transaction")
-
-    url = restore("in_one_transaction", read_commands("Back up") + restoring)
 
     assert run_portal(server, url, "answers") == answers
 

@@ -30,26 +30,6 @@ from datastore_search.models import Resource
 from ..builders import ask, check_error, make_resource, make_slow, make_token, make_user
 
 API = "/en/api/action/datastore_search"
-BUSY = (
-    "The search takes long, and others that take long are running already. Try again in a moment,"
-    " or ask for something rarer."
-)
-
-#: Every address that reads records.
-ADDRESSES = [
-    f"{API}?resource_id={{id}}",
-    f"{API}?resource_id={{id}}&q=river",
-    f"{API}?resource_id={{id}}&distinct=true&fields=stage",
-    f"{API}?resource_id={{id}}&records_format=csv",
-    f"{API}?resource_id={{id}}&limit=2000",
-    "/en/api/action/datastore_facets?resource_id={id}&facets=stage,subject&q=river",
-    "/en/api/action/datastore_aggregate?resource_id={id}&group_by=stage",
-    "/en/api/action/datastore_aggregate?resource_id={id}&records_format=csv",
-    "/en/datastore/dump/{id}",
-    "/en/datastore/dump/{id}?format=json&limit=2&q=river",
-    "/en/datastore/{id}/",
-]
-each_address = pytest.mark.parametrize("address", ADDRESSES)
 
 
 def make_client(**environ: Any) -> Client:
@@ -82,7 +62,15 @@ def sleep(seconds: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("address", [ADDRESSES[0], *ADDRESSES[4:9]])
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"{API}?resource_id={{id}}",
+        "/en/api/action/datastore_facets?resource_id={id}&facets=stage,subject&q=river",
+        "/en/api/action/datastore_aggregate?resource_id={id}&records_format=csv",
+        "/en/datastore/dump/{id}",
+    ],
+)
 def test_only_a_valid_token_has_more_time_than_an_anonymous_client(
     client: Browser, committed: Resource, settings: Any, address: str
 ) -> None:
@@ -199,7 +187,7 @@ def test_a_cancellation_never_reaches_the_next_statement(transactional_db: None)
                 sleep(0.001)  # raises if a cancellation is late
     finally:
         is_over.set()
-        thread.join()
+        thread.join(30)
 
     ends["cancelled"] = 400 - ends["finished"]
     assert ends["cancelled"] > 20, ends

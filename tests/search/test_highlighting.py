@@ -217,7 +217,7 @@ def read_text(text: str, language: str) -> Iterator[ConsistentRead]:
         yield ConsistentRead(session, relation)
 
 
-@pytest.mark.parametrize("language", ["english", "simple", "turkish"])
+@pytest.mark.parametrize("language", ["english", "turkish"])
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
-from ..builders import fetch_page, make_resource
+from ..builders import fetch_page, get_record_table, make_resource
 
 
 def make_wide_resource(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
@@ -41,9 +41,8 @@ def test_any_number_of_fields_is_rendered_in_every_format(db: None, fields: int)
 
 def test_a_compressed_record_is_decompressed_once_for_all_its_fields(db: None) -> None:
     resource, record = make_wide_resource(fields=120, words=30)
-    table = f"datastore_search_record_{resource.table_version_id}"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_column_compression(data) FROM {table}")
+        cursor.execute(f"SELECT pg_column_compression(data) FROM {get_record_table(resource)}")
         assert cursor.fetchone() != (None,)
     fetch_page(resource, Query(limit=1))  # caches the description
 
@@ -60,3 +59,12 @@ def test_a_compressed_record_is_decompressed_once_for_all_its_fields(db: None) -
     assert len(unpacking) == len(fetching) == 1
     assert unpacking[0].count("||") == 1
     assert fetching[0].count("page.record -> 'field") == len(record)
+
+
+def test_all_digits_come_back(db: None) -> None:
+    digits = "12345678901234567890.12345678901234567890", "9223372036854775807"
+    resource = make_resource(f"n,i\n{digits[0]},{digits[1]}\n")
+
+    page = fetch_page(resource, Query(limit=1))
+
+    assert page.text == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'.encode()

@@ -89,30 +89,15 @@ def find_texts(client: Client, resource: Resource, **parameters: Any) -> set[str
     return {record["text"] for record in get_result(answer)["records"]}
 
 
-def test_twenty_languages_have_texts_that_are_found_and_others_that_are_not() -> None:
-    assert len(PAIRS) == 200
-    assert len(LANGUAGES) == 20
-    for language in LANGUAGES:
-        kinds = [pair.found for pair in PAIRS if pair.language == language]
-        assert len(kinds) >= 8
-        assert set(kinds) == {"yes", "no"}
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("is_over_field", [False, True])
 def test_a_query_finds_what_readers_of_the_language_expect(
-    client: Client, texts: Resource, language: str, *, is_over_field: bool
+    client: Client, texts: Resource, language: str
 ) -> None:
-    pairs = [pair for pair in PAIRS if pair.language == language]
-
-    answers = [
-        find_texts(client, texts, q={"text": pair.q} if is_over_field else pair.q) for pair in pairs
-    ]
-
-    assert [
-        pair._replace(found="yes" if pair.text in found else "no")
-        for pair, found in zip(pairs, answers, strict=True)
-    ] == pairs
+    for pair in PAIRS:
+        if pair.language == language:
+            for q in (pair.q, {"text": pair.q}):
+                found = pair.text in find_texts(client, texts, q=q)
+                assert found is (pair.found == "yes"), (pair, q)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -87,8 +86,7 @@ def read_rows(table_id: int) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-@pytest.mark.parametrize("has_texts", [False, True])
-@pytest.mark.parametrize("streams", [1, 2, 3])
+@pytest.mark.parametrize(("streams", "has_texts"), [(1, False), (2, True), (3, False), (3, True)])
 def test_records_are_numbered_in_their_order_over_any_number_of_connections(
     streams: int, has_texts: bool
 ) -> None:
@@ -102,8 +100,10 @@ def test_records_are_numbered_in_their_order_over_any_number_of_connections(
     assert rows[4_711][2] == "'4712':1"
 
 
-@pytest.mark.parametrize(("streams", "has_texts"), [(1, False), (2, False), (2, True), (4, True)])
-@pytest.mark.parametrize("bad", [1, 500, 501, 7_777, ROW_COUNT])
+@pytest.mark.parametrize(
+    ("streams", "has_texts", "bad"),
+    [(1, False, ROW_COUNT), (2, False, 501), (2, True, 1), (2, True, 7_777), (4, True, 500)],
+)
 def test_a_record_that_postgresql_refuses_is_named_by_its_row(
     streams: int, has_texts: bool, bad: int
 ) -> None:
@@ -151,24 +151,6 @@ def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connec
     assert rows[99][2] == "'100':1,3 '9':5 'line':2 'of':4"
     with open_writer(resource) as writer:
         assert writer.write([{"n": 1}], Method.INSERT) == [ROW_COUNT + 1]
-
-
-@pytest.mark.parametrize("connections", [1, 2])
-def test_a_load_of_a_wide_table_is_the_same_over_any_number_of_connections(
-    settings: Any, connections: int
-) -> None:
-    settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
-    names = [f"f{position}" for position in range(320)]
-    lines = [",".join(f"v{row} {at}" for at in range(320)) for row in range(340)]
-
-    resource = make_resource("\n".join([",".join(names), *lines]))
-
-    rows = read_rows(resource.table_version_id or 0)
-    assert [number for number, _data, _search in rows] == list(range(1, 341))
-    assert [json.loads(data) for _number, data, _search in rows] == [
-        {name: f"v{row} {at}" for at, name in enumerate(names)} for row in range(340)
-    ]
-    assert count_wrong_vectors(resource) == 0
 
 
 @pytest.mark.parametrize(
@@ -229,8 +211,9 @@ def render_typed_line(number: int) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("connections", [1, 2, 4])
-@pytest.mark.parametrize("language", ["english", "simple"])
+@pytest.mark.parametrize(
+    ("connections", "language"), [(1, "simple"), (2, "english"), (4, "english")]
+)
 def test_a_load_has_the_search_vectors_of_postgresql(
     settings: Any, connections: int, language: str
 ) -> None:
