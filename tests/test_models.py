@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import IntegrityError
@@ -125,27 +124,3 @@ def test_a_stale_field_leaves_its_type_and_position(db: None) -> None:
 
     field = Field.objects.get(name="b")
     assert (field.label, field.type, field.position) == ("B", "text", 0)
-
-
-def test_a_page_of_the_admin_leaves_what_was_loaded_meanwhile(
-    db: None, admin_client: Client, monkeypatch: Any
-) -> None:
-    resource = Resource.objects.create(name="survey")
-    prepared = Resource.full_clean
-
-    def load_meanwhile(self: Resource, *args: Any, **kwargs: Any) -> None:
-        monkeypatch.setattr(Resource, "full_clean", prepared)
-        load_csv(Resource.objects.get(), SURVEY)
-        prepared(self, *args, **kwargs)
-
-    monkeypatch.setattr(Resource, "full_clean", load_meanwhile)
-    form = {
-        "title": "T", "name": "survey", "description": "", "language": "english",
-        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
-        "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
-    }  # fmt: skip
-    response = admin_client.post(f"/en/admin/datastore_search/resource/{resource.pk}/change/", form)
-
-    assert response.status_code == 302, response.content
-    resource = Resource.objects.get()
-    assert (resource.title, resource.table_version_id) == ("T", TableVersion.objects.get().pk)

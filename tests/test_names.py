@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import threading
 import uuid
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, connections, transaction
 from django.test import Client
 
@@ -151,30 +148,6 @@ def test_the_admin_gives_no_name_of_another(
     )
 
     assert "Resource with this Name already exists." in answer.content.decode()
-    assert Resource.objects.get() == survey
-
-
-def test_the_admin_gives_no_name_of_another_as_an_alias(
-    admin_client: Client, survey: Resource
-) -> None:
-    for number, name in enumerate(("survey", "door")):
-        form: dict[str, Any] = {
-            "language": "english", "title": "T", "name": f"new-{number}",
-            "aliases-TOTAL_FORMS": 1, "aliases-0-name": name, **ALIASES,
-        }  # fmt: skip
-        answer = admin_client.post("/en/admin/datastore_search/resource/add/", form)
-        assert "Alias with this Name already exists." in answer.content.decode()
-
-    assert Resource.objects.get() == survey
-
-
-def test_a_load_names_no_resource_as_another_is_named(survey: Resource, tmp_path: Path) -> None:
-    file = tmp_path / "door.csv"
-    file.write_text("a\n1\n")
-
-    with pytest.raises(CommandError, match="already exists"):
-        call_command("load_resource", str(file), verbosity=0)
-
     assert Resource.objects.get() == survey
 
 

@@ -66,13 +66,3 @@ def test_a_repeated_full_text_search_is_not_ranked_again(client: Client, ranked:
 
     assert first["total"] == 20_000
     assert not list_ranking(captured)
-
-
-def test_a_page_is_not_ranked_again(client: Client, ranked: Resource) -> None:
-    address = f"/en/datastore/{ranked.pk}/?q=common"
-    client.get(address)
-
-    with CaptureQueriesContext(connection) as captured:
-        assert client.get(address).status_code == 200
-
-    assert not list_ranking(captured)

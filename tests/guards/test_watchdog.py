@@ -27,7 +27,7 @@ from datastore_search.guards.watchdog import Watched
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
-from ..builders import ask, check_error, make_resource, make_slow, make_token, make_user
+from ..builders import ask, check_error, make_resource, make_slow, make_token
 
 API = "/en/api/action/datastore_search"
 
@@ -82,20 +82,6 @@ def test_only_a_valid_token_has_more_time_than_an_anonymous_client(
         response = client.get(address.format(id=committed.pk), headers=headers)
 
         assert response.status_code == status
-
-
-@pytest.mark.slow
-def test_a_signed_in_reader_has_more_time(
-    client: Browser, committed: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
-    make_slow(committed, 1.2)
-    address = f"/en/datastore/{committed.pk}/"
-    assert client.get(address).status_code == 503
-
-    client.force_login(make_user())
-
-    assert client.get(address).status_code == 200
 
 
 def test_the_reader_of_a_private_resource_has_the_longer_limit_from_the_start(
@@ -212,29 +198,7 @@ def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
     sleep(0)  # on a new connection
 
 
-def test_the_transaction_of_the_caller_stays_usable(
-    client: Browser, resource: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
-    make_slow(resource)
-    before = Resource.objects.count()
-
-    assert ask(client, {"resource_id": str(resource.pk)}).status_code == 409
-
-    assert Resource.objects.count() == before
-
-
 # The thread ---------------------------------------------------------------------------------------
-
-
-def test_a_fast_search_takes_one_statement(client: Browser, committed: Resource) -> None:
-    parameters = {"resource_id": str(committed.pk)}
-    ask(client, parameters)
-
-    with CaptureQueriesContext(connection) as captured:
-        ask(client, parameters, Authorization="nonsense")
-
-    assert len(captured) == 1
 
 
 def test_a_process_that_is_forked_has_a_watchdog_of_its_own(

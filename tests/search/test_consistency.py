@@ -63,16 +63,6 @@ def test_a_description_is_one_row_with_all_attributes_of_every_field(
     assert resource.schema[0].resource == committed  # one more query, as no answer needs it
 
 
-def test_a_resource_without_fields_has_a_description(
-    client: Client, committed: Resource, django_assert_num_queries: Any
-) -> None:
-    committed.fields.all().delete()
-
-    with django_assert_num_queries(1):
-        assert Resource.objects.described(committed.pk).schema == ()
-    assert get_ids(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
-
-
 # Statements ---------------------------------------------------------------------------------------
 
 

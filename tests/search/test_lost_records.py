@@ -162,25 +162,6 @@ def test_nothing_is_written_to_a_missing_table(
     assert message == _MISSING.format(name=resource.pk)
 
 
-def test_a_table_that_is_missing_can_be_created_again(no_resource: None, client: Client) -> None:
-    token = make_token(make_user(permissions=("add_resource", "change_resource")))
-    created = {
-        "resource": {"name": "written"}, "primary_key": ["a"],
-        "fields": [{"id": "a", "type": "text"}], "records": [{"a": "1"}],
-    }  # fmt: skip
-    name = act(client, "datastore_create", created, token).json()["result"]["resource_id"]
-    execute_on_table(DROP, Resource.objects.get())
-
-    repeat = {"resource_id": name, "records": [{"a": "2", "b": 3}]}
-    response = act(client, "datastore_create", repeat, token)
-
-    assert response.status_code == 200, response.json()
-    result = ask(client, {"resource_id": name}).json()["result"]
-    assert (result["total"], result["records"]) == (1, [{"_id": 1, "a": "2", "b": 3}])
-    twice = act(client, "datastore_upsert", {**repeat, "method": "insert"}, token)
-    assert twice.status_code == 409  # the key is still one
-
-
 # Loading ------------------------------------------------------------------------------------------
 
 

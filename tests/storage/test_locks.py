@@ -16,7 +16,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search import storage
-from datastore_search.exceptions.availability import WriteBlocked
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, LoadState, Resource
 from datastore_search.storage import locks, sessions, writes
@@ -253,16 +252,6 @@ def test_the_admin_says_that_another_change_has_not_ended(
 
     post(client, committed)
     assert list(Resource.objects.values_list("title", flat=True)) in ([], ["Changed"])
-
-
-@pytest.mark.usefixtures("short_lock_timeout")
-def test_a_deletion_is_refused_while_a_change_is_open(committed: Resource) -> None:
-    with hold_locks(LOCK_RESOURCE):
-        for delete in (committed.delete, Resource.objects.all().delete):
-            with pytest.raises(WriteBlocked):
-                delete()
-
-    assert Resource.objects.filter(pk=committed.pk).exists()
 
 
 # Loads --------------------------------------------------------------------------------------------

@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.db.utils import DatabaseError
-from django.test import Client
 from psycopg import capabilities, sql
 
 from datastore_search import storage
 from datastore_search.models import Resource
-
-from ..builders import ask, check_error, make_resource, make_slow
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
@@ -97,32 +94,6 @@ def test_a_statement_that_takes_too_long_leaves_the_transaction_of_the_caller_us
         session.fetch_rows(sql.SQL("SELECT pg_sleep(30)"))
 
     assert read_settings() == before
-
-
-@pytest.fixture
-def slow(transactional_db: None) -> Iterator[Resource]:
-    resource = make_resource()
-    make_slow(resource)
-    yield resource
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP VIEW datastore_search_record_{resource.table_version_id}")
-        cursor.execute("DROP TABLE slow")
-    Resource.objects.all().delete()
-
-
-@pytest.mark.parametrize("parameters", [{}, {"records_format": "csv"}])
-def test_a_search_that_takes_too_long_leaves_no_setting_in_the_session(
-    client: Client, slow: Resource, settings: Any, parameters: dict[str, Any]
-) -> None:
-    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
-    before = read_settings()
-
-    response = ask(client, {"resource_id": str(slow.pk), **parameters})
-    error = check_error(response, 409, "Validation Error")
-
-    assert error == {"query": ["Search took too long"]}
-    assert read_settings() == before
-    assert not connection.in_atomic_block
 
 
 def test_a_parameter_is_a_value_even_if_two_statements_are_sent_together(
