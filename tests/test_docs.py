@@ -582,6 +582,7 @@ def demo(module_transaction: ModuleTransaction) -> None:
         call_command("demo", "--port", "0", stdout=StringIO())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "count"),
     [

@@ -243,6 +243,7 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
     Resource.objects.get().delete()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_after_a_flush_files_are_loaded_as_in_a_new_database() -> None:
     call_command("flush", interactive=False, verbosity=0)  # the sequences restart with 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -51,21 +52,26 @@ def server() -> Iterator[Server]:
         yield started
 
 
-@pytest.fixture(scope="module", params=DATABASES)
-def url(request: pytest.FixtureRequest, server: Server, django_db_blocker: Any) -> Iterator[str]:
-    """A portal whose database has the extension, in a schema that is not on the search path."""
-    database = f"portal_{request.param}"
-    server.create_database(database, DATABASES[request.param])
+@contextmanager
+def open_portal(server: Server, database: str, options: str = "") -> Iterator[None]:
+    """Use a database with the extension, in a schema that is not on the search path."""
+    server.create_database(database, options)
     address = server.build_url(database)
     server.run_sql(address, "CREATE SCHEMA extensions")
     server.run_sql(address, "CREATE EXTENSION pg_trgm SCHEMA extensions")
-    with django_db_blocker.unblock(), use_databases({"default": address}):
+    with use_databases({"default": address}):
         migrate_portal()
-        yield address
+        yield
+
+
+@pytest.fixture(scope="module")
+def _portal(server: Server, django_db_blocker: Any) -> Iterator[None]:
+    with django_db_blocker.unblock(), open_portal(server, "portal"):
+        yield
 
 
 @pytest.fixture
-def portal(url: str) -> Iterator[None]:
+def portal(_portal: None) -> Iterator[None]:
     """A portal without resources and users."""
     yield
     empty_portal()
@@ -101,52 +107,53 @@ def find_ids(resource: Resource, **parameters: Any) -> list[int]:
 # The same answers ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tables(url: str) -> tuple[list[str], Resource, Resource]:
-    """Texts, and two resources of them: with the index and without."""
+def make_tables() -> tuple[list[str], Resource, Resource]:
+    """Make texts, and two resources of them: with the index and without."""
     letters = random.Random(29)
     texts = ["".join(letters.choices(ALPHABET, k=letters.randrange(40))) for _ in range(400)]
+    records = [{"text": text, "number": index * 137} for index, text in enumerate(texts)]
+    fields = [{"id": "text", "type": "text"}, {"id": "number", "type": "int4"}]
+    token = make_writer_token()
     resources = []
     for number, kinds in enumerate([KINDS, ["filters", "words"]]):
         resource = Resource.objects.create(name=f"texts-{number}", indexes=kinds)
-        token = make_writer_token(f"writer-{number}")
-        records = [{"text": text, "number": index * 137} for index, text in enumerate(texts)]
-        fields = [{"id": "text", "type": "text"}, {"id": "number", "type": "int4"}]
-        sent = {"resource_id": str(resource.pk), "fields": fields, "records": records}
-        create_table(token, **sent)
+        create_table(token, resource_id=str(resource.pk), fields=fields, records=records)
         resource.refresh_from_db()
         resources.append(resource)
     return texts, resources[0], resources[1]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_the_index_changes_no_answer(
-    tables: tuple[list[str], Resource, Resource], data: st.DataObject
-) -> None:
-    texts, indexed, plain = tables
-    text = data.draw(st.sampled_from(texts))
-    start = data.draw(st.integers(0, len(text)))
-    piece = text[start : start + data.draw(st.integers(1, 80))]
-    part = data.draw(st.sampled_from([piece, piece.lower(), piece.upper(), piece.swapcase()]))
-    operator = data.draw(st.sampled_from(["contains", "icontains", "startswith", "istartswith"]))
-    conditions = parse_filters({"text": {operator: part}})
-    query = Query(limit=1_000, filters=conditions, fields=("_id",))
+@pytest.mark.parametrize("database", DATABASES)
+def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, database: str) -> None:
+    with (
+        django_db_blocker.unblock(),
+        open_portal(server, f"answers_{database}", DATABASES[database]),
+    ):
+        texts, indexed, plain = make_tables()
+        with connection.cursor() as cursor:
+            cursor.execute("SET enable_seqscan = off")  # the table is small
 
-    with connection.cursor() as cursor:
-        cursor.execute("SET enable_seqscan = off")  # the table is small
-    answers = [fetch_page(resource, query).text for resource in (indexed, plain)]
+        @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @given(data=st.data())
+        def compare_answers(data: st.DataObject) -> None:
+            text = data.draw(st.sampled_from(texts))
+            start = data.draw(st.integers(0, len(text)))
+            piece = text[start : start + data.draw(st.integers(1, 80))]
+            part = data.draw(
+                st.sampled_from([piece, piece.lower(), piece.upper(), piece.swapcase()])
+            )
+            operator = data.draw(
+                st.sampled_from(["contains", "icontains", "startswith", "istartswith"])
+            )
+            conditions = parse_filters({"text": {operator: part}})
+            query = Query(limit=1_000, filters=conditions, fields=("_id",))
+            answers = [fetch_page(resource, query).text for resource in (indexed, plain)]
+            assert answers[0] == answers[1]
 
-    assert answers[0] == answers[1]
-
-
-def test_parts_of_numbers_are_found(tables: tuple[list[str], Resource, Resource]) -> None:
-    texts, indexed, plain = tables
-
-    found = find_ids(indexed, filters={"number": {"contains": "370"}}, limit=1_000)
-
-    assert found == [n + 1 for n in range(len(texts)) if "370" in str(n * 137)]
-    assert found == find_ids(plain, filters={"number": {"contains": "370"}}, limit=1_000)
+        compare_answers()
+        for resource in (indexed, plain):
+            found = find_ids(resource, filters={"number": {"contains": "370"}}, limit=1_000)
+            assert found == [n + 1 for n in range(len(texts)) if "370" in str(n * 137)]
 
 
 @pytest.mark.parametrize("operator", ["contains", "icontains", "startswith", "istartswith"])

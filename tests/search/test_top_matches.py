@@ -118,7 +118,7 @@ def load_rows(resource: Resource, rows: Sequence[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("language", ["english", "german"])
 @hypothesis_settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -133,22 +134,27 @@ def test_an_error_of_the_reader_ends_all_streams(
 
 # Whole loads --------------------------------------------------------------------------------------
 
-LINES = [f"{number},line {number} of {number % 13}" for number in range(1, ROW_COUNT + 1)]
-CSV = "n,text\n" + "\n".join(LINES) + "\n"
+CELLS = (
+    "plain words", "12", "Đường Nguyễn", "王小明", "1e5x -04T12:00", "naïve “façade”", "x" * 700,
+)  # fmt: skip
+RECORDS = [{"n": n, "text": f"{CELLS[n % 7]} running {n % 13}"} for n in range(1, ROW_COUNT + 1)]
+CSV = "n,text\n" + "".join(f"{record['n']},{record['text']}\n" for record in RECORDS)
 
 
-@pytest.mark.parametrize("connections", [1, 2, 4])
-def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connections: int) -> None:
+@pytest.mark.parametrize(
+    ("connections", "language"), [(1, "simple"), (2, "english"), (4, "simple")]
+)
+def test_a_load_is_the_same_over_any_number_of_connections(
+    settings: Any, connections: int, language: str
+) -> None:
     settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
-    resource = make_resource(CSV, language="simple")
-    assert resource.table_version_id
-    rows = read_rows(resource.table_version_id)
+    resource = make_resource(CSV, language=language)
 
-    assert [data for _number, data, _search in rows] == [
-        f'{{"n": {line.split(",")[0]}, "text": "{line.split(",")[1]}"}}' for line in LINES
+    rows = read_rows(resource.table_version_id or 0)
+    assert [(number, json.loads(data)) for number, data, _search in rows] == [
+        (record["n"], record) for record in RECORDS
     ]
-    assert [number for number, _data, _search in rows] == list(range(1, ROW_COUNT + 1))
-    assert rows[99][2] == "'100':1,3 '9':5 'line':2 'of':4"
+    assert count_wrong_vectors(resource) == 0
     with open_writer(resource) as writer:
         assert writer.write([{"n": 1}], Method.INSERT) == [ROW_COUNT + 1]
 
@@ -195,36 +201,6 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
 
 
 # Search vectors -----------------------------------------------------------------------------------
-
-CELLS = [
-    "plain words", "12", "Đường Nguyễn", "王小明", "1e5x -04T12:00", "", "naïve “façade”", "x" * 700
-]  # fmt: skip
-TYPED_HEADER = "text,whole,number,float,flag,day,moment,a longer name\n"
-
-
-def render_typed_line(number: int) -> str:
-    year, cell = 1990 + number % 40, CELLS[number % len(CELLS)]
-    return (
-        f'"{cell}",{number},{number}.50,{number / 3e-20!r},{"true" if number % 2 else "false"},'
-        f"{year}-05-17,{year}-05-17T10:0{number % 10}:00,running {cell} {number}\n"
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("connections", "language"), [(1, "simple"), (2, "english"), (4, "english")]
-)
-def test_a_load_has_the_search_vectors_of_postgresql(
-    settings: Any, connections: int, language: str
-) -> None:
-    settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
-    lines = (render_typed_line(number) for number in range(ROW_COUNT))
-    resource = make_resource(
-        TYPED_HEADER + "".join(lines), language=language, types={"float": "float8"}
-    )
-
-    assert count_wrong_vectors(resource) == 0
-    assert storage.diagnose_record_table(connection, resource.table_version_id or 0).has_columns
 
 
 def count_wrong_vectors(resource: Resource) -> int:
