@@ -49,7 +49,7 @@ def find_machine_programs() -> Path:
 
 def read_version(folder: Path) -> int:
     command = [str(folder / "initdb"), "--version"]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     match = re.search(r" (\d+)", process.stdout)
     return int(match[1]) if match else 0
 

@@ -54,7 +54,9 @@ class Requests:
         thread = threading.Thread(target=self._work, args=(name, client, timeout))
         self._threads.append(thread)
         thread.start()
+        deadline = time.monotonic() + 30
         while thread.is_alive() and self._count_waiting(client) <= waiting:
+            assert time.monotonic() < deadline
             thread.join(0.005)
 
     def _count_waiting(self, client: Client) -> int:
