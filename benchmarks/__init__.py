@@ -1,4 +1,4 @@
-"""Times of the portal, next to those of PostgreSQL alone and of CKAN: ``make bench``."""
+"""Times of the portal, of PostgreSQL alone and of CKAN: ``make bench``."""
 
 import os
 

@@ -25,7 +25,7 @@ def issue_reading_token() -> Iterator[str]:
         )
     )
     tokens = get_token_model().objects.filter(user=user)
-    tokens.delete()  # those of interrupted runs
+    tokens.delete()  # tokens of interrupted runs
     try:
         yield issue_token(user)
     finally:

@@ -1,4 +1,4 @@
-"""Settings of the measured portal: those of the example, with a slot for each connection."""
+"""Settings of the measured portal: the example's, with a slot for each connection."""
 
 from example_project.settings import *  # noqa: F403 - all of them
 

@@ -43,7 +43,7 @@ def _format_load(cost: Cost) -> tuple[str, ...]:
 
 
 def build_requests_table(caption: str, figures: Mapping[str, Figures | None]) -> Table:
-    """Show the times of each request, and those of CKAN if it was measured."""
+    """Show the times of each request, and CKAN's if it was measured."""
     has_ckan = any(measured and measured.ckan for measured in figures.values())
     header = (
         *("request", "KiB", *_SERVED, "floor", "÷ floor", "own time"),

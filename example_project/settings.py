@@ -1,4 +1,4 @@
-"""Settings of the example portal: those of a small real one; secrets come from outside."""
+"""Settings of the example portal, as for a small real one; secrets come from outside."""
 
 import os
 import secrets

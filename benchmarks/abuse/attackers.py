@@ -21,7 +21,7 @@ from .attacks import ATTACKS, Attack, Target
 HUNG_UP, CUT_OFF, HELD = "hung up", "cut off", "held to the end"
 
 _TIMEOUT_SECONDS = _START_SECONDS = 60
-#: Attackers end by themselves if nobody ends them.
+#: Attackers end by themselves after this time.
 _MAX_ATTACK_SECONDS = 3_600
 _HANG_UP_SECONDS = 0.2
 _BYTES_PER_SECOND = 1024

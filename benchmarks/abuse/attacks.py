@@ -22,7 +22,7 @@ class Target:
     """
     A server (host and port), and its resources.
 
-    ``writer`` is the token of a user who may change ``own_table``, ``stranger`` that of one who has
+    ``writer`` is the token of a user who may change ``own_table``, ``stranger`` of a user who has
     no permission.
     """
 

@@ -32,7 +32,7 @@ def _ask(action: str, **parameters: object) -> Callable[[Target, int], Call]:
     )
 
 
-#: A question of each kind; those of one kind differ by their number.
+#: A request of each kind; requests of one kind differ by their number.
 QUESTIONS: dict[str, Callable[[Target, int], Call]] = {
     "limit=5": _ask("datastore_search", limit=5),
     "q": lambda t, n: _ask("datastore_search", q=_WORDS[n % len(_WORDS)], limit=10)(t, n),

@@ -1,4 +1,4 @@
-"""Settings of the attacked portal: those of the example, without rates, which hide the rest."""
+"""Settings of the attacked portal: the example's, without rates, which would hide the rest."""
 
 import os
 

@@ -36,7 +36,7 @@ def issue_tokens() -> Iterator[tuple[str, str]]:
     """Issue a token of a user who may change resources, and of one without permissions."""
     users = get_user_model().objects
     names = (_WRITER, _STRANGER)
-    users.filter(username__in=names).delete()  # those of an interrupted run
+    users.filter(username__in=names).delete()  # users of an interrupted run
     writer, stranger = (users.create(username=name) for name in names)
     writer.user_permissions.set(
         Permission.objects.filter(

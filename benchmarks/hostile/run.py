@@ -89,7 +89,7 @@ def run(requests: int, clients: int, rows: int, seed: int) -> bool:
 def _prepare(rows: int) -> Targets:
     public = prepare_resource(rows).id
     users = get_user_model().objects
-    users.filter(username=_USER).delete()  # that of an interrupted run
+    users.filter(username=_USER).delete()  # the user of an interrupted run
     user = users.create(username=_USER, is_superuser=True)
     changed = _load_text("hostile-changed", "a\n1\n", private=False)
     private = _load_text("hostile-private", f"{_PRIVATE_WORD}\n{_PRIVATE_WORD}\n", private=True)
@@ -97,7 +97,7 @@ def _prepare(rows: int) -> Targets:
 
 
 def _load_text(name: str, text: str, *, private: bool) -> str:
-    """Load a table in place of that of the last run, and return its id."""
+    """Load a table instead of the last run's, and return its id."""
     Resource.objects.filter(name=name).delete()
     resource = Resource.objects.create(name=name, private=private)
     with tempfile.TemporaryDirectory() as folder:

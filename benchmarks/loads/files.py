@@ -79,7 +79,7 @@ def _load_file(path: Path, rows: int, rounds: int, floor: Connection[Any]) -> Lo
 
 def run_worker(name: str, path: Path) -> dict[str, Any]:
     """
-    Load in a separate process, so that its memory is that of one load; return its measurements.
+    Load in a separate process, to measure the memory of one load; return its measurements.
 
     Raises: ``BenchmarkError`` when it fails.
     """

@@ -26,7 +26,7 @@ from .tables import MATCHING_EVERY, Tables, count_version_rows, submit_version, 
 #: The end of a file whose rows broke off, as its reader is told.
 _BROKEN_OFF: Final = "This file is incomplete: the server could not send the rest.\n"
 
-#: A slow reader takes so many bytes, so often.
+#: A slow reader takes this many bytes at this interval.
 _SLOW_BYTES: Final = 16_384
 _SLOW_SECONDS: Final = 0.2
 _MAX_LOAD_SECONDS: Final = 180

@@ -14,7 +14,7 @@ from datastore_search.loading.jobs import load_file, submit_load
 from datastore_search.models import Load, Resource
 from datastore_search.tokens import issue_token
 
-#: One record in so many has the word that is searched for.
+#: One record in this number has the word that is searched for.
 MATCHING_EVERY = 5
 
 #: Records of the first version of the replaced table; each later one has one more.

@@ -1,10 +1,10 @@
 """
-Questions about many records at once: the most common values of fields, and figures of groups.
+Facts about many records at once: the most common values of fields, and figures for groups.
 
 ``groups`` makes the keys by which records are grouped.  ``facets`` counts the values of fields
-among the matches of a query; ``stored_facets`` knows those of all records from what a load has
+among the matches of a query; ``stored_facets`` has the counts of all records that a load has
 counted.  ``aggregates`` computes the ``metrics`` of groups.  ``suggestions`` finds values by their
-beginnings; ``spelling`` finds words of a table (``vocabulary``) that are like those of a query.
+beginnings; ``spelling`` finds words of a table (``vocabulary``) that are similar to a query's.
 """
 
 from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery, read_aggregate

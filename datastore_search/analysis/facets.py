@@ -110,7 +110,7 @@ _UNKNOWN = _Counted("", None, None, None, 0)
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A facet, the key of its groups, and that of its answer, None where that must not be kept."""
+    """A facet, the key of its groups, and the key of its answer, None if it must not be cached."""
 
     facet: Facet
     key: GroupKey

@@ -48,7 +48,7 @@ class SimilarWord:
     """
     A word of the table.
 
-    ``distance`` is the number of letters that differ, and ``count`` that of the records that the
+    ``distance`` is the number of different letters, and ``count`` the number of records that the
     word finds, up to ``MAX_COUNTED_RECORDS``.
     """
 
@@ -89,7 +89,7 @@ def suggest_queries(
     Suggest queries in place of one that finds nothing; nothing for one that finds records.
 
     Only ``q`` is read, as plain words over all fields.  ``timeout`` is the time of all statements,
-    where it is shorter than that of the settings.
+    if it is shorter than the setting.
 
     Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
     """

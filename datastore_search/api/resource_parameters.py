@@ -118,7 +118,7 @@ class ResourceMembers(ActionParameters):
     """
     The members that describe a resource.
 
-    ``refuse_other_members`` checks the others, such as those of ``TEXTS`` in a language.
+    ``refuse_other_members`` checks the others, such as ``TEXTS`` in a language.
     """
 
     accepts_others = True

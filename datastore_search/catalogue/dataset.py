@@ -1,5 +1,5 @@
 """
-Datasets: those of a portal's own function, or one for each resource.
+Datasets: returned by a portal's own function, or one for each resource.
 
 A dataset has the members of CKAN's, by CKAN's names.
 """
@@ -65,10 +65,10 @@ class Dataset:
     """
     A dataset: ``resources`` are the ids of its resources in order.
 
-    Only those who may read one of its resources see it, and only these resources, unless
-    ``is_public``: then everyone sees it.  Times that are not given are those of the resources that
-    are seen.  ``title`` and ``notes`` are in ``content_language``; ``translations`` map the codes
-    of other languages to ``title`` and ``notes``.  ``url`` says where the data come from.
+    Only users who may read one of its resources see it, and only these resources, unless
+    ``is_public``: then everyone sees it.  Missing times are taken from the visible resources.
+    ``title`` and ``notes`` are in ``content_language``; ``translations`` map the codes of other
+    languages to ``title`` and ``notes``.  ``url`` is the source of the data.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         """
-        Refuse ids and times that cannot be compared with those of resources.
+        Refuse ids and times that cannot be compared with a resource's.
 
         Raises: ``TypeError``.
         """

@@ -64,7 +64,7 @@ class CatalogueState:
     The state of the listed resources: their number, and figures that change with any of them.
 
     Versions are times in microseconds, which only increase (``sql/versions.sql``).  ``digest`` is
-    that of the datasets, where the portal has its own.
+    the digest of the datasets, if the portal has its own.
     """
 
     count: int

@@ -94,7 +94,7 @@ class Conditions(ABC, Generic[Condition]):
 
     @abstractmethod
     def has_field(self, field: str) -> bool:
-        """Return whether ``match`` knows a field; the empty name is that of words alone."""
+        """Return whether ``match`` knows a field; the empty name is for words without a field."""
 
     @abstractmethod
     def match(self, field: str, text: str) -> Condition:

@@ -132,7 +132,7 @@ def choose_headers(names: Sequence[str], infos: Mapping[str, Mapping[str, Any]])
 
 
 def _read_label(info: Mapping[str, Any]) -> str:
-    """Read a label, which is no text where a client has sent something else."""
+    """Read a label, which may not be a text if a client has sent something else."""
     label = info.get("label")
     return label.strip() if isinstance(label, str) else ""
 

@@ -8,7 +8,7 @@ from .parameters import InvalidParameter
 
 
 class UnwritableFile(InvalidParameter):
-    """The format, or what it is asked for, is the reason."""
+    """The reason is the format, or its options."""
 
     parameter = "format"
 

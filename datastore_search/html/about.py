@@ -1,4 +1,4 @@
-"""What a resource says of itself, as a data page shows it: licence, source, publisher, coverage."""
+"""The metadata of a resource on a data page: licence, source, publisher, coverage."""
 
 from __future__ import annotations
 

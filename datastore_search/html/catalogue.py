@@ -65,7 +65,7 @@ class CatalogueFilterSet(FilterSet):
     def __init__(
         self, data: Any, resources: QuerySet[Resource], match: Callable[[str], Q] = match_word
     ) -> None:
-        """Filter resources; ``match`` tells which hold a word."""
+        """Filter resources; ``match`` decides which contain a word."""
         super().__init__(data, resources)
         self._match = match
 

@@ -252,7 +252,7 @@ def _list_periods(chart: ChartQuery, keys: Sequence[Key]) -> dict[Key, str]:
 
 
 def _parse_moment(key: Key) -> datetime | None:
-    """Parse the beginning of a period; None for what is in no calendar."""
+    """Parse the beginning of a period; None for a date that does not exist."""
     try:
         return datetime.fromisoformat(str(key)[:19])
     except ValueError:

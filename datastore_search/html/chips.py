@@ -1,4 +1,4 @@
-"""The chips of a data page: what is asked for, each with a link that leaves it out."""
+"""The chips of a data page: its conditions, each with a link that removes it."""
 
 from __future__ import annotations
 

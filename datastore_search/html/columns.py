@@ -28,7 +28,7 @@ MAX_COLUMNS_OF_LONG_PAGE = 13
 _UNQUOTED = re.compile(r"[\w-]+")
 
 #: A wider table shows as many columns as keep its HTML small: the bytes that all of them may have,
-#: those of a column without its links and labels, and those of a link without question and name.
+#: of a column without its links and labels, and of a link without query and name.
 _MAX_COLUMNS_BYTES = 34_000
 _COLUMN_BYTES = 1_710
 _LINKS_PER_COLUMN = 9
@@ -40,7 +40,7 @@ _OTHER_LINKS = 46
 _FORMS = 12
 _MIN_COLUMNS = 3
 
-#: What texts in another language than the page say so with: those about a column, those of its
+#: The bytes of ``lang`` for texts in another language than the page: texts about a column, its
 #: values beside the records, and the cell of each record.
 _LABEL_LANGUAGE_BYTES, _VALUES_LANGUAGE_BYTES, _CELL_LANGUAGE_BYTES = 120, 190, 10
 
@@ -52,7 +52,7 @@ class Column:
     """
     A field as a column; ``kind`` is number, moment or text, ``unit`` what its numbers count.
 
-    The languages are those of the label, the notes and the values, empty where they are unknown or
+    The languages of the label, the notes and the values are empty where they are unknown or
     where values are not words.
     """
 

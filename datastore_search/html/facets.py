@@ -155,7 +155,7 @@ def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, 
 
 
 class _Counter:
-    """Counts facets: from what is stored, if that is of the records that are asked for."""
+    """Counts facets, from stored counts if they cover the requested records."""
 
     def __init__(self, read: ConsistentRead, query: PageQuery, profiles: Profiles | None) -> None:
         self._read, self._query, self._profiles = read, query, profiles

@@ -1,7 +1,7 @@
 """
-The languages of texts on a page: what is in another language than the page says so.
+The languages of texts on a page: texts in another language than the page have ``lang``.
 
-A text of the portal is in the language of its resource, in that of a translation, or in an unknown
+A text of the portal is in the language of its resource, of a translation, or in an unknown
 one, which is empty.  Every text whose language is not the page's has ``lang``, on its own element
 or on one around it.  In a sentence of the page only the text is marked: the sentence is a
 ``Phrase``.  An attribute and the title of a drawing cannot mark a part: they have the language of

@@ -164,7 +164,7 @@ def _write_degrees(degrees: float, positive: str, negative: str) -> str:
 
 
 def _draw_scale(drawing: MapDrawing, projection: _Projection) -> None:
-    """Draw a bar of a round length, as it is in the middle of the map."""
+    """Draw a scale bar of a round length, exact in the middle of the map."""
     kilometre = projection.scale / _KILOMETRES_PER_DEGREE
     longest = _MAX_BAR / kilometre
     power = 10.0 ** math.floor(math.log10(longest))

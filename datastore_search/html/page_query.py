@@ -1,5 +1,5 @@
 """
-What a data page is asked for: the parameters of its address.
+The query of a data page: the parameters of its address.
 
 ``q``, ``filters``, ``sort`` and ``fields`` are as in the API, so that its links work on the
 page.  ``conditions`` has the page's own conditions.  Unknown parameters are left out.
@@ -108,7 +108,7 @@ class PageQuery:
 
     @property
     def has_conditions(self) -> bool:
-        """Return whether fewer records than all are asked for."""
+        """Return whether the query restricts the records."""
         return bool(self.q or self.conditions or self.filters)
 
     @property

@@ -75,7 +75,7 @@ class PublicListView(PageView, ABC, Generic[Item]):
         """Read the items of a page."""
 
     def shows_items(self, last: int) -> bool:
-        """Return whether the page that is asked for has items; ``last`` is the last page."""
+        """Return whether the requested page has items; ``last`` is the last page."""
         return True
 
     @abstractmethod

@@ -67,7 +67,7 @@ class Row:
 
 class _Text(NamedTuple):
     """
-    A value as text, of which there is at most the beginning that a cell may have.
+    A value as text, cut to the length that a cell may have.
 
     ``target`` is what it leads to, if anything; ``is_long`` means that it may not fit.
     """
@@ -111,7 +111,7 @@ def build_rows(
     """
     Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
-    ``words`` are marked; ``language`` is that of the element around the rows.  ``build_link`` takes
+    ``words`` are marked; ``language`` is the ``lang`` of the element around the rows.  ``build_link`` takes
     a record and its position on the page, from 0; without it, rows have no links.
     """
     records = []

@@ -77,7 +77,7 @@ class PageView(View):
 
     http_method_names = ("get", "head", "options")
 
-    #: Whether the page has a form for a frame of another page, and whether it is asked for.
+    #: Whether the page has an embedded form, and whether that is requested.
     can_be_embedded = False
     is_embedded = False
 

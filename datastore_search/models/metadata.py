@@ -1,4 +1,4 @@
-"""What a resource says of itself beside its title: licence, source, publisher, coverage."""
+"""The metadata of a resource besides its title: licence, source, publisher, coverage."""
 
 from __future__ import annotations
 

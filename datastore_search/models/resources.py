@@ -393,7 +393,7 @@ class Resource(GuardedModel):
 
     @property
     def has_table(self) -> bool:
-        """Return whether the table of the records is there, as it is not after ``loaddata``."""
+        """Return whether the table of the records exists; after ``loaddata`` it does not."""
         connection = connections[router.db_for_write(Resource, instance=self)]
         table_id = self.table_version_id
         return table_id is not None and storage.has_table(connection, table_id)

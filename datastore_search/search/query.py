@@ -43,7 +43,7 @@ class Query:
     single fields.  With ``substrings``, their words are found within words, too.  ``language`` is
     the text search configuration of both; empty for the resource's.  All ``filters`` must
     hold.  Empty ``fields`` are all fields.  ``limit`` and ``offset`` count records; without a
-    ``limit`` all matches are read.  ``highlight`` tells where the records
+    ``limit`` all matches are read.  ``highlight`` asks where the records
     match.
     """
 
@@ -93,7 +93,7 @@ class Relation:
     ``types`` maps names of fields to names of types, in order.  Some records have no
     ``sparse`` fields; an index has the order of ``ordered`` ones.  ``substring_index`` is the name
     of the index of substrings, if there is one.  ``record_count`` is the number of records, where
-    it is known; ``value_counts`` is that of the records with some values, by field and JSON text.
+    it is known; ``value_counts`` counts the records with some values, by field and JSON text.
     ``row_locator`` is the column by which a statement fetches a record that it has found before.
     ``sizes`` are the sizes of the records that were read.
     """

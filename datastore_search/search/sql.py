@@ -131,7 +131,7 @@ class BoundQuery:
         #: All matches are read for the page, so their number comes with it.
         self.counts_matches = is_counted and bool(query.limit) and not self.is_copied
         self.known_total = self._find_known_total(has_full_text=has_full_text)
-        #: The ids of the first matches by rank, those of the page among them, where they are known.
+        #: The ids of the first matches by rank, including the page, if they are known.
         self.top_ids: Sequence[int] = ()
         #: A ranking lists the ids of the first matches too, to be kept.
         self.lists_top_ids = False

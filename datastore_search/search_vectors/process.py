@@ -71,7 +71,7 @@ class VectorProcess:
         return bool(self._expected) and self._expected[0].done()
 
     def send(self, texts: Sequence[str]) -> None:
-        """Send texts, of which there is at least one."""
+        """Send texts, at least one."""
         self._write(Kind.TEXTS, pack_texts(texts))
         self._expected.append(self._receiver.submit(self._read_vectors, len(texts)))
 

@@ -101,7 +101,7 @@ class FoundIndex:
     """
     An index of a record table.
 
-    ``role`` is what it is for: ``filters``, ``words``, or its name, where the name tells that.
+    ``role`` is its purpose: ``filters``, ``words``, or its name, if that says it.
     """
 
     name: str

@@ -155,8 +155,8 @@ def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int | None)
     """
     Run a transaction of a load, without the portal's time limits and named after the load.
 
-    Within a transaction of the caller it is a part of that, and changes none of its settings; only
-    there may ``load_id`` be None, for what is no load.
+    Within a transaction of the caller it is a part of it, and does not change its settings; only
+    then may ``load_id`` be None, if there is no load.
     """
     is_ours = not connection.in_atomic_block
     with transaction.atomic(using=connection.alias):

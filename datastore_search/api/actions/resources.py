@@ -1,7 +1,7 @@
 """
 ``resource_create``, ``resource_update`` and ``resource_patch``.
 
-They change what a resource says of itself; ``datastore_create`` makes its table.
+They change the metadata of a resource; ``datastore_create`` makes its table.
 
 Source: CKAN's actions of these names.  Each resource is a dataset of its own here, so a new one
 makes its dataset.

@@ -84,7 +84,7 @@ def _find_formats(
     """
     Find the format of its type that most values of each column match; ``types`` are by column.
 
-    Of several, that of the file before is used, or that of the chosen order of day and month, or
+    Of several, the previous file's is used, or the format of the chosen order of day and month, or
     the default format, or any of those that read all values as the same.  If they do not, the
     column is ambiguous, and values that are not in the default format are row errors.
     """

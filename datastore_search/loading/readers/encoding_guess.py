@@ -33,7 +33,7 @@ _NOT_LATIN = (
 
 _WESTERN = "áçéíóúü"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
-#: The letters of languages beyond ASCII; those of Western Europe with some of their neighbours'.
+#: The letters of languages beyond ASCII; Western European ones with some of their neighbours'.
 _LETTERS = {
     language: frozenset(letters)
     for language, letters in re.findall(

@@ -132,7 +132,7 @@ def read_kml(path: Path, options: ReadOptions, staging_area: StagingArea) -> Sta
 
 
 def read_gpx(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
-    """Stage the points of a GPX: the waypoints, or those of the routes or tracks."""
+    """Stage the points of a GPX: the waypoints, or the points of routes or tracks."""
     with _open_file(path, "GPX", "gpx", staging_area) as source:
         layers = [
             layer

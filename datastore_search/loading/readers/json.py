@@ -100,7 +100,7 @@ def _read_line(file: TextIO) -> str:
 
 
 def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> tuple[str, ...]:
-    """Find the path of the records in a file: a path that is chosen, or that of a list in it."""
+    """Find the path of the records in a file: the chosen path, or the path of a list in it."""
     with Document(path, encoding, parser) as document:
         if wanted:
             return find_chosen(document, wanted)

@@ -46,7 +46,7 @@ class StagingArea:
 
     The database has ``rows``, and ``ROW_ERRORS (line BIGINT, field VARCHAR, value VARCHAR, error
     VARCHAR)``: ``error`` is the JSON text of a ``BadRow``; ``field`` and ``value`` are empty where
-    the error is that of the whole row.  ``limits`` apply to the process that reads the file.
+    the error concerns the whole row.  ``limits`` apply to the process that reads the file.
     """
 
     connection: duckdb.DuckDBPyConnection

@@ -116,7 +116,7 @@ def stage_sheet(
 
 
 def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
-    """Choose the cells that are read: all, or those of the options as far as the sheet has them."""
+    """Choose the cells to read: all, or the part of the sheet that the options name."""
     if not options.cell_range:
         return sheet.area
     chosen = CellRange.parse(options.cell_range).intersect(sheet.area)
@@ -211,7 +211,7 @@ def _split_footer(
     """
     Yield the rows above the footer, and leave its rows in ``footer``.
 
-    ``line`` is that of the header, which has ``width`` names.
+    ``line`` is the line of the header, which has ``width`` names.
     """
     has_rows = False
     for row in rows:

@@ -110,7 +110,7 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
-    """Open a workbook, whose kind its content tells."""
+    """Open a workbook; its content decides its kind."""
     limits = staging_area.limits
     limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
     with path.open("rb") as file:

@@ -159,7 +159,7 @@ def _extract(
     """
     Extract a member of a zip, of which ``unpacked_bytes`` have been unpacked already.
 
-    Raises: ``LoadFailed`` with ``archive.encrypted``, ``archive.unknown_compression``, and those of
+    Raises: ``LoadFailed`` with ``archive.encrypted``, ``archive.unknown_compression``, or a code of
     the limits.
     """
     if member.flag_bits & 1:

@@ -43,7 +43,7 @@ def copy_source(
     """
     Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or a URL.
 
-    A file of this machine is read where it is.  ``known_validators`` are those of the file that the
+    A file of this machine is read where it is.  ``known_validators`` belong to the file that the
     URL had the last time.
 
     Raises: ``NotModified`` when the URL still has that file; ``LoadFailed`` when the file cannot be

@@ -57,7 +57,7 @@ class Transfer:
         Report the bytes that have been received.
 
         Raises: ``TimeoutError`` after the deadline: the end of a connection that was shut down
-        looks like that of a file.
+        looks like the end of a file.
         """
         if monotonic() >= self.deadline:
             raise TimeoutError

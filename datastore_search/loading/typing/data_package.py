@@ -4,7 +4,7 @@ Read what a Data Package says of its resource: texts, licence, sources, contribu
 A property of the resource wins over the same of the package.
 
 Source: Data Package 1 (specs.frictionlessdata.io) and 2 (datapackage.org); ``temporal`` and
-``spatial`` are those of the version 1 release candidates, which portals still write.
+``spatial`` come from the version 1 release candidates, which portals still write.
 """
 
 from __future__ import annotations

@@ -167,9 +167,9 @@ def save_options(
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    ``units`` are those of the numbers of fields, by name: they become members ``unit`` of the data
+    ``units`` are the units of number fields, by name: they become members ``unit`` of the data
     dictionary.  Fields without a label, notes or a translation of them get the schema's; so
-    does the resource with what a Data Package says of it.
+    does the resource with the properties of a Data Package.
     """
     schema, before = parse_table_schema(options.schema), resource.options.get("schema")
     resource.options = _reset_unsaved_options(options).to_json()
