@@ -111,8 +111,9 @@ def build_rows(
     """
     Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
-    ``words`` are marked; ``language`` is the ``lang`` of the element around the rows.  ``build_link`` takes
-    a record and its position on the page, from 0; without it, rows have no links.
+    ``words`` are marked; ``language`` is the ``lang`` of the element around the rows.
+    ``build_link`` takes a record and its position on the page, from 0; without it, rows have no
+    links.
     """
     records = []
     for position, text in enumerate(page.texts):
