@@ -30,7 +30,7 @@ from ..middleware import find_path_language
 from ..request_reports import Question, report_answer, start_clock
 from ..routing import exclude_from_atomic_requests
 from ..spooling import Spool
-from .actions import VARY, Action, Answer, actions
+from .actions import VARY, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler
 from .permissions import choose_body_limits
@@ -155,7 +155,11 @@ class ActionView(EnvelopeView):
             self.sent = read_parameters(
                 request, choose_body_limits(request, is_writing=known.is_writing)
             )
-            answer = _run_action(known, request, self.sent)
+            if known.is_writing:
+                with hold_slot(Client.from_request(request), conf.WRITE_TIMEOUT):
+                    answer = known.run(request, self.sent)
+            else:
+                answer = known.run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
         self.record_count = answer.record_count
@@ -192,14 +196,6 @@ class VersionView(EnvelopeView):
     def get(self, request: Request) -> Response:
         """Answer with the version."""
         return Response({"version": 3})
-
-
-def _run_action(action: Action, request: Request, parameters: Mapping[str, Any]) -> Answer:
-    """Run an action; a writing action holds a slot until it ends."""
-    if not action.is_writing:
-        return action.run(request, parameters)
-    with hold_slot(Client.from_request(request), conf.WRITE_TIMEOUT):
-        return action.run(request, parameters)
 
 
 def _remove_body(response: HttpResponseBase) -> HttpResponseBase:

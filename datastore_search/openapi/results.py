@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..analysis import MAX_COUNTED_RECORDS
-from ..api import parameter_types as types
 from ..api.actions import analysis
 from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.parameters import SearchParameters
@@ -186,17 +185,6 @@ def _build_page(name: str, records: Schema) -> Schema:
     )
 
 
-#: The schemas of the parameters that an answer repeats, by their types.
-_REPEATED_SCHEMAS: Mapping[type[types.ParameterField], Schema] = {
-    types.NonNegativeIntegerField: NON_NEGATIVE_INTEGER,
-    types.BooleanField: BOOLEAN,
-    types.TextField: TEXT,
-    types.FullTextField: TEXT,
-    types.FullTextQueryField: one_of(TEXT, {"type": "object", "additionalProperties": TEXT}),
-    types.FiltersField: _FILTERS,
-    types.SortField: one_of(TEXT, list_of(TEXT)),
-}
-
 _OPTIONAL: dict[str, Schema] = {
     "total": {
         **NON_NEGATIVE_INTEGER,
@@ -234,9 +222,10 @@ _OPTIONAL: dict[str, Schema] = {
 
 
 def _build_repeated() -> dict[str, Schema]:
-    """Describe the parameters that an answer repeats."""
+    """Describe the parameters that an answer repeats; sort keys are as they were sent."""
     fields: Mapping[str, Any] = SearchParameters().get_fields()
-    return {name: _REPEATED_SCHEMAS[type(fields[name])] for name in REPEATED_PARAMETERS}
+    own = {"filters": _FILTERS, "sort": one_of(TEXT, list_of(TEXT))}
+    return {name: own.get(name) or fields[name].build_schema() for name in REPEATED_PARAMETERS}
 
 
 # datastore_facets ---------------------------------------------------------------------------------

@@ -170,7 +170,6 @@ def test_each_client_has_its_samples() -> None:
         "powershell-7": everything,
         "python-ckanapi": everything,
         "python-requests": everything,
-        "python-urllib": {*EXPECTED_CODES},
         "r-ckanr": {"search", "insert"},
         "r-httr": {*EXPECTED_CODES},
         "r-httr2": everything,

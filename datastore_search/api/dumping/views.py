@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,6 +24,7 @@ from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
 from ...guards.clients import Client
 from ...http_caching import NotModified, Validators
+from ...models import Resource
 from ...request_reports import Question
 from ...search import ConsistentRead, Query, Stream
 from ..body import read_parameters
@@ -27,11 +33,19 @@ from ..parameters import make_printable
 from ..permissions import check_may_read, choose_body_limits
 from ..streams import stream_response
 from ..views import EnvelopeView
-from .filename import build_content_disposition
 from .parameters import DumpParameters, build_dump_query, complete_query
 
 #: The headers that a dump depends on: they have the token and the session.
 _VARY = ("Authorization", "Cookie")
+
+#: Characters that some file system forbids or interprets; the last change the direction of writing
+#: and so could hide the extension.
+_UNSAFE = re.compile(
+    r'[\\/:*?"<>|%\s\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+'
+)
+
+#: Without the extension; any file system takes names of 255 bytes.
+_MAX_NAME_BYTES = 200
 
 
 class SessionAuthentication(BaseAuthentication):
@@ -86,7 +100,7 @@ class DumpView(EnvelopeView):
             truncation_mark=b"" if is_packed else kind.truncation_mark,
         )
         extension = f"{kind.extension}.gz" if is_packed else kind.extension
-        response["Content-Disposition"] = build_content_disposition(stream.resource, extension)
+        response["Content-Disposition"] = _build_content_disposition(stream.resource, extension)
         response["X-Content-Type-Options"] = "nosniff"
         if link := ResourceAddresses(request).build_link_header(stream.resource.pk):
             response["Link"] = link
@@ -121,6 +135,26 @@ class DumpView(EnvelopeView):
         blocks = kind.write_blocks(dump, gzip=parameters.get("gzip", False))
         # Of a HEAD everything is checked, and no record is read.
         return _write_nothing() if request.method == "HEAD" else blocks
+
+
+def _build_content_disposition(resource: Resource, extension: str) -> str:
+    """
+    Build the header; the file is named after the resource's title, or its name.
+
+    Source: RFC 6266, by which a header has a name in ASCII and a second one in Unicode.
+    """
+    title = _remove_unsafe_characters(resource.local_title.text) or resource.name
+    if title.isascii():
+        return str(content_disposition_header(True, f"{title}.{extension}"))
+    # In ASCII; ``slugify`` alone would drop the letter đ.
+    plain = slugify(title.translate({ord("đ"): "d", ord("Đ"): "D"})) or resource.name
+    encoded = quote(f"{title}.{extension}")
+    return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{encoded}"
+
+
+def _remove_unsafe_characters(title: str) -> str:
+    fit = unicodedata.normalize("NFC", _UNSAFE.sub(" ", title)).strip(" .")
+    return fit.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
 
 
 def _write_nothing() -> Generator[bytes]:
