@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -449,6 +450,38 @@ def test_an_unknown_resource_is_404_for_every_user(
                 check_error(write.send(client, resource.pk, token), 404, "Not Found Error")
 
 
+def test_a_user_without_the_permission_to_add_makes_no_resource(
+    client: Client, no_resource: None
+) -> None:
+    new, fields = str(uuid.uuid4()), [{"id": "code"}]
+    token = make_user_token("clerk", "view", "change", "delete")
+
+    for refused in ("", "wrong", token):
+        by_description = act(
+            client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, refused
+        )
+        by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, refused)
+        check_error(by_description, 403, "Authorization Error")
+        check_error(by_id, 404, "Not Found Error")
+
+    assert not Resource.objects.exists()
+
+
+def test_a_user_with_the_permission_to_add_makes_a_resource(client: Client, db: None) -> None:
+    new, fields = str(uuid.uuid4()), [{"id": "code"}]
+    token = make_user_token("clerk", "add")
+
+    by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, token)
+    by_description = act(
+        client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, token
+    )
+
+    assert by_id.json()["result"]["resource_id"] == new
+    assert Resource.objects.get(title="New").pk == uuid.UUID(
+        by_description.json()["result"]["resource_id"]
+    )
+
+
 @pytest.mark.parametrize(
     ("action", "sent"),
     [
@@ -470,15 +503,18 @@ def test_a_user_who_may_change_but_not_read_gets_no_records(
 # Other names --------------------------------------------------------------------------------------
 
 
+INVALID = "Access denied: resource ID is private and the API token is not valid."
 REFUSALS = {
-    "Access denied: resource ID is private. Send an API token.",
-    "Access denied: resource ID is private and the API token is not valid.",
-    "Access denied: user nobody may not read resource ID.",
+    "": "Access denied: resource ID is private. Send an API token.",
+    "wrong": INVALID,
+    "expired": INVALID,
+    "inactive": INVALID,
+    "nobody": "Access denied: user nobody may not read resource ID.",
 }
 
 
 @each_reading
-@pytest.mark.parametrize("token", ["", "wrong", "expired", "inactive", "nobody", "reader"])
+@pytest.mark.parametrize("token", [*REFUSALS, "reader"])
 def test_every_reading_action_asks_for_the_permission(
     client: Client, hidden: Resource, action: str, token: str
 ) -> None:
@@ -496,8 +532,7 @@ def test_every_reading_action_asks_for_the_permission(
         assert response.status_code == 200
     else:
         error = check_error(response, 403, "Authorization Error")
-        assert set(error) == {"message"}
-        assert error["message"].replace(str(hidden.pk), "ID") in REFUSALS
+        assert error == {"message": REFUSALS[token].replace("ID", str(hidden.pk))}
 
 
 @each_write
