@@ -187,6 +187,15 @@ def test_distinct_in_every_format(client: Client, repeated: Resource) -> None:
     assert read_records(client, repeated, records_format="tsv", limit=2, **sent) == "\t2\nb\t\n"
 
 
+def test_distinct_with_a_rank_merges_equal_ranks(client: Client, repeated: Resource) -> None:
+    result = get_result(
+        search(client, repeated, distinct=True, fields=["kind", "rank"], q="sea", sort="kind")
+    )
+
+    assert [record["kind"] for record in result["records"]] == ["a", "b"]
+    assert all(record["rank"] > 0 for record in result["records"])
+
+
 @pytest.mark.parametrize("kind", CELLS)
 def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -> None:
     with open_cursor_year_first() as cursor:
@@ -407,6 +416,21 @@ def test_next_page_leads_through_all_records(
     client: Client, resource: Resource, sent: dict[str, Any], pages: list[list[int]]
 ) -> None:
     assert follow_pages(client, resource, **sent) == pages
+
+
+def test_next_page_names_the_last_record_of_the_page(client: Client, resource: Resource) -> None:
+    for form in ("objects", "lists", "csv", "tsv"):
+        for sent, found in (
+            ({"limit": 2, "offset": 1}, {"gt": 3}),
+            ({"limit": 2, "sort": "_id desc"}, {"lt": 5}),
+            ({"limit": 2, "fields": "code"}, {"gt": 2}),
+            ({"limit": 2, "include_total": False}, {"gt": 2}),
+        ):
+            result = get_result(
+                search(client, resource, include_next_page=True, records_format=form, **sent)
+            )
+            assert result["next_page"] == {"_id": found}
+            assert result["include_next_page"] is True
 
 
 @pytest.mark.parametrize(
