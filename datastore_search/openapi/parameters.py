@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..api import parameter_types as types
+from ..api.analysis_parameters import OptionsListField
 from ..api.parameter_descriptions import describe_parameters
 from ..api.parameters import ActionParameters
-from .components import Schema, build_name, schema_ref
+from .components import TEXT, Schema, build_name, one_of, schema_ref
 from .examples import Example, show_examples
 
 
@@ -81,6 +82,9 @@ def _list_parameters(parameters: type[ActionParameters]) -> Iterator[tuple[str, 
         else:
             is_filters = isinstance(field, types.FiltersField)
             schema = _FILTERS if is_filters else field.build_schema()
+        if isinstance(field, OptionsListField):
+            # Generators of clients take two lists of objects of one class for the same.
+            schema = one_of(schema, TEXT)
         yield each.name, each.text, schema
 
 

@@ -171,7 +171,7 @@ def test_parameters_and_errors_are_described_in_the_language_of_the_path(client:
         document = json.loads(client.get(f"/{locale}/api/schema/?format=json").content)
         assert f"/{locale}/api/3/action/datastore_search" in document["paths"]
         facets = document["components"]["schemas"]["DatastoreFacetsParameters"]["properties"]
-        option = facets["facets"]["items"]["oneOf"][1]["properties"]["field"]
+        option = facets["facets"]["oneOf"][0]["items"]["oneOf"][1]["properties"]["field"]
         error = document["components"]["responses"]["DatastoreBadRequestError"]
         operators = document["components"]["schemas"]["DatastoreOperators"]["properties"]
         return {

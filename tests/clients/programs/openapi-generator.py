@@ -8,7 +8,8 @@ from portal_client import (
     ApiClient,
     Configuration,
     DatastoreAggregateParameters,
-    DatastoreAggregateParametersGroupByInner,
+    DatastoreAggregateParametersGroupBy,
+    DatastoreAggregateParametersGroupByOneOfInner,
     DatastoreApi,
     DatastoreCreateParameters,
     DatastoreDeleteParameters,
@@ -68,13 +69,15 @@ some = reading.datastore_search(filtered).result.actual_instance
 assert isinstance(some, DatastorePageOfObjects)
 assert some.total == 1
 facets = reading.datastore_facets(
-    DatastoreFacetsParameters.from_dict({"resource_id": resource_id, "facets": ["station"]})
+    DatastoreFacetsParameters.from_dict({"resource_id": resource_id, "facets": "station"})
 )
 assert facets.result.facets[0].var_field == "station"
 # A list whose items have several forms takes the classes of the items.
 asked = DatastoreAggregateParameters(
     resource_id=resource_id,
-    group_by=[DatastoreAggregateParametersGroupByInner("station")],
+    group_by=DatastoreAggregateParametersGroupBy(
+        [DatastoreAggregateParametersGroupByOneOfInner("station")]
+    ),
     limit=2,
 )
 groups = reading.datastore_aggregate(asked).result
