@@ -371,9 +371,9 @@ def test_the_reference_has_every_tool_with_its_arguments() -> None:
 @pytest.mark.parametrize(
     "limit",
     [
-        f"at most {MAX_ANSWER_LETTERS:,} letters",
-        f"is {DEFAULT_ROWS} if not given, and {MAX_ROWS} at most",
-        f"`find_tables` is {DEFAULT_TABLES}, and {MAX_TABLES} at most",
+        f"at most {MAX_ANSWER_LETTERS:,} characters",
+        f"is {DEFAULT_ROWS} if not given, and at most {MAX_ROWS}",
+        f"`find_tables` is {DEFAULT_TABLES} if not given, and at most {MAX_TABLES}",
     ],
 )
 def test_the_reference_says_every_limit(limit: str) -> None:
