@@ -4,7 +4,7 @@ The Django admin: describe resources, load files into them, watch their loads, i
 ``resources``, ``loads`` and ``tokens`` are the model admins.  ``drafts`` has the pages between an
 upload and its load, with ``forms``, ``widgets`` and ``preview``; ``display`` shows the state of a
 load; ``permissions`` decides who may do what.  ``uploads`` limits what is received,
-``database_errors`` and ``lock_timeout`` answer when the database refuses.
+``database_errors`` answers when the database refuses.
 """
 
 from . import loads, resources, tokens

@@ -1,4 +1,9 @@
-"""Database errors in the admin: a page for a database that is away, full or read-only."""
+"""
+What the admin does when the database refuses.
+
+A database that is away, full or read-only gets a page; a lock that another transaction holds for
+too long gets a message.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,16 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db import connections, router
 from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern
 
 from .. import storage
 from ..database_errors import ADMIN_TEMPLATE, answer_refusal
-from ..exceptions.availability import DatabaseUnreachable
+from ..exceptions.availability import DatabaseUnreachable, WriteBlocked
 
 View = Callable[..., HttpResponse]
 
@@ -44,3 +51,36 @@ def _handle_refusals(view: View) -> View:
             return answer_refusal(request, refusal, error, template=ADMIN_TEMPLATE)
 
     return answer
+
+
+class LockTimeoutAdmin(admin.ModelAdmin):
+    """
+    A ModelAdmin whose changes fail when another transaction holds a lock for too long.
+
+    Nothing is changed then, and a message gives the reason.
+    """
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Show the form, or add or change an object."""
+        return self._run_with_lock_timeout(super().changeform_view, request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Ask for confirmation, or delete an object."""
+        return self._run_with_lock_timeout(super().delete_view, request, *args, **kwargs)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Show the list, or run an action on several objects."""
+        return self._run_with_lock_timeout(super().changelist_view, request, *args, **kwargs)
+
+    def _run_with_lock_timeout(
+        self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> Any:
+        if request.method != "POST":
+            return view(request, *args, **kwargs)
+        connection = connections[router.db_for_write(self.model)]
+        try:
+            with storage.begin_write_transaction(connection):
+                return view(request, *args, **kwargs)
+        except WriteBlocked as blocked:
+            messages.error(request, str(blocked))
+            return redirect(request.get_full_path())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -13,7 +14,6 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
 
 from ..conf import conf
-from ..loading.jobs.workers import find_worker_command
 from ..messages.numbers import format_count
 from ..models import RUNNING, Load, LoadState, Resource
 
@@ -22,6 +22,15 @@ MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
 
 #: Large fields of a load that no page of the admin reads.
 UNLISTED_FIELDS = ("notices", "options", "preview")
+
+#: The command of each backend of tasks, by its module.  That of the database was part of
+#: django-tasks before it became a package of its own.
+_COMMANDS = {
+    "django_tasks_db": "db_worker",
+    "django_tasks.backends.database": "db_worker",
+    "django_tasks_rq": "rqworker",
+    "django_tasks.backends.rq": "rqworker",
+}
 
 _TONES = {
     LoadState.READY: "good",
@@ -77,11 +86,23 @@ def get_queue_notice(load: Load) -> str:
     if waiting is None or waiting < MIN_QUEUED_BEFORE_NOTICE or load.cancel_requested_at:
         return ""
     notice = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
-    if command := find_worker_command():
+    if command := _find_worker_command():
         hint = gettext("Start one: %(command)s") % {"command": command}
     else:
         hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": conf.TASKS_BACKEND}
     return f"{notice % {'time': format_rough_time(waiting)}} {hint}"
+
+
+def _find_worker_command() -> str:
+    """Find the command that starts a worker for loads; empty where none is known."""
+    alias, queue = conf.TASKS_BACKEND, conf.TASKS_QUEUE
+    path = getattr(settings, "TASKS", {}).get(alias, {}).get("BACKEND", "")
+    command = next((_COMMANDS[name] for name in _COMMANDS if path.startswith(f"{name}.")), "")
+    if command == "db_worker":
+        words = ["--queue-name", queue] if queue != "default" else []
+        words += ["--backend", alias] if alias != "default" else []
+        return " ".join(["manage.py", command, *words])
+    return f"manage.py {command} {queue}" if command else ""
 
 
 def format_progress(load: Load) -> str:

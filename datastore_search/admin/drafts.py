@@ -27,33 +27,30 @@ _PREVIEW = "admin:datastore_search_load_preview"
 _INPUTS_OF_FIELD = 1
 
 
-def handle_upload(request: HttpRequest, owner: ModelAdmin, resource: Resource) -> HttpResponse:
-    """Show the form for a file and its options, or make a draft of what was sent."""
-    options = resolve_options(resource, LoadOptions())
-    form = LoadForm(resource, options, request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        load = drafts.create_draft(resource, form.build_options(), **given)
-        return redirect(_PREVIEW, load.pk)
-    context = _build_context(owner, request, resource, gettext("Load a file"))
-    return _render_form(request, owner, form, context)
-
-
-def handle_options(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
-    """Show the form for the options of a draft and another file, or change the draft."""
-    form = LoadForm(
-        load.resource,
-        LoadOptions.from_json(load.options),
-        request.POST or None,
-        request.FILES or None,
-        has_file=True,
+def handle_upload(
+    request: HttpRequest, owner: ModelAdmin, resource: Resource, load: Load | None = None
+) -> HttpResponse:
+    """Show the form for a file and its options; what was sent makes a draft, or changes one."""
+    options = (
+        LoadOptions.from_json(load.options) if load else resolve_options(resource, LoadOptions())
     )
+    files = request.FILES or None
+    form = LoadForm(resource, options, request.POST or None, files, has_file=load is not None)
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        drafts.update_draft(load, form.build_options(), **given)
+        if load:
+            drafts.update_draft(load, form.build_options(), **given)
+        else:
+            load = drafts.create_draft(resource, form.build_options(), **given)
         return redirect(_PREVIEW, load.pk)
-    context = _build_context(owner, request, load.resource, gettext("Change options"), load)
-    return _render_form(request, owner, form, context)
+    title = gettext("Change options") if load else gettext("Load a file")
+    context = _build_context(owner, request, resource, title, load) | {
+        "form": form,
+        # Any form will do, though the stubs ask for a ModelForm.
+        "adminform": AdminForm(cast(Any, form), form.fieldsets, {}, model_admin=owner),
+        "media": owner.media + form.media,
+    }
+    return TemplateResponse(request, "datastore_search/admin/upload.html", context)
 
 
 def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
@@ -116,18 +113,6 @@ def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
         gettext("The file was not loaded; the records have not changed. %(reason)s")
         % {"reason": error},
     )
-
-
-def _render_form(
-    request: HttpRequest, owner: ModelAdmin, form: LoadForm, context: dict[str, Any]
-) -> HttpResponse:
-    context |= {
-        "form": form,
-        # Any form will do, though the stubs ask for a ModelForm.
-        "adminform": AdminForm(cast(Any, form), form.fieldsets, {}, model_admin=owner),
-        "media": owner.media + form.media,
-    }
-    return TemplateResponse(request, "datastore_search/admin/upload.html", context)
 
 
 def _build_context(

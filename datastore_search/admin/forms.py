@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -25,16 +25,15 @@ from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.readers.cell_ranges import CellRange
 from ..loading.readers.header_rows import MAX_HEADER_ROWS
-from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
-from ..loading.sources.fetching import check_url
+from ..loading.readers.options import SKIP_FOOTER
+from ..loading.sources.addresses import parse_address
 from ..loading.typing.month_names import list_month_languages
-from ..loading.typing.number_units import check_units
 from ..loading.typing.schema import parse_table_schema
 from ..messages.bidi import show_bidi_controls
 from ..models import Field, IndexKind, Mode, Resource
 from .translations import list_language_choices
 from .uploads import MAX_SCHEMA_BYTES
-from .widgets import DatalistInput, LinesField, PlainSelect, list_type_choices
+from .widgets import LinesField, PlainSelect, list_type_choices
 
 _Choices = list[tuple[str, str | Promise]]
 
@@ -47,7 +46,7 @@ _DELIMITERS: _Choices = [
     (" ", _("space")),
 ]
 
-#: The suggested encodings; the field accepts every encoding of Python.
+#: The offered encodings; a command or a program may choose any of Python's.
 _ENCODINGS = (
     "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
     "windows-1258", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5",
@@ -220,6 +219,18 @@ class PreviewForm(forms.Form):
         )
 
 
+def _make_validator(check: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Make a validator of what raises ``LoadFailed``."""
+
+    def validate(value: Any) -> None:
+        try:
+            check(value)
+        except LoadFailed as error:
+            raise ValidationError(str(error)) from error
+
+    return validate
+
+
 class LoadForm(forms.Form):
     """A file or its address, and how it is read: every option of ``LoadOptions``."""
 
@@ -236,6 +247,7 @@ class LoadForm(forms.Form):
         label=_("Or its address"),
         required=False,
         help_text=_("http or https. The server fetches the file."),
+        validators=[_make_validator(parse_address)],
         widget=AdminTextInputWidget(attrs={"inputmode": "url", "class": "vTextField"}),
     )
     mode = forms.ChoiceField(
@@ -258,18 +270,10 @@ class LoadForm(forms.Form):
     date_language = forms.ChoiceField(
         label=_("Language of months"), choices=_list_date_languages, required=False
     )
-    units = LinesField(
-        label=_("Units of numbers"),
-        help_text=_(
-            "Such as % or €, one per line; () where numbers in parentheses are negative. "
-            "12.5 % becomes 12.5."
-        ),
-    )
-    encoding = forms.CharField(
+    encoding = forms.ChoiceField(
         label=_("Character encoding"),
+        choices=[("", _("as the file shows")), *((name, name) for name in _ENCODINGS)],
         required=False,
-        help_text=_("Empty: detected automatically."),
-        widget=DatalistInput(_ENCODINGS, attrs={"class": ""}),
     )
     delimiter = forms.ChoiceField(
         label=_("Delimiter of cells"), choices=_DELIMITERS, required=False
@@ -301,6 +305,7 @@ class LoadForm(forms.Form):
         label=_("Cells of the table"),
         required=False,
         help_text=_("Such as A1:D20, or A1:D for all rows below. Empty: the whole sheet."),
+        validators=[_make_validator(CellRange.parse)],
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     member = forms.CharField(
@@ -345,7 +350,8 @@ class LoadForm(forms.Form):
         self.initial = {name: getattr(options, name) for name in _OPTION_NAMES - {"schema"}}
         if options.key is None:
             self.initial["key"] = resource.primary_key
-        self._add_choice("delimiter", options.delimiter)
+        for name in ("delimiter", "encoding"):
+            self._add_choice(name, getattr(options, name))
         if not options.schema:
             del self.fields["no_schema"]
 
@@ -370,39 +376,6 @@ class LoadForm(forms.Form):
             raise ValidationError(str(UploadTooLarge(most=max_size)))
         return file
 
-    def clean_cell_range(self) -> str:
-        """Refuse an invalid range of cells."""
-        cell_range: str = self.cleaned_data["cell_range"]
-        if cell_range:
-            try:
-                CellRange.parse(cell_range)
-            except LoadFailed as error:
-                raise ValidationError(str(error)) from error
-        return cell_range
-
-    def clean_units(self) -> tuple[str, ...]:
-        """Refuse an invalid unit."""
-        units = tuple(unit.strip() for unit in self.cleaned_data["units"] if unit.strip())
-        try:
-            check_units(units)
-        except LoadFailed as error:
-            raise ValidationError(str(error)) from error
-        return units
-
-    def clean_encoding(self) -> str:
-        """Refuse an encoding that neither Python nor a load knows."""
-        encoding: str = self.cleaned_data["encoding"]
-        if encoding == UTF8_WITH_WINDOWS_1252:
-            return encoding
-        try:
-            "".encode(encoding or "utf-8")
-        except LookupError as error:
-            raise ValidationError(
-                gettext("“%(encoding)s” is not a known character encoding.")
-                % {"encoding": encoding}
-            ) from error
-        return encoding
-
     def clean_schema(self) -> Mapping[str, Any] | None:
         """Read and check the Table Schema."""
         file: UploadedFile | None = self.cleaned_data["schema"]
@@ -412,21 +385,8 @@ class LoadForm(forms.Form):
             schema = json.loads(file.read(MAX_SCHEMA_BYTES + 1)[:MAX_SCHEMA_BYTES])
         except ValueError as error:
             raise ValidationError(gettext("The Table Schema is not JSON.")) from error
-        try:
-            parse_table_schema(schema)
-        except LoadFailed as error:
-            raise ValidationError(str(error)) from error
+        _make_validator(parse_table_schema)(schema)
         return cast(Mapping[str, Any], schema)
-
-    def clean_url(self) -> str:
-        """Refuse an address that may not be fetched."""
-        url: str = self.cleaned_data["url"]
-        if url:
-            try:
-                check_url(url)
-            except LoadFailed as error:
-                raise ValidationError(str(error)) from error
-        return url
 
     def clean(self) -> dict[str, Any]:
         """Require either a file or an address."""

@@ -47,7 +47,7 @@ from .display import (
     render_badge,
     render_progress,
 )
-from .drafts import add_failure_message, handle_options, handle_preview
+from .drafts import add_failure_message, handle_preview, handle_upload
 from .permissions import (
     ViewableAdmin,
     check_id_length,
@@ -251,7 +251,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         """Change the options of a draft; a POST makes a new draft of a finished load."""
         load = self._get_changeable(request, load_id)
         if load.state == LoadState.DRAFT:
-            return handle_options(request, self, load)
+            return handle_upload(request, self, load.resource, load)
         if not load.is_finished or request.method != "POST":
             return redirect(_CHANGE, load_id)
         try:
@@ -295,22 +295,14 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         )
 
     def _get_changeable(self, request: HttpRequest, load_id: int) -> Load:
-        """
-        Find a load of a resource that the user may change.
-
-        Raises: ``Http404``, ``PermissionDenied``.
-        """
+        """Find a load of a resource that the user may change."""
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
         check_permission(request, "change", load.resource)
         return load
 
 
 def _retry_with_options(load: Load, changes: list[dict[str, Any]]) -> Load:
-    """
-    Queue a load again, with changes of its options if there are any.
-
-    Raises: ``LoadFailed`` with ``load.not_retryable``.
-    """
+    """Queue a load again, with changes of its options if there are any."""
     if not changes:
         return retry_load(load)
     options = LoadOptions.from_json(load.options)

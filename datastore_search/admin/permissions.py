@@ -57,21 +57,13 @@ def can_view_any(request: HttpRequest) -> bool:
 
 
 def check_permission(request: HttpRequest, verb: str, resource: Resource) -> None:
-    """
-    Require a permission for a resource.
-
-    Raises: ``PermissionDenied``.
-    """
+    """Require a permission for a resource."""
     if not has_permission(request, verb, resource):
         raise PermissionDenied
 
 
 def check_id_length(object_id: str) -> None:
-    """
-    Refuse an id from an address that is longer than any name.
-
-    Raises: ``Http404``.
-    """
+    """Refuse an id from an address that is longer than any name."""
     if len(object_id) > MAX_ALIAS_LENGTH:
         raise Http404
 

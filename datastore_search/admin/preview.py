@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from django import forms
+from django.utils.functional import Promise
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from ..exceptions.loads import LoadFailed, UnknownType
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.typing.chosen_formats import parse_field_format
 from ..messages import Message, Notice
 from ..messages.numbers import format_count
-from ..models import Load, Mode
+from ..models import Load
 from .forms import PreviewForm
 
 #: A name in a list of names.
@@ -25,36 +26,6 @@ _QUOTED = re.compile("“(.*?)”")
 #: An encoding and words that are read in it.
 _READING = re.compile(r"“(.*?)” \((.*?)\)")
 _MAX_OFFERS = 20
-#: The option that a listed name is offered for, and the parameter that lists the names.
-_LISTED_NAMES = {
-    "json.several_lists": ("records_path", "paths"),
-    "archive.several_members": ("member", "members"),
-    "geo.several_layers": ("sheet", "layers"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewField:
-    """A field of the file; ``input`` selects another type, ``before`` is the type so far."""
-
-    name: str
-    label: str
-    type: str
-    reason: str
-    values: Sequence[str]
-    before: str
-    is_new: bool
-    input: forms.BoundField
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewBadRow:
-    """A value that cannot be loaded, or a row."""
-
-    line: str
-    field: str
-    value: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +88,10 @@ class DraftPreview:
         return [str(notice) for notice in notices if notice]
 
     @property
-    def missing_fields(self) -> Sequence[str]:
-        """The names of the resource's fields that the file lacks."""
-        return list(self.stored.get("missing", ()))
-
-    @property
-    def is_replacing(self) -> bool:
-        """Whether the load would remove those fields with the old records."""
-        return self.load.mode == Mode.REPLACE
-
-    @property
-    def first_rows(self) -> Sequence[Sequence[str | None]]:
-        """The first rows."""
-        return list(self.stored.get("rows", ()))
-
-    @property
-    def bad_rows(self) -> list[PreviewBadRow]:
+    def bad_rows(self) -> list[dict[str, Any]]:
         """The first values that cannot be loaded."""
         return [
-            PreviewBadRow(
-                line=format_count(row["line"]),
-                field=row["field"],
-                value=row["value"],
-                reason=_render_message(row["reason"]),
-            )
+            {**row, "line": format_count(row["line"]), "reason": _render_message(row["reason"])}
             for row in self.stored.get("row_errors", ())
         ]
 
@@ -154,21 +105,18 @@ class DraftPreview:
             "These are the first of %(count)s bad rows; the load’s report lists more."
         ) % {"count": format_count(self.bad_row_count)}
 
-    def build_fields(self, form: PreviewForm) -> list[PreviewField]:
+    def build_fields(self, form: PreviewForm) -> list[dict[str, Any]]:
         """List the fields that the form has an input of, with that input."""
         fields = self.stored.get("fields", ())
         return [
-            PreviewField(
-                name=field["name"],
-                label=field["label"] if field["label"] != field["name"] else "",
-                type=_get_type_title(field["format"]),
-                reason=_render_message(field["explanation"]),
-                values=field["values"],
-                before=field["before"],
-                is_new=field["is_new"],
-                input=form[f"type_{position}"],
-            )
-            for position, field in ((position, fields[position]) for position, _name in form.shown)
+            {
+                **fields[position],
+                "label": fields[position]["label"] if fields[position]["label"] != name else "",
+                "type": _get_type_title(fields[position]["format"]),
+                "reason": _render_message(fields[position]["explanation"]),
+                "input": form[f"type_{position}"],
+            }
+            for position, name in form.shown
         ]
 
 
@@ -177,35 +125,34 @@ def get_preview(load: Load) -> DraftPreview | None:
     return None if load.preview is None else DraftPreview(load, load.preview)
 
 
+#: The names that a message lists, by its code: the option, the parameter, and the label of each.
+_LISTED_NAMES: Mapping[str, tuple[str, str, Promise | str]] = {
+    "json.several_lists": ("records_path", "paths", "%(name)s"),
+    "archive.several_members": ("member", "members", "%(name)s"),
+    "geo.several_layers": ("sheet", "layers", "%(name)s"),
+    "notice.sheet_chosen": ("sheet", "others", _("Sheet %(name)s")),
+}
+
+
 def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
     """Make the offers that belong to a notice, or to the reason why the file cannot be loaded."""
-    match code:
-        case "file.damaged_utf8":
-            label = gettext("Read the damaged letters as Windows-1252")
-            yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
-        case "json.several_lists" | "archive.several_members" | "geo.several_layers":
-            option, listed = _LISTED_NAMES[code]
-            yield from _offer_names(option, parameters[listed])
-        case "notice.sheet_chosen":
-            for offer in _offer_names("sheet", parameters["others"]):
-                label = gettext("Sheet %(name)s") % {"name": offer.label}
-                yield replace(offer, label=label)
-        case "notice.footer_found":
-            label = gettext("Leave out the notes below the table")
-            yield Offer("footer", SKIP_FOOTER, label)
-        case "notice.header_rows_found":
-            count = int(parameters["count"])
-            label = gettext("Join the %(count)s header rows") % {"count": count}
-            yield Offer("header_rows", count, label)
-        case "file.ambiguous_encoding":
-            for encoding, words in _READING.findall(parameters["readings"]):
-                label = gettext("Read as %(encoding)s: %(words)s")
-                yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
-
-
-def _offer_names(option: str, listed: str) -> list[Offer]:
-    """Offer each of the names that a message lists."""
-    return [Offer(option, name, name) for name in _QUOTED.findall(listed)[:_MAX_OFFERS]]
+    if code in _LISTED_NAMES:
+        option, listed, label = _LISTED_NAMES[code]
+        for name in _QUOTED.findall(parameters[listed])[:_MAX_OFFERS]:
+            yield Offer(option, name, str(label) % {"name": name})
+    elif code == "file.damaged_utf8":
+        label = gettext("Read the damaged letters as Windows-1252")
+        yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
+    elif code == "notice.footer_found":
+        yield Offer("footer", SKIP_FOOTER, gettext("Leave out the notes below the table"))
+    elif code == "notice.header_rows_found":
+        count = int(parameters["count"])
+        label = gettext("Join the %(count)s header rows") % {"count": count}
+        yield Offer("header_rows", count, label)
+    elif code == "file.ambiguous_encoding":
+        for encoding, words in _READING.findall(parameters["readings"]):
+            label = gettext("Read as %(encoding)s: %(words)s")
+            yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
 
 
 def _get_type_title(name: str) -> str:

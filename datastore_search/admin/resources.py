@@ -24,7 +24,7 @@ from ..loading.jobs import mark_interrupted_loads
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Alias, Field, Load, Resource
-from .database_errors import DatabaseErrorAdmin
+from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
 from .display import (
     UNLISTED_FIELDS,
     format_bad_row_count,
@@ -36,7 +36,6 @@ from .display import (
 from .drafts import handle_upload
 from .field_parts import FieldPart, get_shown_rows, split_fields
 from .forms import DESCRIPTION_FIELDS, FieldForm, ResourceForm
-from .lock_timeout import LockTimeoutAdmin
 from .permissions import (
     LabelledFormSet,
     ResourceInline,
@@ -188,11 +187,7 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
         return handle_translation(request, self, resource, language)
 
     def _get_changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
-        """
-        Find a resource that the user may change.
-
-        Raises: ``Http404``, ``PermissionDenied``.
-        """
+        """Find a resource that the user may change."""
         resource = get_object_or_404(Resource, pk=resource_id)
         check_permission(request, "change", resource)
         return resource

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import knox.admin  # noqa: F401 - registers knox's page for tokens, which this one replaces
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
@@ -30,27 +29,10 @@ AuthToken = get_token_model()
 admin.site.unregister(AuthToken)
 
 
-class TokenForm(forms.ModelForm):
-    """The user and the expiry of a new token."""
-
-    class Meta:
-        model = AuthToken
-        fields = ("user", "expiry")
-
-
-class OwnTokenForm(forms.ModelForm):
-    """The expiry of a new token for oneself."""
-
-    class Meta:
-        model = AuthToken
-        fields = ("expiry",)
-
-
 @admin.register(AuthToken)
 class TokenAdmin(DatabaseErrorAdmin):
     """The API tokens that the user may manage."""
 
-    form = TokenForm
     list_display = ("token_key", "user", "created", "expiry")
     list_select_related = ("user",)
     raw_id_fields = ("user",)  # for an admin in which users cannot be searched
@@ -82,21 +64,14 @@ class TokenAdmin(DatabaseErrorAdmin):
         tokens = super().get_queryset(request).using(router.db_for_write(AuthToken))
         return tokens if _is_superuser(request) else tokens.filter(user=request.user)
 
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
-    ) -> type[forms.ModelForm]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Offer a choice of user to superusers only."""
-        form = TokenForm if _is_superuser(request) else OwnTokenForm
-        return super().get_form(request, obj, change=change, **{"form": form, **kwargs})
+        return ("user", "expiry") if _is_superuser(request) else ("expiry",)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """
-        Issue a token.
-
-        Raises: ``PermissionDenied`` for another user's token, unless the user is a superuser.
-        """
+        """Issue a token."""
         user_id = request.POST.get("user", str(request.user.pk))
         if user_id != str(request.user.pk) and not _is_superuser(request):
             raise PermissionDenied

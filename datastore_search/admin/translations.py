@@ -90,11 +90,7 @@ class TranslationForm(forms.Form):
 def handle_translation(
     request: HttpRequest, owner: ModelAdmin, resource: Resource, language: str
 ) -> HttpResponse:
-    """
-    Show the texts of a resource in a language, or change them.
-
-    Raises: ``Http404`` for a language that the portal does not enable.
-    """
+    """Show the texts of a resource in a language, or change them."""
     if language not in get_languages():
         raise Http404
     every = list(resource.fields.all())
@@ -102,7 +98,10 @@ def handle_translation(
     fields = every[get_shown_rows(parts)]
     form = TranslationForm(resource, fields, language, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        _save_texts(form, resource, fields)
+        if form.update_texts(resource, "", "title", "description"):
+            resource.save(update_fields=["translations", "modified_at"])
+        changed = [each for each in fields if form.update_texts(each, f"-{each.pk}", *_OF_FIELDS)]
+        Field.objects.bulk_update(changed, ["translations"], batch_size=500)
         owner.log_change(request, resource, [{"changed": {"fields": ["translations"]}}])
         messages.success(
             request,
@@ -121,14 +120,6 @@ def handle_translation(
         "field_parts": parts,
     }
     return TemplateResponse(request, "datastore_search/admin/translation.html", context)
-
-
-def _save_texts(form: TranslationForm, resource: Resource, fields: Sequence[Field]) -> None:
-    """Save the texts; only rows that have changed are written."""
-    if form.update_texts(resource, "", "title", "description"):
-        resource.save(update_fields=["translations", "modified_at"])
-    changed = [field for field in fields if form.update_texts(field, f"-{field.pk}", *_OF_FIELDS)]
-    Field.objects.bulk_update(changed, ["translations"], batch_size=500)
 
 
 def link_translations(resource: Resource) -> SafeString:

@@ -37,11 +37,7 @@ class LimitedUploadHandler(FileUploadHandler):
         self._bytes_left = max_bytes
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
-        """
-        Count the bytes, and pass them to the next handler.
-
-        Raises: ``UploadTooLarge``.
-        """
+        """Count the bytes, and pass them to the next handler."""
         self._bytes_left -= len(raw_data)
         if self._bytes_left < 0:
             raise UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))
@@ -92,11 +88,7 @@ def accept_uploads(owner: ModelAdmin, view: View, check: Callable[..., object]) 
 
 
 def _limit_upload_size(request: HttpRequest) -> None:
-    """
-    Limit the size of the files in a form.
-
-    Raises: ``UploadTooLarge`` if the whole form is too large.
-    """
+    """Limit the size of the files in a form."""
     max_bytes = conf.MAX_UPLOAD_BYTES + MAX_SCHEMA_BYTES
     if measure_body(request) > max_bytes + MAX_OPTIONS_BYTES:
         raise UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))

@@ -1,13 +1,12 @@
-"""The widgets and choices of the forms: field types, suggestions, texts in lines."""
+"""The widgets and choices of the forms: field types, texts in lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from django import forms
-from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
+from django.contrib.admin.widgets import AdminTextareaWidget
 from django.forms.utils import flatatt
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -54,24 +53,6 @@ class PlainSelect(forms.Select):
         )
         attributes = flatatt({**self.build_attrs(self.attrs, attrs), "name": name})
         return format_html("<select{}>{}</select>", attributes, options)
-
-
-class DatalistInput(AdminTextInputWidget):
-    """A text input with suggestions of the browser."""
-
-    template_name = "datastore_search/admin/datalist_input.html"
-
-    def __init__(self, suggestions: Iterable[str], attrs: dict[str, Any] | None = None) -> None:
-        """Store the suggestions."""
-        super().__init__(attrs)
-        self.suggestions = tuple(suggestions)
-
-    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        """Add the suggestions, and their id to the attributes of the input."""
-        context = super().get_context(name, value, attrs)
-        list_id = f"{context['widget']['attrs'].get('id', name)}_suggestions"
-        context["widget"]["attrs"]["list"] = list_id
-        return {**context, "list_id": list_id, "suggestions": self.suggestions}
 
 
 class LinesField(forms.CharField):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError
@@ -45,3 +47,22 @@ def _list_choices(error: Exception) -> list[str]:
     return [
         f"--encoding {name}" for name in re.findall(r"“(.*?)” \(", error.parameters["readings"])
     ]
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read it."""
+    try:
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise CommandError(f"There is no file “{path}”.") from error
+    except OSError as error:
+        raise CommandError(f"“{path}” cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def report_unwritable(path: Path) -> Iterator[None]:
+    """Report why a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"“{path}” cannot be written: {error.strerror}") from error

@@ -15,6 +15,13 @@ from ..loading.readers.header_rows import MAX_HEADER_ROWS
 from ..loading.typing.options import DATE_ORDERS
 from ..models import Mode
 
+#: Options whose arguments have the same name and value.
+_SAME_NAMES = (
+    *("mode", "encoding", "delimiter", "sheet", "member", "records_path", "footer"),
+    *("header_rows", "cell_range", "date_order", "date_language"),
+    *("drop_missing_fields", "force", "ignore_saved"),
+)
+
 
 def add_load_arguments(parser: CommandParser) -> None:
     """Add an argument for each of ``LoadOptions``."""
@@ -85,13 +92,6 @@ def _add_type_arguments(parser: CommandParser) -> None:
         metavar="CODE",
         help="the language of the months in dates, such as fr",
     )
-    add(
-        "--unit",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="a unit that numbers have in the file, such as %% or €; may be repeated",
-    )
     add("--schema", type=Path, metavar="FILE", help="a Table Schema that describes the fields")
     add("--ignore-saved", action="store_true", help="forget what was chosen at earlier loads")
 
@@ -117,34 +117,16 @@ def _add_record_arguments(parser: CommandParser) -> None:
 
 
 def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
-    """
-    Build the options of a load from the parsed arguments.
-
-    Raises: ``CommandError`` if the schema cannot be read or is not JSON.
-    """
+    """Build the options of a load from the parsed arguments."""
     bad_rows = BadRowsChoice.SKIP if options["skip_bad_rows"] else BadRowsChoice.REFUSE
     return LoadOptions(
-        mode=options["mode"],
         types=dict(options["type"]),
         key=() if options["no_key"] else options["key"] and tuple(options["key"]),
         bad_rows=bad_rows.value,
         nulls=tuple(options["null"]),
-        encoding=options["encoding"],
-        delimiter=options["delimiter"],
         skip=options["skip_lines"],
-        sheet=options["sheet"],
-        member=options["member"],
-        records_path=options["records_path"],
-        footer=options["footer"],
-        header_rows=options["header_rows"],
-        cell_range=options["cell_range"],
-        date_order=options["date_order"],
-        date_language=options["date_language"],
-        units=tuple(options["unit"]),
         schema=_read_schema(options["schema"]),
-        drop_missing_fields=options["drop_missing_fields"],
-        force=options["force"],
-        ignore_saved=options["ignore_saved"],
+        **{name: options[name] for name in _SAME_NAMES},
     )
 
 

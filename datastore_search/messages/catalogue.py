@@ -55,8 +55,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "option.unknown_choice": _(
         "“%(value)s” is not a valid “%(name)s”. Choose one of: %(choices)s."
     ),
-    "option.unknown_unit": _("“%(unit)s” is not a known unit, such as %%, € or kr."),
-    "option.too_many_units": _("A load may have at most %(most)s units of numbers."),
     "option.unknown_encoding": _("“%(encoding)s” is not a known character encoding."),
     "option.invalid_schema": _("The table schema cannot be used: %(reason)s"),
     # Reasons why a schema cannot be used.
@@ -346,9 +344,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The type kept for “%(field)s” was not applied: the file has no such field."
     ),
     "notice.schema_ignored": _("Parts of the schema are not used: %(names)s."),
-    "notice.metadata_ignored": _(
-        "Properties of the Data Package are not used, as their values cannot be stored: %(names)s."
-    ),
     "notice.field_schema_ignored": _(
         "Parts of the schema are not used: %(names)s (field “%(field)s”)."
     ),
@@ -426,7 +421,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "format.month_names": _("%(type)s, with names of months (%(name)s)"),
     "format.short_years": _("%(type)s, years 69 to 99 are 1969 to 1999 (%(name)s)"),
     "format.unit": _("%(type)s, with a unit in the file (%(name)s)"),
-    "format.accounting": _("%(type)s, negative in parentheses (%(name)s)"),
     "format.boolean_words": _("%(type)s, with its own words (%(name)s)"),
     # What values look like ------------------------------------------------------------------------
     "values.numbers": _("numbers"),

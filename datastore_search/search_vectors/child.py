@@ -8,6 +8,7 @@ a driver of a database, and ends with its parent.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,8 @@ from .builder import Parts, VectorBuilder
 from .pipes import (
     Kind,
     PipeEndedError,
-    pack_json,
     pack_texts,
     read_message,
-    unpack_json,
     unpack_texts,
     write_message,
 )
@@ -36,11 +35,7 @@ class _ParentLexicon:
         self._texts: deque[bytes] = deque()
 
     def wait_for_texts(self) -> list[str]:
-        """
-        Wait for texts.
-
-        Raises: ``PipeEndedError``.
-        """
+        """Wait for texts."""
         content = self._texts.popleft() if self._texts else self._read(Kind.TEXTS)
         return [text or "" for text in unpack_texts(content)]
 
@@ -51,8 +46,8 @@ class _ParentLexicon:
         return {chunk: Parts(*parts) for chunk, parts in self._ask("parts", chunks).items()}
 
     def _ask(self, question: str, words: Sequence[str]) -> Any:
-        write_message(self._answers, Kind.WORDS, pack_json([question, words]))
-        return unpack_json(self._read(Kind.WORDS))
+        write_message(self._answers, Kind.WORDS, json.dumps([question, words]).encode())
+        return json.loads(self._read(Kind.WORDS))
 
     def _read(self, wanted: Kind) -> bytes:
         while True:

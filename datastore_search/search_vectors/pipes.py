@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import IO, Any
+from typing import IO
 
 _HEADER = struct.Struct(">BI")
 #: Neither a text of PostgreSQL nor a search vector has this character, or is this text.
@@ -27,21 +26,13 @@ class PipeEndedError(Exception):
 
 
 def write_message(pipe: IO[bytes], kind: Kind, content: bytes) -> None:
-    """
-    Write a message.
-
-    Raises: ``OSError`` if the other process has ended.
-    """
+    """Write a message."""
     pipe.write(_HEADER.pack(kind, len(content)) + content)
     pipe.flush()
 
 
 def read_message(pipe: IO[bytes]) -> tuple[Kind, bytes]:
-    """
-    Wait for a message, and read it.
-
-    Raises: ``PipeEndedError``.
-    """
+    """Wait for a message, and read it."""
     kind, size = _HEADER.unpack(_read_bytes(pipe, _HEADER.size))
     return Kind(kind), _read_bytes(pipe, size)
 
@@ -61,13 +52,3 @@ def pack_texts(texts: Sequence[str | None]) -> bytes:
 def unpack_texts(content: bytes) -> list[str | None]:
     """Unpack texts."""
     return [None if text == _NONE else text for text in content.decode().split(_SEPARATOR)]
-
-
-def pack_json(value: Any) -> bytes:
-    """Pack a value of JSON."""
-    return json.dumps(value).encode()
-
-
-def unpack_json(content: bytes) -> Any:
-    """Unpack a value of JSON."""
-    return json.loads(content)

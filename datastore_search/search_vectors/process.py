@@ -8,6 +8,7 @@ that are read and sent to PostgreSQL, and these for the vectors (``docs/decision
 from __future__ import annotations
 
 import io
+import json
 import logging
 import tempfile
 from collections import deque
@@ -24,10 +25,8 @@ from .builder import Lexicon
 from .pipes import (
     Kind,
     PipeEndedError,
-    pack_json,
     pack_texts,
     read_message,
-    unpack_json,
     unpack_texts,
     write_message,
 )
@@ -102,9 +101,9 @@ class VectorProcess:
                 kind, content = read_message(self._answers)
                 if kind is Kind.TEXTS:
                     return unpack_texts(content)
-                question, words = unpack_json(content)
+                question, words = json.loads(content)
                 find = self._lexicon.find_stems if question == "stems" else self._lexicon.find_parts
-                self._write(Kind.WORDS, pack_json(dict(find(words))))
+                self._write(Kind.WORDS, json.dumps(dict(find(words))).encode())
         except PipeEndedError:
             self.has_failed = True
         return [None] * count

@@ -11,7 +11,6 @@ from .diagnosis import (
     FoundIndex,
     TableDiagnosis,
     diagnose_record_table,
-    find_value_types,
     list_damaged_functions,
     list_damaged_triggers,
     rebuild_index,

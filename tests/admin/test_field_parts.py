@@ -130,9 +130,7 @@ def test_a_wide_draft_is_previewed_in_parts_and_keeps_every_type(
     assert (types["f0"], types["f1"], types["f1599"]) == ("text", "int4", "text")
 
 
-@pytest.mark.parametrize(
-    ("query", "shown"), [("", 1), ("2", 2), ("9", 4), ("0", 1), ("-1", 1), ("x", 1), ("9" * 99, 1)]
-)
+@pytest.mark.parametrize(("query", "shown"), [("2", 2), ("9", 4), ("-1", 1), ("9" * 99, 1)])
 def test_any_number_of_a_part_is_understood(
     monkeypatch: pytest.MonkeyPatch, query: str, shown: int
 ) -> None:

@@ -127,13 +127,18 @@ def test_indexes_are_chosen_and_shown(
     assert resource.indexes is None
 
 
-def test_an_unknown_index_is_refused(staff: Client) -> None:
-    assert b"colours" in staff.post(ADD, build_form(indexes=["colours"])).content
-    assert not Resource.objects.exists()
-
-
-def test_an_index_without_its_extension_is_refused(staff: Client) -> None:
-    assert b"pg_trgm" in staff.post(ADD, build_form(indexes=["words", "substrings"])).content
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"indexes": ["colours"]}, b"colours"),
+        ({"indexes": ["words", "substrings"]}, b"pg_trgm"),
+        ({"language": "klingon"}, b"klingon"),
+    ],
+)
+def test_an_unknown_choice_is_refused(
+    staff: Client, values: dict[str, Any], message: bytes
+) -> None:
+    assert message in staff.post(ADD, build_form(**values)).content
     assert not Resource.objects.exists()
 
 
@@ -226,19 +231,6 @@ def test_a_resource_is_found_by_the_label_of_a_field(staff: Client) -> None:
 
     assert "Found" in page
     assert "Other" not in page
-
-
-def test_an_unknown_language_is_refused(staff: Client) -> None:
-    assert b"klingon" in staff.post(ADD, build_form(language="klingon")).content
-
-
-def test_resources_are_deleted(staff: Client) -> None:
-    resource = make_resource()
-
-    staff.post(f"{LIST}{resource.pk}/delete/", {"post": "yes"})
-
-    assert not Resource.objects.exists()
-    assert not Load.objects.exists()
 
 
 def test_staff_without_permission_see_nothing(client: Client, resource: Resource) -> None:

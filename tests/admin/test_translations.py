@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.test import Client
-from selenium.webdriver import Chrome
-from selenium.webdriver.common.by import By
 
 from datastore_search.admin.translations import get_own_name
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_user
-from .test_resources import LIST, build_form, build_inlines
+from .test_resources import LIST
 
 STATIONS = "station,level\nOld bridge,1.5\n"
 
@@ -135,39 +131,3 @@ def test_texts_are_for_users_who_may_change_the_resource(
     assert client.get(address).status_code == 403
     assert client.post(address, {"title": "Rivières"}).status_code == 403
     assert "/texts/fr/" not in client.get(f"{LIST}{resource.pk}/change/").content.decode()
-
-
-def test_the_language_of_the_texts_is_chosen_and_translations_stay(staff: Client) -> None:
-    resource = make_stations()
-    form: dict[str, Any] = build_form(content_language="pt-br") | build_inlines(resource)
-
-    staff.post(f"{LIST}{resource.pk}/change/", form)
-
-    resource.refresh_from_db()
-    assert resource.content_language == "pt-br"
-    assert resource.fields.get(name="station").translations == {"vi": {"label": "Trạm"}}
-
-
-@pytest.mark.slow
-def test_staff_translate_a_resource_in_a_browser(
-    browser: Chrome, live_server: Any, transactional_db: None
-) -> None:
-    resource = make_stations()
-    client = Client()
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    browser.get(live_server.url)
-    name = settings.SESSION_COOKIE_NAME
-    browser.add_cookie({"name": name, "value": client.cookies[name].value})
-    browser.get(f"{live_server.url}{LIST}{resource.pk}/change/")
-    for each in browser.find_elements(By.CSS_SELECTOR, "details:has(.datastore-languages)"):
-        browser.execute_script("arguments[0].open = true", each)
-    browser.find_element(By.CSS_SELECTOR, 'a[href$="/texts/fr/"]').click()
-    browser.find_element(By.NAME, "title").send_keys("Rivières")
-    browser.find_element(By.CSS_SELECTOR, '[aria-label="Label of station"]').send_keys("Gare")
-    browser.find_element(By.CSS_SELECTOR, '.submit-row input[type="submit"]').click()
-
-    browser.get(f"{live_server.url}/fr/datastore/{resource.pk}/")
-
-    assert browser.find_element(By.TAG_NAME, "h1").text == "Rivières"
-    assert "Gare" in browser.find_element(By.CSS_SELECTOR, "thead").text
-    Resource.objects.all().delete()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import connection
 from django.test import Client
-from django.utils import translation
 
 from datastore_search import storage
-from datastore_search.exceptions import DatastoreError
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.jobs.monitor import JobMonitor
-from datastore_search.models import Field, Load, LoadState, Resource, TableVersion
+from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ..builders import (
     SURVEY,
@@ -28,6 +25,7 @@ from ..builders import (
 )
 from ..failures import fails_with
 from ..reader_threads import ReaderThreads
+from .jobs.holds import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -111,22 +109,6 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     assert storage.list_record_tables(connection) == tables
 
 
-def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, path: Path) -> None:
-    before = read_records(resource)
-    path.write_text('a,b\n1,"{}"\n2,"""\\u0000"""\n')
-
-    with fails_with("load.bad_rows") as refusal:
-        load_file(
-            resource, path, options=LoadOptions(types={"b": "json"}, drop_missing_fields=True)
-        )
-
-    assert str(refusal.value) == (
-        'Rows that cannot be loaded: 1. The first: Line 3, field “b”, value “"\\u0000"”:'
-        " The value cannot be stored: it has the character U+0000, or is not valid JSON."
-    )
-    assert read_records(resource) == before
-
-
 def test_an_unexpected_failure_is_recorded_and_raised(
     resource: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,22 +138,6 @@ def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -
     assert first not in storage.list_record_tables(connection)
 
 
-def test_the_dictionary_survives_a_reload(resource: Resource) -> None:
-    Field.objects.filter(resource=resource, name="title").update(label="Title", notes="Of it")
-
-    load_csv(resource, "title,new\n1,2\n")
-
-    fields = [(f.name, f.type, f.label, f.notes) for f in resource.fields.all()]
-    assert fields == [("title", "int4", "Title", "Of it"), ("new", "int4", "", "")]
-
-
-def test_the_text_of_the_header_becomes_the_label(db: None) -> None:
-    resource = make_resource("a,a,\n1,2,3\n")
-
-    fields = [(f.name, f.label) for f in resource.fields.all()]
-    assert fields == [("a", ""), ("a_2", "a"), ("field_3", "")]
-
-
 def test_a_table_without_records_answers(client: Client, db: None) -> None:
     resource = make_resource("a,b\n")
 
@@ -199,23 +165,6 @@ def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -
         assert get_ids(response) == [1]
 
 
-def test_five_hundred_fields_are_answered(db: None) -> None:
-    names = [f"field {i}" for i in range(500)]
-    resource = make_resource(",".join(names) + "\n" + ",".join(map(str, range(500))) + "\n")
-
-    (record,) = read_records(resource)
-
-    assert record == {"_id": 1, **{name: i for i, name in enumerate(names)}}
-
-
-def test_a_text_of_a_megabyte_is_stored_whole(client: Client, db: None) -> None:
-    text = "word " * 200_000 + "end"
-    resource = make_resource(f"a\nfirst {text}\n")
-
-    assert read_records(resource)[0]["a"] == f"first {text}"
-    assert get_ids(ask(client, {"resource_id": str(resource.pk), "q": "first word"})) == [1]
-
-
 def test_the_language_of_the_search_takes_effect_with_the_next_load(
     client: Client, resource: Resource
 ) -> None:
@@ -237,14 +186,6 @@ def test_the_language_of_the_search_takes_effect_with_the_next_load(
 # What is left behind ------------------------------------------------------------------------------
 
 
-def test_deleting_a_resource_drops_its_table(
-    transactional_db: None, resource_loaded: Resource
-) -> None:
-    resource_loaded.delete()
-
-    assert storage.list_record_tables(connection) == set()
-
-
 def test_deleting_many_resources_drops_their_tables(
     transactional_db: None, resource_loaded: Resource
 ) -> None:
@@ -259,22 +200,6 @@ def resource_loaded(transactional_db: None) -> Any:
     Resource.objects.all().delete()
 
 
-def test_an_interrupted_load_is_marked_and_its_table_dropped(
-    transactional_db: None, resource_loaded: Resource
-) -> None:
-    load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.INDEXING)
-    make_unpublished_version(load)
-
-    assert clean_up_loads() == 1
-
-    load.refresh_from_db()
-    assert load.state == LoadState.FAILED
-    assert "interrupted" in load.error
-    assert storage.list_record_tables(connection) == {resource_loaded.table_version_id}
-    assert TableVersion.objects.get().pk == resource_loaded.table_version_id
-    assert clean_up_loads() == 0
-
-
 def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
     load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.COPYING)
     with storage.hold_job_lock(connection, load.pk):
@@ -286,34 +211,6 @@ def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: R
         assert load.state == LoadState.COPYING
         assert version.pk in storage.list_record_tables(connection)
     clean_up_loads()
-
-
-def test_a_table_in_use_is_dropped_by_a_later_clean_up(
-    transactional_db: None, resource_loaded: Resource
-) -> None:
-    old = resource_loaded.table_version_id
-    reading, finished = threading.Event(), threading.Event()
-
-    def read() -> None:
-        try:
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute(f"SELECT count(*) FROM datastore_search_record_{old}")
-                reading.set()
-                finished.wait(30)
-        finally:
-            connection.close()
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    reading.wait(30)
-    load_csv(resource_loaded, "a\n1\n")
-    assert old in storage.list_record_tables(connection)
-    finished.set()
-    reader.join()
-
-    clean_up_loads()
-
-    assert storage.list_record_tables(connection) == {resource_loaded.table_version_id}
 
 
 def test_a_resource_deleted_during_its_load_leaves_nothing(
@@ -346,8 +243,11 @@ class Readers(ReaderThreads):
         self._resource = resource
 
     def wait_for(self, version: int) -> None:
-        while not self.errors and self.seen[-4:] != [version] * 4:
-            self.done.wait(0.01)
+        wait_until(
+            lambda: self.errors or self.seen[-4:] == [version] * 4,
+            f"version {version}",
+            alive=lambda: True,
+        )
 
     def read_once(self) -> None:
         client = Client()
@@ -389,46 +289,3 @@ def test_readers_see_the_old_records_until_the_switch_and_never_an_error(
 
     assert readers.errors == []
     assert set(readers.seen) >= {0, 5}
-
-
-def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
-    transactional_db: None, tmp_path: Path
-) -> None:
-    resource = Resource.objects.create(name="twice")
-    faults: list[BaseException] = []
-
-    def load(version: int) -> None:
-        path = tmp_path / f"{version}.csv"
-        path.write_text("version\n" + f"{version}\n" * 3000)
-        try:
-            load_file(resource, path)
-        except (DatabaseError, DatastoreError) as error:
-            faults.append(error)
-        finally:
-            connection.close()
-
-    loaders = [threading.Thread(target=load, args=[version]) for version in (1, 2)]
-    for loader in loaders:
-        loader.start()
-    for loader in loaders:
-        loader.join()
-    clean_up_loads()
-    resource.refresh_from_db()
-
-    assert faults == []
-    assert len({record["version"] for record in read_records(resource)}) == 1
-    assert storage.list_record_tables(connection) == {resource.table_version_id}
-    Resource.objects.all().delete()
-
-
-def test_a_failure_is_rendered_in_the_language_of_each_reader(
-    resource: Resource, path: Path
-) -> None:
-    path.write_text("")
-    with translation.override("de"), fails_with("file.empty"):
-        load_file(resource, path)
-
-    load = Load.objects.get(resource=resource, state=LoadState.FAILED)
-    assert load.error == "The file is empty."
-    with translation.override("vi"):
-        assert load.error == "Tệp trống."

@@ -74,12 +74,6 @@ def test_a_function_of_another_version_is_replaced(resource: Resource) -> None:
     check_is_mended("function.outdated", "datastore_search_phrase(text)")
 
 
-def test_a_missing_function_is_created(resource: Resource) -> None:
-    execute("DROP FUNCTION datastore_search_phrase(text)")
-
-    check_is_mended("function.outdated", "datastore_search_phrase(text)")
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -333,24 +327,6 @@ def test_a_resource_gets_back_the_table_of_its_last_version(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_deleted_field_is_found_and_added_again(indexed: Resource, client: Client) -> None:
-    indexes = list_indexes(indexed)
-    indexed.fields.filter(name="level").delete()
-
-    (found,) = examine()
-    assert (found["code"], found["name"]) == ("field.missing", str(indexed.pk))
-    assert "“level”" in found["message"]
-    check_is_mended("field.missing", str(indexed.pk))
-
-    field = indexed.fields.get(name="level")
-    assert (field.type, field.has_order_index) == ("numeric", True)
-    assert len(list_indexes(indexed)) == len(indexes)
-    parameters = {"resource_id": str(indexed.pk), "sort": "level desc, code", "limit": 1}
-    (record,) = get_result(ask(client, parameters))["records"]
-    assert record["level"] == 6
-
-
-@pytest.mark.django_db(transaction=True)
 def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
     resource = make_resource()
     table = get_record_table(resource)
@@ -372,9 +348,7 @@ def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda number: storage.drop_indexes(connection, storage.name_order_index(number, "code")),
         lambda number: storage.set_key(connection, number, []),
-        lambda number: storage.drop_indexes(connection, storage.name_substring_index(number)),
         lambda number: storage.drop_indexes(connection, storage.name_key_index(number)),
     ],
 )

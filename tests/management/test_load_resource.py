@@ -6,7 +6,6 @@ import csv
 import errno
 import gzip
 import io
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -18,9 +17,11 @@ from typing import Any
 import duckdb
 import pytest
 from django.core.management import CommandError
-from django.utils import translation
 from psycopg.errors import DiskFull
 
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.management.commands.load_resource import Command
+from datastore_search.management.load_arguments import build_load_options
 from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..loading.sources.server import Server, build_answer, run_server
@@ -116,11 +117,9 @@ def test_standard_input_is_loaded(db: None, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_pipe_is_loaded(db: None, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    writer = Thread(target=pipe.write_text, args=[BODY])
-    writer.start()
+    Thread(target=pipe.write_text, args=[BODY], daemon=True).start()
 
     out, _ = run_command("load_resource", pipe)
-    writer.join()
 
     assert "(pipe): 3 records" in out
 
@@ -139,7 +138,6 @@ def test_a_pipe_is_loaded(db: None, tmp_path: Path) -> None:
         (["{path}", "--skip-lines", "two"], "two"),
         (["{path}", "--encoding", "klingon"], "klingon"),
         (["{path}", "--date-order", "ymd"], "ymd"),
-        (["{path}", "--if-changed", "--force"], "not allowed"),
         (["{path}", "--dry-run", "--report", "r.csv"], "not allowed"),
         (["{path}", "--key", "code", "--no-key"], "not allowed"),
         (["{path}", "--key", "colour"], "colour"),
@@ -160,134 +158,66 @@ def test_wrong_arguments_are_reported_and_nothing_is_created(
 
 
 def test_an_unchanged_file_is_one_line_and_no_failure(db: None, path: Path) -> None:
-    assert run_command("load_resource", path, "--if-changed") == (
+    assert run_command("load_resource", path) == (
         f"Resource {Resource.objects.get().pk} (rivers): 3 records.\n", "",
     )  # fmt: skip
 
-    out, err = run_command("load_resource", path, "--if-changed")
+    out, err = run_command("load_resource", path)
 
     assert out == f"Resource {Resource.objects.get().pk} (rivers): unchanged.\n"
     assert err == ""
     assert Load.objects.first().state == LoadState.UNCHANGED  # type: ignore[union-attr]
 
 
-def test_a_changed_file_is_loaded(db: None, path: Path) -> None:
-    run_command("load_resource", path, "--if-changed")
-    path.write_text(BODY + "004,01.01.2025,3\n")
-
-    assert "4 records" in run_command("load_resource", path, "--if-changed")[0]
-
-
-def test_an_unchanged_file_is_loaded_by_force(db: None, path: Path) -> None:
-    run_command("load_resource", path)
-
-    assert "3 records" in run_command("load_resource", path, "--force")[0]
-
-
 def test_a_server_is_asked_whether_its_file_has_changed(db: None, server: Server) -> None:
     url = server.url("/rivers.csv")
     server.answers["/rivers.csv"] = build_answer(BODY.encode(), 'ETag: "1"')
-    run_command("load_resource", "--url", url, "--if-changed")
+    run_command("load_resource", "--url", url)
     server.answers["/rivers.csv"] = build_answer(status=304)
 
-    assert "unchanged" in run_command("load_resource", "--url", url, "--if-changed")[0]
+    assert "unchanged" in run_command("load_resource", "--url", url)[0]
     assert 'If-None-Match: "1"' in server.requests[1]
 
 
 def test_a_server_is_not_asked_where_the_choices_are_others(db: None, server: Server) -> None:
     url = server.url("/rivers.csv")
     server.answers["/rivers.csv"] = build_answer(BODY.encode(), 'ETag: "1"')
-    run_command("load_resource", "--url", url, "--if-changed")
+    run_command("load_resource", "--url", url)
 
-    run_command("load_resource", "--url", url, "--if-changed", "--null", "NA")
+    run_command("load_resource", "--url", url, "--null", "NA")
 
     assert "If-None-Match" not in server.requests[1]
     assert read_types(Resource.objects.get())["depth"] == "numeric"
 
 
-# How it is read -----------------------------------------------------------------------------------
+# What becomes an option ---------------------------------------------------------------------------
 
 
-def test_every_choice_of_reading_is_heeded(db: None, tmp_path: Path) -> None:
-    path = tmp_path / "old.txt"
-    path.write_bytes("Stand 2024\n\nmã|sâu\n007|1\n008|-\n".encode("utf-16-le"))
-
-    run_command(
-        "load_resource", path, "--encoding", "utf-16-le", "--delimiter", "|", "--skip-lines", "2",
-        "--null", "-", "--type", "sâu=numeric",
-    )  # fmt: skip
-
-    assert read_types(Resource.objects.get()) == {"mã": "text", "sâu": "numeric"}
-
-
-def test_the_order_of_dates_is_chosen(db: None, tmp_path: Path) -> None:
-    path = tmp_path / "days.csv"
-    path.write_text("day\n01/02/2024\n03/04/2024\n")
-
-    run_command("load_resource", path, "--date-order", "mdy")
-
-    assert read_types(Resource.objects.get()) == {"day": "date"}
-
-
-def test_a_schema_gives_types_titles_and_the_key(db: None, path: Path) -> None:
-    schema = path.with_suffix(".json")
-    schema.write_text(
-        json.dumps(
-            {
-                "fields": [
-                    {"name": "code", "type": "string", "title": "Code of the river"},
-                    {"name": "day", "type": "date", "format": "%d.%m.%Y"},
-                    {"name": "depth", "type": "number"},
-                ],
-                "missingValues": ["", "NA"],
-                "primaryKey": "code",
-            }
-        )
+def test_every_argument_becomes_an_option_of_the_load(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"fields": [{"name": "code"}]}')
+    parser = Command().create_parser("manage.py", "load_resource")
+    given = parser.parse_args(
+        [
+            *("rivers.csv", "--encoding", "utf-16-le", "--delimiter", "|", "--skip-lines", "2"),
+            *("--header-rows", "2", "--sheet", "3", "--cell-range", "A1:D", "--member", "a.csv"),
+            *("--footer", "skip", "--records-path", "data.items", "--type", "a=b=numeric"),
+            *("--null", "-", "--null", "NA", "--date-order", "mdy", "--date-language", "fr"),
+            *("--schema", str(schema), "--ignore-saved", "--mode", "upsert", "--key", "code"),
+            *("--key", "day", "--skip-bad-rows", "--drop-missing-fields", "--force"),
+        ]
     )
 
-    run_command("load_resource", path, "--schema", schema)
-
-    resource = Resource.objects.get()
-    assert read_types(resource) == {"code": "text", "day": "date", "depth": "numeric"}
-    assert resource.fields.get(name="code").label == "Code of the river"
-    assert resource.primary_key == ["code"]
-
-
-# What becomes of the records ----------------------------------------------------------------------
-
-
-def test_records_are_added_and_updated_by_key(db: None, tmp_path: Path) -> None:
-    path = tmp_path / "rivers.csv"
-    for mode, body in (
-        ("replace", "code,depth\na,1\nb,2\n"),
-        ("upsert", "code,depth\nb,3\nc,4\n"),
-        ("append", "code,depth\nd,5\n"),
-    ):
-        path.write_text(body)
-        run_command("load_resource", path, "--mode", mode, "--key", "code")
-
-    resource = Resource.objects.get()
-    assert resource.table_version is not None
-    assert resource.table_version.record_count == 4
-    assert resource.primary_key == ["code"]
-
-
-def test_the_key_can_be_taken_away(db: None, path: Path) -> None:
-    run_command("load_resource", path, "--key", "code")
-    run_command("load_resource", path, "--no-key")
-
-    assert Resource.objects.get().primary_key == []
-
-
-def test_fields_go_only_when_they_may(db: None, path: Path) -> None:
-    run_command("load_resource", path)
-    path.write_text("code\n1\n")
-
-    with pytest.raises(CommandError, match="“day”, “depth”"):
-        run_command("load_resource", path)
-    run_command("load_resource", path, "--drop-missing-fields")
-
-    assert read_types(Resource.objects.get()) == {"code": "int4"}
+    assert build_load_options(vars(given)) == LoadOptions(
+        encoding="utf-16-le", delimiter="|", skip=2, header_rows=2, sheet="3", cell_range="A1:D",
+        member="a.csv", footer="skip", records_path="data.items", types={"a=b": "numeric"},
+        nulls=("-", "NA"), date_order="mdy", date_language="fr",
+        schema={"fields": [{"name": "code"}]}, ignore_saved=True, mode="upsert",
+        key=("code", "day"), bad_rows="skip", drop_missing_fields=True, force=True,
+    )  # fmt: skip
+    no_key = parser.parse_args(["rivers.csv", "--no-key"])
+    assert build_load_options(vars(no_key)) == LoadOptions(key=())
+    assert build_load_options(vars(parser.parse_args(["rivers.csv"]))) == LoadOptions()
 
 
 # Bad rows -----------------------------------------------------------------------------------------
@@ -315,28 +245,6 @@ def test_the_report_lists_the_rows_that_refuse_a_file(db: None, path: Path) -> N
     assert not RowError.objects.exists()
 
 
-def test_bad_rows_are_left_out_and_reported(db: None, path: Path) -> None:
-    path.write_text(RAGGED)
-    report = path.with_name("report.csv")
-
-    out, _ = run_command(
-        "load_resource", path, "--type", "b=int", "--skip-bad-rows", "--report", report
-    )  # fmt: skip
-
-    assert "1 records" in out
-    assert "- " in out
-    assert len(read_report_rows(report)) == 3
-
-
-def test_a_report_without_bad_rows_has_its_header(db: None, path: Path) -> None:
-    report = path.with_name("report.csv")
-
-    with translation.override("de"):
-        run_command("load_resource", path, "--report", report)
-
-    assert len(read_report_rows(report)) == 1
-
-
 # Dry run ------------------------------------------------------------------------------------------
 
 
@@ -353,23 +261,11 @@ def test_a_dry_run_shows_the_file_and_writes_nothing(db: None, path: Path) -> No
     assert not Load.objects.exists()
 
 
-def test_a_dry_run_of_a_url_loads_nothing(db: None, server: Server) -> None:
-    server.answers["/rivers.csv"] = build_answer(BODY.encode())
-
-    out, _err = run_command("load_resource", "--url", server.url("/rivers.csv"), "--dry-run")
-
-    assert out.startswith("Rows: 3, ")
-    assert not Load.objects.exists()
-
-
 @pytest.mark.parametrize(
     ("body", "options", "message"),
     [
-        ("code,day,depth\n1,2\n", [], "Line 2"),
         ("code,day,depth\n1,2,x\n", ["--type", "depth=int"], "Line 2, field “depth”, value “x”"),
         ("code,day\n1,2\n", [], "“depth”"),
-        ("code,day,depth\n1,2,3\n1,2,3\n", ["--key", "code"], "line"),
-        ("code,day,depth\n1,2,3\n", ["--key", "colour"], "colour"),
         ("code,day,depth\n1,2,3\n", ["--mode", "upsert"], "key"),
         ("code,depth\n1,x\n", ["--mode", "append"], "depth"),
     ],
@@ -435,7 +331,7 @@ def test_a_shortage_is_reported_without_details_of_the_machine(
     def fail(*args: object, **options: object) -> None:
         raise failure
 
-    monkeypatch.setattr("datastore_search.loading.publishing.planning.decide_formats", fail)
+    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", fail)
     load_error = get_command_error("load_resource", path)
     dry_run_error = get_command_error("load_resource", path, "--dry-run")
 
@@ -464,27 +360,10 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
     def raise_interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        "datastore_search.loading.publishing.planning.decide_formats", raise_interrupt
-    )
+    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", raise_interrupt)
     with pytest.raises(CommandError, match="Interrupted") as caught:
         run_command("load_resource", path)
 
     assert caught.value.returncode == 130
     assert Resource.objects.get().table_version_id == before
     assert Load.objects.first().state == LoadState.FAILED  # type: ignore[union-attr]
-
-
-def test_ctrl_c_leaves_no_new_resource(
-    db: None, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def raise_interrupt(*args: object, **options: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(
-        "datastore_search.loading.publishing.planning.decide_formats", raise_interrupt
-    )
-    with pytest.raises(CommandError, match="Interrupted"):
-        run_command("load_resource", path)
-
-    assert not Resource.objects.exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
@@ -187,30 +187,6 @@ def test_a_file_whose_records_are_gone_is_not_unchanged(
         assert ask(client, {"resource_id": str(resource.pk)}).json()["result"]["total"] == 6
 
 
-def run_verify() -> str:
-    out = StringIO()
-    call_command("datastore_verify", stdout=out)
-    return out.getvalue()
-
-
-def test_the_command_names_every_resource_that_lacks_records(no_resource: None) -> None:
-    whole, short, lost = (make_resource(name=name) for name in ("whole", "short", "lost"))
-    Resource.objects.create(name="never-loaded")
-    assert run_verify() == "Resources with all their records: 3.\n"
-
-    execute_on_table(DELETE, short)
-    execute_on_table(DROP, lost)
-    out = StringIO()
-    with pytest.raises(CommandError, match=r"^Resources without their records: 2 of 3\.$"):
-        call_command("datastore_verify", stdout=out)
-
-    assert out.getvalue().splitlines() == [
-        f"Resource {lost.pk} (lost): its table is not there.",
-        f"Resource {short.pk} (short): 2 records, not 6.",
-    ]
-    assert str(whole.pk) not in out.getvalue()
-
-
 # Fixtures -----------------------------------------------------------------------------------------
 
 
@@ -232,7 +208,7 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
     searched = ask(client, name)
     dumped = client.get(f"/en/datastore/dump/{resource.pk}")
     out = StringIO()
-    call_command("load_resource", str(path), "--name", "survey", "--if-changed", stdout=out)
+    call_command("load_resource", str(path), "--name", "survey", stdout=out)
 
     assert (resource.table_version_id, resource.description) == (before.table_version_id, "Said")
     message = _MISSING.format(name=resource.pk)

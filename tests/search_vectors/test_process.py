@@ -143,7 +143,7 @@ def test_a_process_that_does_not_answer_is_ended(
 
 def test_it_imports_neither_django_nor_a_driver() -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", _IMPORTS], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _IMPORTS], capture_output=True, text=True, check=True, timeout=120
     )
 
     assert ran.stdout.strip() == "[]"

@@ -16,7 +16,7 @@ import pytest
 from django.db import connections, transaction
 
 from datastore_search import storage
-from datastore_search.loading.jobs import clean_up_loads, load_file, unserved
+from datastore_search.loading.jobs import clean_up_loads, cleanup, load_file
 from datastore_search.models import Alias, Resource, TableVersion
 
 from ..builders import check_error, make_user_token, make_writer_token
@@ -41,7 +41,7 @@ def token(db: None) -> str:
 def _no_table_left(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Drop all record tables, which Django's flush does not."""
     yield
-    monkeypatch.setattr(unserved, "RETENTION", timedelta(0))
+    monkeypatch.setattr(cleanup, "RETENTION", timedelta(0))
     Resource.objects.all().delete()
     clean_up_loads()
     assert storage.list_record_tables(connections["default"]) == set()

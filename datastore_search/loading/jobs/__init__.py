@@ -7,8 +7,7 @@ The functions here are the interface for the rest of the app and for the code of
 from ..typing.options import BadRowsChoice, LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .monitor import Progress
-from .queue import cancel_load, load_file, retry_load, submit_load
-from .requeueing import requeue_waiting_loads
+from .queue import cancel_load, load_file, requeue_waiting_loads, retry_load, submit_load
 
 __all__ = [
     "BadRowsChoice",

@@ -8,17 +8,22 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-from django.db import InterfaceError, OperationalError, router, transaction
+import duckdb
+from django.db import InterfaceError, OperationalError, connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ... import storage
-from ...exceptions.loads import LoadCancelled, LoadFailed
+from ...exceptions.loads import LoadCancelled, LoadFailed, UnexpectedFailure
 from ...models import FINISHED, Load, LoadState, Resource, TableVersion
 from ...signals import load_failed, resource_loaded
+from ..publishing.shortages import find_shortage
 from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)
+
+#: The process, or a statement of DuckDB, was ended from outside.
+_INTERRUPTED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
 
 #: How long the record of a failure waits for a database that does not respond.
 _DATABASE_TIMEOUT = timedelta(seconds=60)
@@ -94,3 +99,23 @@ def discard_tables(connection: BaseDatabaseWrapper, load: Load) -> int:
             dropped += is_stored
     is_staged = load.pk in storage.list_staging_tables(connection)
     return dropped + (storage.drop_staging_table(connection, load.pk) and is_staged)
+
+
+def translate_error(error: BaseException, load: Load) -> LoadFailed:
+    """Find the failure that describes an error; an unexpected error is logged."""
+    if isinstance(error, LoadFailed):
+        return error
+    if isinstance(error, _INTERRUPTED):
+        return LoadFailed("load.interrupted")
+    if storage.is_connection_lost(error):
+        return LoadFailed("load.database_lost")
+    return find_shortage(error) or _translate_unexpected(error, load)
+
+
+def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:
+    connection = connections[router.db_for_write(Load)]
+    can_query = not (connection.in_atomic_block and connection.needs_rollback)
+    if can_query and not Load.objects.filter(pk=load.pk).exists():
+        return LoadFailed("load.resource_deleted")  # and the table with it
+    logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
+    return UnexpectedFailure()

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from django.db import connections, router, transaction
+from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from ... import storage
-from ...models import Field, Load, Resource, TableVersion
-from ...record_changes import add_fields, create_order_indexes, drop_order_indexes
-from .cleanup import clean_up_loads
-from .findings import Finding
-from .index_diagnosis import diagnose_indexes
-from .unserved import list_kept_tables
-from .verification import verify_records
+from ...conf import conf
+from ...field_types import field_types
+from ...models import IndexKind, Load, Resource, TableVersion
+from .cleanup import clean_up_loads, list_kept_tables
 
-#: The types of fields by the types of their JSON values.
-_TYPES = {"number": "numeric", "boolean": "bool", "string": "text"}
+#: The kinds of which a table has one index; the others are of single fields, and chosen by a load.
+_OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
+
+#: What creates an index, by its role.
+_Wanted = dict[str, Callable[[], object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    Something that is damaged: a stable code, the object, and a message.
+
+    ``mend`` repairs it without a loss; None where a person must decide.
+    """
+
+    code: str
+    name: str
+    message: str
+    mend: Callable[[], object] | None = None
 
 
 def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
@@ -36,13 +52,18 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
         yield from _diagnose_resource(connection, resource, kept)
     yield from _diagnose_leftovers(connection, kept)
     if count_records:
-        for counted in verify_records():
-            if counted.found is not None and not counted.is_complete:
-                yield Finding(
-                    "count.wrong",
-                    str(counted.resource.pk),
-                    f"There are {counted.found} records, not {counted.expected}.",
-                )
+        yield from _count_records(connection, resources)
+
+
+def _count_records(
+    connection: BaseDatabaseWrapper, resources: QuerySet[Resource]
+) -> Iterator[Finding]:
+    for resource in resources.filter(table_version__isnull=False).order_by("name"):
+        if version := resource.table_version:
+            found = storage.count_records(connection, version.pk)
+            if found not in {version.record_count, None}:  # None without the table, reported above
+                message = f"There are {found} records, not {version.record_count}."
+                yield Finding("count.wrong", str(resource.pk), message)
 
 
 def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
@@ -95,17 +116,7 @@ def _diagnose_resource(
         )
     if not found.has_primary_key:
         yield Finding("index.missing", name, "The table has no primary key.")
-    for field in _find_lost_fields(connection, resource, version):
-        yield Finding(
-            "field.missing",
-            name,
-            f"The records have values of “{field.name}”, which is not a field.",
-            partial(_add_lost_field, connection, resource, version, field),
-        )
-    left = _find_lost_fields(connection, resource, version)
-    orders = {storage.name_order_index(version.pk, field.name) for field in left}
-    indexes = [index for index in found.indexes if index.role not in orders]
-    yield from diagnose_indexes(connection, resource, version, indexes)
+    yield from _diagnose_indexes(connection, resource, version, found.indexes)
     if not found.has_statistics and version.record_count > found.analyze_threshold:
         yield Finding(
             "statistics.missing",
@@ -128,34 +139,6 @@ def _give_table_back(
         table_version=version, modified_at=timezone.now()
     )
     storage.mark_unserved(connection, version.pk, None)
-
-
-def _find_lost_fields(
-    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
-) -> list[Field]:
-    """Find the fields that the first records have, and the resource has not."""
-    found = storage.find_value_types(connection, version.pk)
-    known = set(resource.fields.values_list("name", flat=True))
-    return [
-        Field(
-            resource=resource,
-            name=name,
-            type=_TYPES.get(found[name][0], "json") if len(found[name]) == 1 else "text",
-        )
-        for name in sorted(found.keys() - known)
-    ]
-
-
-def _add_lost_field(
-    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion, field: Field
-) -> None:
-    """Add a field after the others; its index, which may be of another type, is made again."""
-    with transaction.atomic(using=connection.alias):
-        add_fields(connection, resource, [field])
-        found = storage.diagnose_record_table(connection, version.pk).indexes
-        if storage.name_order_index(version.pk, field.name) in {index.role for index in found}:
-            drop_order_indexes(connection, resource, [field.name])
-            create_order_indexes(connection, resource, {field.name: field.type})
 
 
 def _diagnose_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
@@ -190,3 +173,120 @@ def _diagnose_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iter
             "The load is over, and its rows are still in a table.",
             clean_up_loads,
         )
+
+
+# Indexes ------------------------------------------------------------------------------------------
+
+
+def _diagnose_indexes(
+    connection: BaseDatabaseWrapper,
+    resource: Resource,
+    version: TableVersion,
+    found: Sequence[storage.FoundIndex],
+) -> Iterator[Finding]:
+    """Find indexes that are missing, not valid, superfluous, or differ from the choice."""
+    wanted = _list_wanted(connection, resource, version)
+    missing = dict(wanted)
+    for index in found:  # the valid ones first
+        if index.role in missing:
+            del missing[index.role]
+            if not index.is_valid:
+                yield _report_invalid(
+                    index.name, partial(storage.rebuild_index, connection, index.name)
+                )
+        elif not index.is_valid:
+            mend = storage.rebuild_index if index.is_primary else storage.drop_indexes
+            yield _report_invalid(index.name, partial(mend, connection, index.name))
+        elif not index.is_primary:
+            yield Finding(
+                "index.superfluous",
+                index.name,
+                "No search uses this index, and every write takes longer for it.",
+                partial(storage.drop_indexes, connection, index.name),
+            )
+    for role, create in missing.items():
+        message = f"The table lacks an index: {role}."
+        yield Finding("index.missing", str(resource.pk), message, create)
+    yield from _diagnose_choice(connection, resource, version)
+
+
+def _report_invalid(name: str, mend: Callable[[], object]) -> Finding:
+    return Finding("index.invalid", name, "The index is not valid, so it is not used.", mend)
+
+
+def _list_wanted(
+    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
+) -> _Wanted:
+    """List the indexes that searches and writes expect, which the last load has recorded."""
+    add = partial(_add_indexes, connection, version.pk)
+    wanted: _Wanted = {
+        _get_role(kind, version.pk): partial(add, kinds=[kind])
+        for kind in _OF_TABLE
+        if kind in version.indexes
+    }
+    for field in resource.fields.filter(has_order_index=True):
+        orders = {field.name: field_types[field.type].sort_expression}
+        wanted[storage.name_order_index(version.pk, field.name)] = partial(add, orders=orders)
+    if resource.primary_key:
+        set_key = partial(storage.set_key, connection, version.pk, resource.primary_key)
+        wanted[storage.name_key_index(version.pk)] = set_key
+    return wanted
+
+
+def _get_role(kind: IndexKind, table_id: int) -> str:
+    is_named = kind == IndexKind.SUBSTRINGS
+    return storage.name_substring_index(table_id) if is_named else kind.value
+
+
+def _add_indexes(
+    connection: BaseDatabaseWrapper,
+    table_id: int,
+    *,
+    kinds: Sequence[str] = (),
+    orders: dict[str, str] | None = None,
+) -> None:
+    indexes = storage.Indexes(
+        filters=IndexKind.FILTERS in kinds,
+        words=IndexKind.WORDS in kinds,
+        substrings=IndexKind.SUBSTRINGS in kinds,
+        orders=orders or {},
+    )
+    storage.add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
+
+
+def _diagnose_choice(
+    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
+) -> Iterator[Finding]:
+    chosen = [kind for kind in _OF_TABLE if kind in resource.index_kinds]
+    present = [kind for kind in _OF_TABLE if kind in version.indexes]
+    if chosen == present:
+        return
+    message = (
+        f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is indexed by"
+        f" {', '.join(present) or '–'}. The next load follows the choice, too."
+    )
+    follow = partial(_follow_choice, connection, resource, version, chosen)
+    yield Finding("index.choice", str(resource.pk), message, follow)
+
+
+def _follow_choice(
+    connection: BaseDatabaseWrapper,
+    resource: Resource,
+    version: TableVersion,
+    chosen: Sequence[IndexKind],
+) -> None:
+    """Create what was chosen, drop what was not, and record it, which gives a new version."""
+    found = storage.diagnose_record_table(connection, version.pk).indexes
+    roles = {_get_role(kind, version.pk): kind for kind in _OF_TABLE}
+    present = {roles[index.role] for index in found if index.role in roles}
+    _add_indexes(connection, version.pk, kinds=[kind for kind in chosen if kind not in present])
+    others = [kind for kind in version.indexes if kind not in _OF_TABLE]
+    rows = TableVersion.objects.using(connection.alias).filter(pk=version.pk)
+    rows.update(indexes=[*map(str, chosen), *others])
+    Resource.objects.using(connection.alias).filter(pk=resource.pk).update(
+        modified_at=timezone.now()
+    )
+    # The last: until now a search could rely on them.
+    for index in found:
+        if index.role in roles and roles[index.role] not in chosen:
+            storage.drop_indexes(connection, index.name)

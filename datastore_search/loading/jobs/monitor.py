@@ -106,11 +106,7 @@ class JobMonitor(_Monitor):
         self._entered_at: dict[LoadState, float] = {}
 
     def enter_state(self, state: LoadState) -> None:
-        """
-        Record that the load has reached a state.
-
-        Raises: ``LoadFailed`` when the load is over already, or is to end.
-        """
+        """Record that the load has reached a state."""
         self.raise_if_cancelled()
         self.load.state, self._share_of_state = state, 0.0
         self._entered_at[state] = monotonic()
@@ -131,22 +127,14 @@ class JobMonitor(_Monitor):
             raise self._find_failure() or LoadFailed("load.interrupted")
 
     def report_rows(self, done: int, total: int) -> None:
-        """
-        Report how many rows are written, of how many.
-
-        Raises: ``LoadFailed`` when the load is to end.
-        """
+        """Report how many rows are written, of how many."""
         self.load.rows_written, self.load.rows_total = done, total
         self.report_progress(done, total)
         if self._progress:
             self._progress(done, total)
 
     def report_progress(self, done: float, total: float | None) -> None:
-        """
-        Report how much of the present state is done, in any unit: bytes, rows.
-
-        Raises: ``LoadFailed`` when the load is to end.
-        """
+        """Report how much of the present state is done, in any unit: bytes, rows."""
         self.raise_if_cancelled()
         self._share_of_state = min(1.0, done / total) if total else 0.0
         self.load.progress = self._estimate_progress()
@@ -187,16 +175,12 @@ class JobMonitor(_Monitor):
             return LoadCancelled()
         return LoadFailed("load.interrupted") if state == LoadState.FAILED else None
 
-    def _check_lock(self) -> None:
-        """End the load if it has lost its lock: other processes mark it as interrupted then."""
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
         try:
             if self.lock:
                 self.lock.verify()
-        except Error:
+        except Error:  # other processes mark the load as interrupted now
             self.failure = self.failure or LoadFailed("load.database_lost")
-
-    def _poll(self, connection: BaseDatabaseWrapper) -> None:
-        self._check_lock()
         self.failure = self.failure or self._find_failure()
         if LoadState(self.load.state) in RUNNING:
             self.load.progress = self._estimate_progress()

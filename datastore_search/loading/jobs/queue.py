@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.files import File
 from django.db import router, transaction
@@ -16,16 +16,13 @@ from django.utils import timezone
 from ...conf import conf
 from ...exceptions.loads import LoadCancelled, LoadFailed
 from ...models import FINISHED, Load, LoadState, Resource
-from ..sources.fetching import check_url
+from ..sources.addresses import parse_address
 from ..typing.options import LoadOptions
 from .cleanup import mark_interrupted_loads
 from .completion import mark_failed
 from .monitor import Progress
 from .runner import run_load
 from .uploads import MAX_SOURCE_LENGTH
-
-if TYPE_CHECKING:
-    from django.tasks.base import Task
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +79,7 @@ def create_load(resource: Resource, options: LoadOptions, *, source: str, **valu
     not even with a failed load.
     """
     if values.get("url"):
-        check_url(values["url"])
+        parse_address(values["url"])
     return Load.objects.create(
         resource=resource,
         source=source[-MAX_SOURCE_LENGTH:],
@@ -96,39 +93,36 @@ def enqueue_load(load: Load) -> None:
     """Queue a load, which may be a draft, when the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
-    run_on_commit(partial(enqueue_task, lambda tasks: tasks.run_load, load, _report_not_queued))
+    run_on_commit(partial(_enqueue_run, load))
 
 
-def enqueue_task(
-    choose_task: Callable[[ModuleType], Task[..., str]],
-    load: Load,
-    report_failure: Callable[[Load], None],
-) -> None:
+def _enqueue_run(load: Load) -> None:
+    if not enqueue_task("run_load", load):
+        mark_failed(load, LoadFailed("load.not_queued"))
+
+
+def enqueue_task(name: str, load: Load) -> bool:
     """
-    Enqueue one of ``tasks`` with the portal's backend, which may run it at once.
+    Enqueue one of ``tasks`` with the portal's backend, which may run it at once; False if it fails.
 
     The module of the tasks is imported here, since the import asks the backend whether it can run
-    them.  Both may raise anything: ``report_failure`` is called then, so that the load does not
-    wait without end.
+    them.  Both may raise anything.
     """
     try:
         from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
 
-        task = choose_task(tasks).using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
-        task.enqueue(load.pk)
+        task = getattr(tasks, name)
+        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:
         logger.exception("The task of load %s could not be queued.", load.pk)
-        report_failure(load)
+        return False
     load.refresh_from_db()
+    return True
 
 
 def run_on_commit(call: Callable[[], None]) -> None:
     """Call a function when the transaction is committed, at once if there is none."""
     transaction.on_commit(call, using=router.db_for_write(Load))
-
-
-def _report_not_queued(load: Load) -> None:
-    mark_failed(load, LoadFailed("load.not_queued"))
 
 
 def retry_load(load: Load) -> Load:
@@ -170,3 +164,20 @@ def cancel_load(load: Load) -> bool:
         )
     load.refresh_from_db()
     return bool(marked)
+
+
+def requeue_waiting_loads() -> int:
+    """
+    Queue each load and each preview again that no worker has begun, and return how many.
+
+    A worker that ends after it took a task, but before the load began, leaves a load that waits,
+    and no task.  A second task of a load that has begun, or is over, does nothing.
+    """
+    loads = Load.objects.filter(state__in=(LoadState.QUEUED, LoadState.DRAFT))
+    waiting = [load for load in loads if load.untaken_for is not None]
+    for load in waiting:
+        name = "run_load" if load.state == LoadState.QUEUED else "preview_draft"
+        # Without a queue nothing changes: it may still have the first task.
+        with suppress(Load.DoesNotExist):  # deleted meanwhile
+            enqueue_task(name, load)
+    return len(waiting)

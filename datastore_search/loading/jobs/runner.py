@@ -27,8 +27,7 @@ from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
 from ..typing.options import LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
-from .completion import complete_load, mark_failed, record_failure
-from .failures import translate_error
+from .completion import complete_load, mark_failed, record_failure, translate_error
 from .monitor import JobMonitor, Progress
 
 #: The time that a load waits for another load of the same resource.  Then it fails.

@@ -8,7 +8,7 @@ from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...models import Load, LoadState
 from ...task_framework import task
-from . import draft_previews, runner
+from . import drafts, runner
 from .cleanup import mark_interrupted_loads
 
 logger = logging.getLogger(__name__)
@@ -39,5 +39,5 @@ def preview_draft(load_id: int) -> str:
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
     if load is None or load.state != LoadState.DRAFT or load.preview is not None:
         return "gone"
-    draft_previews.preview_draft(load)
+    drafts.preview_draft(load)
     return load.state

@@ -30,11 +30,7 @@ class FieldChanges:
     retyped: tuple[RetypedField, ...] = ()
 
     def check_missing(self, *, drop_missing_fields: bool) -> None:
-        """
-        Refuse to replace the records if fields would be lost without permission.
-
-        Raises: ``LoadFailed`` with ``load.missing_fields``.
-        """
+        """Refuse to replace the records if fields would be lost without permission."""
         if self.missing and not drop_missing_fields:
             raise LoadFailed("load.missing_fields", fields=_quote_names(self.missing))
 

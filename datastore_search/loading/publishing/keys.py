@@ -28,11 +28,7 @@ _NUMBER = "{number}"
 
 
 def check_key(key: Sequence[str], names: Collection[str]) -> None:
-    """
-    Refuse a key that a table cannot have; ``names`` are the names of its fields.
-
-    Raises: ``LoadFailed`` with ``key.missing_field``, ``key.too_many_fields``.
-    """
+    """Refuse a key that a table cannot have; ``names`` are the names of its fields."""
     for name in key:
         if name not in names:
             raise LoadFailed("key.missing_field", field=name)
@@ -63,11 +59,6 @@ def build_key_text(columns: Sequence[str]) -> Composed:
     )
 
 
-def format_field_names(key: Sequence[str]) -> str:
-    """Write the names of a key's fields for people."""
-    return ", ".join(key)
-
-
 def _record_empty_keys(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
     for column, name in zip(columns, key, strict=True):
         table.execute(
@@ -95,7 +86,7 @@ def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[
             " WHERE {length} > {max_length}"
         ).format(
             row_errors=ROW_ERRORS,
-            names=quote_literal(format_field_names(key)),
+            names=quote_literal(", ".join(key)),
             key_text=build_key_text(columns),
             error=_quote_message_with(error, length),
             rows=STAGED_ROWS,
@@ -128,7 +119,7 @@ def _record_repeated_keys(
             values=values,
             rows=STAGED_ROWS,
             parts=SQL(", ").join(parts),
-            names=quote_literal(format_field_names(key)),
+            names=quote_literal(", ".join(key)),
             error=_quote_message_with(
                 BadRow("row.repeated_key", line=_NUMBER), quote_identifier("first")
             ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,28 +11,23 @@ from ...messages import Notice
 from ...models import Mode, Resource, TableVersion
 from ..readers.duckdb_sql import SQL, quote_identifier
 from ..readers.staging import StagedTable
-from ..typing.chosen_formats import list_chosen_groups, parse_field_format
+from ..typing.chosen_formats import parse_field_format
 from ..typing.field_formats import (
     FORMAT_SEPARATOR,
     FieldFormat,
     bind_value,
     field_formats,
 )
-from ..typing.matching import count_matches
+from ..typing.matching import count_matches, group_columns
 from ..typing.options import LoadOptions, resolve_key
-from ..typing.written_dates import get_day_order
-from .keys import format_field_names
+from ..typing.written_dates import get_day_order, list_written_groups
 
 
 def resolve_merge_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
-    """
-    Resolve the key by which rows are merged; empty where they are only added.
-
-    Raises: ``LoadFailed`` with ``key.cannot_change``; ``key.required``.
-    """
+    """Resolve the key by which rows are merged; empty where they are only added."""
     key = resolve_key(resource, options)
     if resource.primary_key and list(key) != resource.primary_key:
-        raise LoadFailed("key.cannot_change", fields=format_field_names(resource.primary_key))
+        raise LoadFailed("key.cannot_change", fields=", ".join(resource.primary_key))
     if options.mode == Mode.UPSERT and not key:
         raise LoadFailed("key.required")
     return key
@@ -88,9 +82,7 @@ def _find_formats(
     the default format, or any of those that read all values as the same.  If they do not, the
     column is ambiguous, and values that are not in the default format are row errors.
     """
-    groups = list_chosen_groups(
-        date_order=options.date_order, date_language=options.date_language, units=options.units
-    )
+    groups = list_written_groups(options.date_order, options.date_language)
     allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
     formats: dict[str, tuple[FieldFormat, ...]] = {}
     for column, type_name in types.items():
@@ -100,7 +92,7 @@ def _find_formats(
             each for each in dict.fromkeys(some) if each.field_type.name == type_name
         )
     found = {column: field_formats[type_name] for column, type_name in types.items()}
-    doubtful: defaultdict[tuple[FieldFormat, ...], list[str]] = defaultdict(list)
+    doubtful: dict[str, tuple[FieldFormat, ...]] = {}
     several = {column: some for column, some in formats.items() if len(some) > 1}
     for column, counts in count_matches(table, several).items():
         best = [each for each in formats[column] if counts[each] == max(counts.values())]
@@ -108,11 +100,10 @@ def _find_formats(
         if preferred := _find_preferred(best, last, options):
             found[column] = preferred
         else:
-            doubtful[tuple(best)].append(column)
-    for best_formats, columns in doubtful.items():
-        for some_columns in table.rows.split_columns(columns):
-            different = _find_different(table, some_columns, best_formats)
-            found |= {c: best_formats[0] for c in some_columns if c not in different}
+            doubtful[column] = tuple(best)
+    for best_formats, columns in group_columns(table, doubtful):
+        different = _find_different(table, columns, best_formats)
+        found |= {column: best_formats[0] for column in columns if column not in different}
     return found
 
 

@@ -24,9 +24,8 @@ from ..readers.stored_rows import STAGED_ROWS
 from ..typing.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
-from .keys import build_key_text, format_field_names
-from .plan import LoadPlan
-from .progress import ProgressReporter
+from .keys import build_key_text
+from .plan import LoadPlan, ProgressReporter
 from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, render_rows
 
@@ -39,11 +38,7 @@ def can_find_taken_keys(plan: LoadPlan) -> bool:
 def merge_records(
     connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
 ) -> None:
-    """
-    Merge a file's rows into the records that are being served.
-
-    Raises: ``LoadFailed``.
-    """
+    """Merge a file's rows into the records that are being served."""
     progress.enter_state(LoadState.COPYING)
     _stage_rows(connection, plan, progress)
     progress.enter_state(LoadState.INDEXING)
@@ -127,7 +122,7 @@ def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource
                 " WHERE line IN (SELECT unnest(?::BIGINT[]))"
             ).format(
                 ROW_ERRORS,
-                quote_literal(format_field_names(plan.key)),
+                quote_literal(", ".join(plan.key)),
                 build_key_text(columns),
                 quote_message(BadRow("row.existing_key")),
                 STAGED_ROWS,
@@ -191,7 +186,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
         with transaction.atomic(using=connection.alias):
             record_changes.set_primary_key(connection, resource, plan.key)
     except IntegrityError as error:
-        raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
 
 def _write_rows(
@@ -209,5 +204,5 @@ def _write_rows(
         changed = storage.update_records(connection, load_id, target, plan.key)
         added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
     except IntegrityError as error:  # what is the same only to PostgreSQL
-        raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
     return added, changed

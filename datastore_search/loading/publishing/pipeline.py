@@ -15,8 +15,7 @@ from ..readers.staging import StagedTable
 from ..typing.options import LoadOptions
 from .changes import compare_fields
 from .merging import can_find_taken_keys, merge_records
-from .planning import build_plan, is_replacing
-from .progress import ProgressReporter
+from .plan import ProgressReporter, build_plan, is_replacing
 from .replacing import replace_records
 from .row_errors import delete_bad_rows, raise_row_errors, save_row_errors
 
@@ -28,11 +27,7 @@ def publish_table(
     options: LoadOptions,
     progress: ProgressReporter,
 ) -> None:
-    """
-    Publish the rows of a table as the records of a load's resource.
-
-    Raises: ``LoadFailed``.
-    """
+    """Publish the rows of a table as the records of a load's resource."""
     # As it is now: the caller may have read it before the file.
     resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
     if resource is None:

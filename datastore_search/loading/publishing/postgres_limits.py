@@ -7,7 +7,6 @@ Source: PostgreSQL's type ``jsonb``.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NoReturn
@@ -17,6 +16,7 @@ from ...messages import BadRow
 from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable
 from ..typing.field_formats import Decision, bind_value
+from ..typing.matching import group_columns
 
 #: Parts of JSON that DuckDB accepts, and PostgreSQL may refuse or write out at great length.
 _SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
@@ -32,19 +32,17 @@ _LONG_NUMBER = BadRow("row.long_number", most=MAX_NUMBER_DIGITS)
 
 def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) -> None:
     """Record a row error for each value that PostgreSQL would refuse."""
-    columns_of: defaultdict[FieldType, list[str]] = defaultdict(list)
-    texts = []
-    for column, decision in zip(table.columns, decisions, strict=True):
-        if decision.field_type.is_nested:
-            columns_of[decision.field_type].append(column)
-        # Values of other types, such as numbers and dates, cannot hold what PostgreSQL refuses.
-        if decision.field_type.is_text or decision.field_type.is_nested:
-            texts.append(column)
-    for some in table.rows.split_columns(texts):
+    # Values of other types, such as numbers and dates, cannot hold what PostgreSQL refuses.
+    types = {
+        column: decision.field_type
+        for column, decision in zip(table.columns, decisions, strict=True)
+        if decision.field_type.is_text or decision.field_type.is_nested
+    }
+    for some in table.rows.split_columns(list(types)):
         table.record_errors(some, SQL("contains(value, chr(0))"), _UNSTORABLE)
-    for field_type, columns in columns_of.items():
-        for some in table.rows.split_columns(columns):
-            _record_unstorable_json(table, some, field_type)
+    for field_type, columns in group_columns(table, types):
+        if field_type.is_nested:
+            _record_unstorable_json(table, columns, field_type)
 
 
 def _record_unstorable_json(

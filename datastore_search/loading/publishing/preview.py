@@ -21,7 +21,7 @@ from ..typing.inference import collect_type_notices
 from ..typing.matching import find_first_cells
 from ..typing.options import LoadOptions, resolve_options
 from .changes import FieldChanges, compare_fields
-from .planning import build_plan, is_replacing
+from .plan import build_plan, is_replacing
 from .shortages import find_shortage
 
 _MAX_ROWS = 20

@@ -22,10 +22,8 @@ from ..readers.staging import StagedTable
 from ..typing.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
-from .keys import format_field_names
-from .plan import LoadPlan
+from .plan import LoadPlan, ProgressReporter
 from .profiles import build_profiles
-from .progress import ProgressReporter
 from .rows import (
     find_line,
     is_wide,
@@ -52,11 +50,7 @@ _MAX_ORDERED_VALUE_BYTES = 500
 def replace_records(
     connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
 ) -> None:
-    """
-    Make a new table version of a file's rows, and let the resource serve it.
-
-    Raises: ``LoadFailed``.
-    """
+    """Make a new table version of a file's rows, and let the resource serve it."""
     load, resource = plan.load, plan.load.resource
     rows = plan.table.count_rows()
     profiles = build_profiles(plan.table, plan.decisions)
@@ -169,7 +163,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVers
         with storage.begin_load_transaction(connection, plan.load.pk):
             storage.set_key(connection, version.pk, plan.key)
     except IntegrityError as error:
-        raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
 
 def _count_values(

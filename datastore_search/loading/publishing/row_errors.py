@@ -59,11 +59,7 @@ def save_row_errors(
 
 
 def raise_row_errors(load: Load) -> None:
-    """
-    Refuse the file if it has bad rows.
-
-    Raises: ``LoadFailed`` with ``load.bad_rows``.
-    """
+    """Refuse the file if it has bad rows."""
     first = load.row_errors.first()
     if first is not None:
         reason = BadRow.from_json(first.message)

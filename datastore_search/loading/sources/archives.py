@@ -12,7 +12,7 @@ import gzip
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,9 +55,13 @@ def unpack(
     Raises: ``LoadFailed``, with why the file cannot be unpacked.
     """
     file = UnpackedFile(path, name)
-    if _is_archive(file.path):
-        file = _unpack_zip(file, folder / "member", limits, member)
-        if _is_archive(file.path):
+    if is_zip_archive(file.path):
+        target = folder / "member"
+        with _open_zip(file.path) as archive:
+            chosen = _choose_member(_list_members(archive), member)
+            _extract(archive, chosen, target, limits)
+        file = UnpackedFile(target, _get_last_part(chosen))
+        if is_zip_archive(file.path):
             raise LoadFailed("archive.nested")
     if _is_gzip(file.path):
         file = _unpack_gzip(file, folder / "unpacked", limits)
@@ -93,12 +97,8 @@ def unpack_shapefile(
 
 
 def is_zip_archive(path: Path) -> bool:
-    """
-    Return whether a file is a zip and not a workbook.
-
-    Raises: ``LoadFailed`` when it is a zip that cannot be read.
-    """
-    return _is_archive(path)
+    """Return whether a file is a zip and not a workbook."""
+    return _is_zip(path) and not is_workbook(path)
 
 
 def is_workbook(path: Path) -> bool:
@@ -122,30 +122,12 @@ def _is_zip(path: Path) -> bool:
     return _read_start(path).startswith(_ZIPS)
 
 
-def _is_archive(path: Path) -> bool:
-    return _is_zip(path) and not is_workbook(path)
-
-
 def _read_start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(4)
 
 
 # Zip ----------------------------------------------------------------------------------------------
-
-
-def _unpack_zip(
-    file: UnpackedFile, target: Path, limits: ReadingLimits, wanted: str
-) -> UnpackedFile:
-    """
-    Unpack the one member that is wanted.
-
-    Raises: ``LoadFailed``.
-    """
-    with _open_zip(file.path) as archive:
-        member = _find_member(archive, wanted)
-        _extract(archive, member, target, limits)
-    return UnpackedFile(target, _get_last_part(member))
 
 
 def _extract(
@@ -155,13 +137,8 @@ def _extract(
     limits: ReadingLimits,
     *,
     unpacked_bytes: int = 0,
-) -> Path:
-    """
-    Extract a member of a zip, of which ``unpacked_bytes`` have been unpacked already.
-
-    Raises: ``LoadFailed`` with ``archive.encrypted``, ``archive.unknown_compression``, or a code of
-    the limits.
-    """
+) -> None:
+    """Extract a member of a zip, of which ``unpacked_bytes`` have been unpacked already."""
     if member.flag_bits & 1:
         raise LoadFailed("archive.encrypted", member=member.filename)
     try:
@@ -169,21 +146,11 @@ def _extract(
             _copy_unpacked(source, target, limits, unpacked_bytes)
     except (NotImplementedError, RuntimeError) as error:
         raise LoadFailed("archive.unknown_compression", member=member.filename) from error
-    return target
-
-
-def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
-    """
-    Find the only member, or the one that is wanted, by its whole name or the last part of it.
-
-    Raises: ``LoadFailed`` with ``archive.empty``, ``archive.several_members``,
-    ``archive.unknown_member``.
-    """
-    return _choose_member(_list_members(archive), wanted)
 
 
 def _choose_member(members: list[zipfile.ZipInfo], wanted: str) -> zipfile.ZipInfo:
-    shown = _list_names(members)
+    """Choose the only member, or the wanted one, by its whole name or the last part of it."""
+    shown = ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
     if wanted:
         members = [member for member in members if member.filename == wanted] or [
             member for member in members if _get_last_part(member) == wanted
@@ -196,19 +163,11 @@ def _choose_member(members: list[zipfile.ZipInfo], wanted: str) -> zipfile.ZipIn
 
 
 def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """
-    List the members that are files of their own.
-
-    Raises: ``LoadFailed`` with ``archive.empty``.
-    """
+    """List the members that are files of their own."""
     members = [member for member in archive.infolist() if _is_file(member)]
     if not members:
         raise LoadFailed("archive.empty")
     return members
-
-
-def _list_names(members: Sequence[zipfile.ZipInfo]) -> str:
-    return ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
 
 
 def _is_file(member: zipfile.ZipInfo) -> bool:
@@ -223,28 +182,12 @@ def _get_last_part(member: zipfile.ZipInfo) -> str:
 
 @contextmanager
 def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """
-    Open a zip; what is wrong with it during the block is raised as a failure.
-
-    Raises: ``LoadFailed`` with ``archive.damaged``, ``archive.truncated``,
-    ``archive.too_many_members``.
-    """
-    with _translate_damages():
+    """Open a zip; what is wrong with it during the block is raised as a failure."""
+    try:
         if _measure_list(path) > _MAX_LIST_BYTES:
             raise LoadFailed("archive.too_many_members")
         with zipfile.ZipFile(path) as archive:
             yield archive
-
-
-@contextmanager
-def _translate_damages() -> Iterator[None]:
-    """
-    Translate what is raised for a damaged zip.
-
-    Raises: ``LoadFailed`` with ``archive.damaged``.
-    """
-    try:
-        yield
     except _DAMAGES as error:
         raise LoadFailed("archive.damaged") from error
     except OSError as error:
@@ -270,11 +213,7 @@ _IN_END64 = 0xFFFFFFFF
 
 
 def _measure_list(path: Path) -> int:
-    """
-    Return the bytes of a zip's list of members, without reading it as ``ZipFile`` would.
-
-    Raises: ``LoadFailed`` with ``archive.truncated``.
-    """
+    """Return the bytes of a zip's list of members, without reading it as ``ZipFile`` would."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _END_BYTES - _MAX_COMMENT_BYTES))
@@ -295,12 +234,7 @@ def _measure_list(path: Path) -> int:
 
 
 def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> UnpackedFile:
-    """
-    Unpack a gzip that holds neither a gzip nor a zip.
-
-    Raises: ``LoadFailed`` with ``archive.truncated``, ``archive.damaged``, ``archive.too_large``,
-    ``archive.suspicious``, ``archive.nested``.
-    """
+    """Unpack a gzip that holds neither a gzip nor a zip."""
     try:
         with gzip.open(file.path) as source:
             _copy_unpacked(source, target, limits)
@@ -308,7 +242,7 @@ def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> Unp
         raise LoadFailed("archive.truncated") from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise LoadFailed("archive.damaged") from error
-    if _is_gzip(target) or _is_archive(target):
+    if _is_gzip(target) or is_zip_archive(target):
         raise LoadFailed("archive.nested")
     return UnpackedFile(target, file.name.removesuffix(".gz"))
 
@@ -316,11 +250,7 @@ def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> Unp
 def _copy_unpacked(
     source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits, size: int = 0
 ) -> None:
-    """
-    Copy the unpacked bytes, up to the limits; ``size`` bytes have been unpacked already.
-
-    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``, ``load.disk_full``.
-    """
+    """Copy the unpacked bytes, up to the limits; ``size`` bytes have been unpacked already."""
     try:
         with target.open("wb") as copy:
             while block := source.read(_BLOCK_BYTES):

@@ -8,24 +8,24 @@ Fetch a file over HTTP, from the servers, up to the size and in the time that se
 from __future__ import annotations
 
 import re
+import socket
 import ssl
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
+from threading import Timer
 from time import monotonic
 from urllib.parse import urljoin
 
+from ... import __version__
 from ...exceptions.loads import LoadFailed, NotModified
-from . import connections
-from .addresses import Address, parse_address
-from .connections import send_request
+from .addresses import Address, parse_address, resolve_endpoints
 from .responses import (
     GZIP,
     ReportProgress,
-    Transfer,
     find_file_name,
     get_content_encoding,
     get_header,
@@ -33,7 +33,10 @@ from .responses import (
     write_blocks,
 )
 
-__all__ = ["FetchedFile", "NotModified", "check_url", "fetch_file"]
+__all__ = ["FetchedFile", "NotModified", "fetch_file"]
+
+#: The time for the next byte, and for the server to accept a connection.
+IDLE_TIMEOUT_SECONDS = 30
 
 #: The time for a file, redirects included.
 TIMEOUT_SECONDS = 30 * 60
@@ -77,18 +80,15 @@ def fetch_file(
     with ExitStack() as stack:
         address, response = _follow_redirects(url, known_validators or {}, deadline, stack)
         try:
-            return _save_file(address, response, folder, Transfer(deadline, report_progress))
+            path = folder / "fetched"  # a name that the server does not choose
+            write_blocks(read_body(response, deadline, report_progress), path)
+            name = find_file_name(address, response)
+            if get_content_encoding(response) == GZIP:
+                # Some servers say so of a file that is a .gz itself.
+                name = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
+            return FetchedFile(path, name, _get_validators(response))
         except (OSError, HTTPException) as error:
             raise _translate_error(error, address, deadline) from error
-
-
-def check_url(url: str) -> None:
-    """
-    Check a URL before it is stored; its server is looked up when the file is fetched.
-
-    Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``.
-    """
-    parse_address(url)
 
 
 def _follow_redirects(
@@ -98,7 +98,7 @@ def _follow_redirects(
     for _ in range(_MAX_REDIRECTS + 1):
         address = parse_address(url)
         try:
-            response = send_request(address, known_validators, deadline, stack)
+            response = _send_request(address, known_validators, deadline, stack)
         except (OSError, HTTPException) as error:
             raise _translate_error(error, address, deadline) from error
         location = get_header(response, "Location")
@@ -118,22 +118,10 @@ def _translate_error(error: Exception, address: Address, deadline: float) -> Loa
     if monotonic() >= deadline:
         return LoadFailed("url.timeout", minutes=round(TIMEOUT_SECONDS / 60, 1))
     if isinstance(error, TimeoutError):
-        return LoadFailed("url.server_silent", seconds=connections.IDLE_TIMEOUT_SECONDS)
+        return LoadFailed("url.server_silent", seconds=IDLE_TIMEOUT_SECONDS)
     if isinstance(error, ssl.SSLCertVerificationError):
         return LoadFailed("url.untrusted_server", server=address.host)
     return LoadFailed("url.broken_response")
-
-
-def _save_file(
-    address: Address, response: HTTPResponse, folder: Path, transfer: Transfer
-) -> FetchedFile:
-    """Write the file into the folder, under a name that the server does not choose."""
-    path = folder / "fetched"
-    write_blocks(read_body(response, transfer), path)
-    name = find_file_name(address, response)
-    if get_content_encoding(response) == GZIP:  # some servers say so of a file that is a .gz itself
-        name = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
-    return FetchedFile(path, name, _get_validators(response))
 
 
 def _get_validators(response: HTTPResponse) -> dict[str, str]:
@@ -144,3 +132,90 @@ def _get_validators(response: HTTPResponse) -> dict[str, str]:
         for key, value in validators.items()
         if value and value.isprintable() and len(value) <= _MAX_VALIDATOR_LENGTH
     }
+
+
+# The connection -----------------------------------------------------------------------------------
+
+
+def _send_request(
+    address: Address, known_validators: Mapping[str, str], deadline: float, stack: ExitStack
+) -> HTTPResponse:
+    """
+    Send a request for a file; the connection is closed with ``stack``.
+
+    ``known_validators`` are ``etag`` and ``modified`` of the file that is already there.
+    """
+    connection = HTTPConnection(address.host, address.port)
+    connection.sock = stack.enter_context(_connect(address, deadline))
+    headers = {
+        "Host": address.authority,
+        "User-Agent": f"datastore_search/{__version__}",
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+    }
+    conditions = {
+        "If-None-Match": known_validators.get("etag"),
+        "If-Modified-Since": known_validators.get("modified"),
+    }
+    headers |= {name: value for name, value in conditions.items() if value}
+    connection.request("GET", address.target, headers=headers)
+    return stack.enter_context(connection.getresponse())
+
+
+@contextmanager
+def _connect(address: Address, deadline: float) -> Iterator[socket.socket]:
+    """Connect to a server, with TLS for an ``https`` address, until the deadline at most."""
+    with _open_socket(address, deadline) as opened, _shut_down_at(deadline, opened):
+        if address.scheme == "http":
+            yield opened
+            return
+        context = ssl.create_default_context()
+        with context.wrap_socket(opened, server_hostname=address.host) as secured:
+            yield secured
+
+
+def _open_socket(address: Address, deadline: float) -> socket.socket:
+    """Connect to the first of a server's endpoints that answers."""
+    silence = IDLE_TIMEOUT_SECONDS
+    failure: OSError | None = None
+    for family, endpoint in resolve_endpoints(address):
+        left = deadline - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened.settimeout(min(silence, left))
+        try:
+            opened.connect(endpoint)
+        except OSError as error:
+            opened.close()
+            failure = error
+        else:
+            opened.settimeout(silence)
+            return opened
+    if isinstance(failure, TimeoutError):
+        raise failure
+    raise LoadFailed("url.unknown_server", server=address.host) from failure
+
+
+@contextmanager
+def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
+    """
+    Shut a connection down at the deadline, if the block has not ended by then.
+
+    A server that sends a byte now and then never exceeds the time of silence.
+    """
+    with opened.dup() as another:  # TLS takes the first one over
+
+        def shut_down() -> None:
+            with suppress(OSError):
+                another.shutdown(socket.SHUT_RDWR)
+
+        timer = Timer(max(0.0, deadline - monotonic()), shut_down)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()

@@ -101,11 +101,7 @@ def _copy_blocks(
     size: int,
     report_progress: ReportProgress | None,
 ) -> str:
-    """
-    Read a file to its end, copy it to ``target`` if there is one, and return its checksum.
-
-    Raises: ``LoadFailed`` with ``load.disk_full`` when the disk is full.
-    """
+    """Read a file to its end, copy it to ``target`` if there is one, and return its checksum."""
     digest, done = hashlib.sha256(), 0
     while block := opened.read(_BLOCK_BYTES):
         digest.update(block)

@@ -73,11 +73,7 @@ class ReadingLimits:
         return min(conf.MAX_UNPACKED_BYTES, likely)
 
     def check_unpacked_bytes(self, unpacked_bytes: int) -> None:
-        """
-        Check the bytes that the file unpacks to.
-
-        Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
-        """
+        """Check the bytes that the file unpacks to."""
         if unpacked_bytes > self.max_unpacked_bytes:
             raise self.unpacked_failure
 

@@ -6,7 +6,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPResponse
 from mimetypes import guess_extension
 from pathlib import Path, PurePath
@@ -41,39 +40,19 @@ def get_header(response: HTTPResponse, name: str) -> str:
 # The body -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """
-    The transfer of a body.
-
-    ``deadline`` is the moment of ``time.monotonic`` at which it must be complete.
-    """
-
-    deadline: float
-    report_progress: ReportProgress | None
-
-    def report_bytes(self, done: int, total: int | None) -> None:
-        """
-        Report the bytes that have been received.
-
-        Raises: ``TimeoutError`` after the deadline: the end of a connection that was shut down
-        looks like the end of a file.
-        """
-        if monotonic() >= self.deadline:
-            raise TimeoutError
-        if self.report_progress:
-            self.report_progress(done, total)
-
-
-def read_body(response: HTTPResponse, transfer: Transfer) -> Iterator[bytes]:
+def read_body(
+    response: HTTPResponse, deadline: float, report_progress: ReportProgress | None
+) -> Iterator[bytes]:
     """
     Read a file, block by block, without its content encoding.
+
+    ``deadline`` is the moment of ``time.monotonic`` at which it must be complete.
 
     Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not
     complete or the encoding is not known; ``url.web_page``.
     """
     encoding = get_content_encoding(response)
-    blocks = _limit_size(_receive_blocks(response, transfer))
+    blocks = _limit_size(_receive_blocks(response, deadline, report_progress))
     if encoding == GZIP:
         blocks = _limit_size(_decompress(blocks))
     elif encoding:
@@ -88,11 +67,7 @@ def get_content_encoding(response: HTTPResponse) -> str:
 
 
 def write_blocks(blocks: Iterable[bytes], path: Path) -> None:
-    """
-    Write blocks into a file.
-
-    Raises: ``LoadFailed`` with ``load.disk_full`` when the disk is full.
-    """
+    """Write blocks into a file."""
     with path.open("wb", buffering=0) as file:
         for block in blocks:
             view = memoryview(block)
@@ -103,20 +78,21 @@ def write_blocks(blocks: Iterable[bytes], path: Path) -> None:
                 raise LoadFailed("load.disk_full") from error
 
 
-def _receive_blocks(response: HTTPResponse, transfer: Transfer) -> Iterator[bytes]:
-    """
-    Receive the body.
-
-    Raises: ``LoadFailed`` with ``url.broken_response`` when it ends before the length that the
-    server has announced.
-    """
+def _receive_blocks(
+    response: HTTPResponse, deadline: float, report_progress: ReportProgress | None
+) -> Iterator[bytes]:
+    """Receive the body."""
     total, done = response.length, 0
     if total is not None and total > conf.MAX_UPLOAD_BYTES:
         raise LoadFailed("url.file_too_large", most=conf.MAX_UPLOAD_BYTES)
     while total is None or done < total:
         block = response.read1(_BLOCK_BYTES)
         done += len(block)
-        transfer.report_bytes(done, total)
+        # The end of a connection that was shut down looks like the end of a file.
+        if monotonic() >= deadline:
+            raise TimeoutError
+        if report_progress:
+            report_progress(done, total)
         if not block:
             break
         yield block
@@ -134,11 +110,7 @@ def _limit_size(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _decompress(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """
-    Undo the content encoding gzip, a block at a time.
-
-    Raises: ``LoadFailed`` with ``url.broken_response``.
-    """
+    """Undo the content encoding gzip, a block at a time."""
     decompressor = zlib.decompressobj(wbits=31)
     try:
         for block in blocks:
@@ -156,11 +128,7 @@ def _decompress(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _refuse_web_page(blocks: Iterable[bytes], response: HTTPResponse) -> Iterator[bytes]:
-    """
-    Pass the blocks on, unless they are a page for people: a form to sign in, or an error.
-
-    Raises: ``LoadFailed`` with ``url.web_page``.
-    """
+    """Pass the blocks on, unless they are a page for people: a form to sign in, or an error."""
     media_type = (response.getheader("Content-Type") or "").lower()
     is_first = True
     for block in blocks:

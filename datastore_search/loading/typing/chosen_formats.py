@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...exceptions.loads import UnknownType
 from ...field_types import field_types, get_field_type
 from ..readers.duckdb_sql import SQL, quote_literal
-from .field_formats import FieldFormat, FormatGroup, field_formats
-from .number_units import find_unit_format, list_unit_groups
-from .written_dates import find_written_format, list_written_groups
+from .field_formats import FieldFormat, field_formats
+from .number_units import find_unit_format
+from .written_dates import find_written_format
 
 #: Formats that need a choice, and that forms offer in addition to the table's.
 OFFERED_FORMATS = ("date:dmyy", "date:mdyy", "date:yymd", "numeric:%", "numeric:comma,%")
-
-
-def list_chosen_groups(
-    *, date_order: str, date_language: str, units: Sequence[str]
-) -> tuple[FormatGroup, ...]:
-    """List the groups of formats that are inferred only because the options of a load allow it."""
-    return (*list_written_groups(date_order, date_language), *list_unit_groups(units))
 
 
 def parse_field_format(name: str) -> FieldFormat:

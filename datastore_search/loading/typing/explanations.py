@@ -11,7 +11,7 @@ from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import StagedTable
 from ..readers.stored_rows import STAGED_ROWS
 from .field_formats import bind_value, field_formats
-from .matching import find_first_cells
+from .matching import find_first_cells, group_columns
 
 #: The least share of values that match a format nearly; a little less in the sample.
 _MIN_SHARE = 0.95
@@ -108,13 +108,9 @@ def _count_matches(
     table: StagedTable, relation: Composed, conditions: Mapping[str, tuple[str, ...]]
 ) -> dict[str, dict[str, _MatchCount]]:
     """Count the values of columns that meet conditions, given by name; none without values."""
-    columns_of: dict[tuple[str, ...], list[str]] = {}
-    for column, names in conditions.items():
-        columns_of.setdefault(names, []).append(column)
     counts: dict[str, dict[str, _MatchCount]] = {}
-    for names, columns in columns_of.items():
-        for some in table.rows.split_columns(columns):
-            counts |= _count_together(table, relation, some, names)
+    for names, columns in group_columns(table, conditions):
+        counts |= _count_together(table, relation, columns, names)
     return counts
 
 

@@ -8,7 +8,6 @@ too long for an integer stay text.  So do ambiguous values: ``1/2/2024``, ``1,23
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -18,7 +17,7 @@ from ...messages import BadRow, Message, Notice
 from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.staging import StagedTable
 from ..readers.stored_rows import STAGED_ROWS
-from .chosen_formats import list_chosen_groups, parse_field_format
+from .chosen_formats import parse_field_format
 from .explanations import explain_text_columns
 from .field_formats import (
     FORMAT_SEPARATOR,
@@ -32,11 +31,12 @@ from .matching import (
     find_columns_that_meet,
     find_conditions_met,
     find_first_values,
+    group_columns,
     match_formats,
 )
 from .options import LoadOptions
 from .schema import parse_table_schema
-from .written_dates import get_day_order
+from .written_dates import get_day_order, list_written_groups
 
 #: Grouped digits that all have at least this length, and the same, are telephone numbers.
 _MIN_CODE_LENGTH = 9
@@ -69,10 +69,8 @@ def decide_formats(
     decisions = _take_chosen_formats(table, options)
     decisions |= _take_declared_formats(table, _list_undecided(table, decisions))
     undecided = _list_undecided(table, decisions)
-    chosen = list_chosen_groups(
-        date_order=options.date_order, date_language=options.date_language, units=options.units
-    )
-    matches = match_formats(table, undecided, chosen)
+    chosen = list_written_groups(options.date_order, options.date_language)
+    matches = match_formats(table, undecided, tuple(chosen))
     decisions |= dict.fromkeys(undecided, Decision(TEXT))
     decisions |= _decide_among_matches(table, matches, options)
     decisions |= _doubt_thousands(table, [c for c in undecided if decisions[c] == _NUMERIC])
@@ -125,25 +123,14 @@ def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, 
         column: max(formats, key=counts[column].__getitem__) if column in counts else formats[0]
         for column, formats in choices.items()
     }
-    columns_of: defaultdict[FieldFormat, list[str]] = defaultdict(list)
-    for column, field_format in chosen.items():
-        columns_of[field_format].append(column)
-    for field_format, some in columns_of.items():
-        _record_mismatches(table, some, field_format)
-    return {column: Decision(each, is_chosen=True) for column, each in chosen.items()}
-
-
-def _record_mismatches(
-    table: StagedTable, columns: Sequence[str], field_format: FieldFormat
-) -> None:
-    """Record a row error for each value of columns that does not match their chosen format."""
-    condition = field_format.build_condition(quote_identifier("value"))
-    for some in table.rows.split_columns(columns):
+    for field_format, some in group_columns(table, chosen):
+        condition = field_format.build_condition(quote_identifier("value"))
         table.record_errors(
             some,
             SQL("value <> '' AND NOT coalesce({}, false)").format(condition),
             BadRow("row.wrong_type", type=field_format.title),
         )
+    return {column: Decision(each, is_chosen=True) for column, each in chosen.items()}
 
 
 def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:

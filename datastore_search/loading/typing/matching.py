@@ -6,8 +6,10 @@ Columns with the same conditions are tested by one statement, and no condition i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import StagedTable
@@ -15,6 +17,8 @@ from ..readers.stored_rows import STAGED_ROWS
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
 _DATE_GROUPS = tuple(group for group in format_groups if group.has_dates)
+
+_Key = TypeVar("_Key")
 
 #: The conditions that all values of a column meet, by column.
 ConditionsMet = dict[str, frozenset[str]]
@@ -147,14 +151,24 @@ def find_conditions_met(
     A column without values is left out, as is one without conditions.  Columns with the same
     conditions are tested together.
     """
-    columns_of: dict[tuple[str, ...], list[str]] = {}
-    for column, tested in conditions.items():
-        columns_of.setdefault(tuple(dict.fromkeys(tested)), []).append(column)
+    keyed = {column: tuple(dict.fromkeys(tested)) for column, tested in conditions.items()}
     met: ConditionsMet = {}
-    for tested, columns in columns_of.items():
-        for some in table.rows.split_columns(columns if tested else ()):
-            met |= _test_conditions(table, relation, some, tested)
+    for tested, columns in group_columns(table, keyed):
+        if tested:
+            met |= _test_conditions(table, relation, columns, tested)
     return met
+
+
+def group_columns(
+    table: StagedTable, keyed: Mapping[str, _Key]
+) -> Iterator[tuple[_Key, Sequence[str]]]:
+    """Group the columns of the same key, as many as one statement can read."""
+    columns_of: defaultdict[_Key, list[str]] = defaultdict(list)
+    for column, key in keyed.items():
+        columns_of[key].append(column)
+    for key, columns in columns_of.items():
+        for some in table.rows.split_columns(columns):
+            yield key, some
 
 
 def _test_conditions(
@@ -223,11 +237,9 @@ def count_matches(
     table: StagedTable, formats: Mapping[str, Sequence[FieldFormat]]
 ) -> dict[str, dict[FieldFormat, int]]:
     """Count the values of columns that can be read in each of the formats given for a column."""
-    columns_of: dict[tuple[FieldFormat, ...], list[str]] = {}
-    for column, some in formats.items():
-        columns_of.setdefault(tuple(some), []).append(column)
-    counts = {column: dict.fromkeys(some, 0) for column, some in formats.items()}
-    for tested, columns in columns_of.items():
+    keyed = {column: tuple(some) for column, some in formats.items()}
+    counts = {column: dict.fromkeys(some, 0) for column, some in keyed.items()}
+    for tested, columns in group_columns(table, keyed):
         # DuckDB's count_if() is null where there are no values.
         tests = (
             SQL("count(*) FILTER (WHERE {})").format(
@@ -235,10 +247,9 @@ def count_matches(
             )
             for each in tested
         )
-        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name")
-        listed = SQL(", ").join(tests)
-        for some_columns in table.rows.split_columns(columns):
-            cells = table.rows.select_cells(some_columns)
-            for column, *found in table.execute(query.format(listed, cells)).fetchall():
-                counts[column] = dict(zip(tested, found, strict=True))
+        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(tests), table.rows.select_cells(columns)
+        )
+        for column, *found in table.execute(query).fetchall():
+            counts[column] = dict(zip(tested, found, strict=True))
     return counts

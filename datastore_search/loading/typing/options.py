@@ -16,9 +16,7 @@ from ..readers.cell_ranges import CellRange
 from ..readers.header_rows import MAX_HEADER_ROWS
 from ..readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
 from .chosen_formats import parse_field_format
-from .data_package import apply_package_metadata
-from .month_names import find_month_names, list_month_languages
-from .number_units import check_units
+from .month_names import list_month_languages
 from .schema import parse_table_schema
 from .written_dates import SHORT_YEAR_ORDERS
 
@@ -44,7 +42,6 @@ class LoadOptions(ReadOptions):
     - ``date_order`` is ``dmy`` or ``mdy``, for fields whose dates are ambiguous; ``dmyy``, ``mdyy``
       and ``yymd`` read years of two digits, too;
     - ``date_language`` is the language of names of months in dates (``fr``, ``pt-br``);
-    - ``units`` are those that numbers have in the file (``%``, ``€``);
     - ``schema`` is a Frictionless Table Schema;
     - ``drop_missing_fields`` lets the resource lose fields that the file lacks;
     - ``force`` loads a file that has not changed since the last load;
@@ -58,7 +55,6 @@ class LoadOptions(ReadOptions):
     bad_rows: str = BadRowsChoice.REFUSE.value
     date_order: str = ""
     date_language: str = ""
-    units: tuple[str, ...] = ()
     schema: Mapping[str, Any] | None = None
     drop_missing_fields: bool = False
     force: bool = False
@@ -75,7 +71,7 @@ class LoadOptions(ReadOptions):
         """Read stored options; those that this version does not have are ignored."""
         known = {each.name for each in fields(cls)}
         values = {name: value for name, value in stored.items() if name in known}
-        for name in ("key", "nulls", "units"):
+        for name in ("key", "nulls"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         return cls(**values)
@@ -120,7 +116,7 @@ _NOT_SAVED = (
 _SAVED_UNLESS_GIVEN = (
     *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
     *("header_rows", "cell_range"),
-    *("date_order", "date_language", "units", "schema"),
+    *("date_order", "date_language", "schema"),
 )
 
 
@@ -168,15 +164,11 @@ def save_options(
     Save the options of a successful load for the next one: how files are read, and the types.
 
     ``units`` are the units of number fields, by name: they become members ``unit`` of the data
-    dictionary.  Fields without a label, notes or a translation of them get the schema's; so
-    does the resource with the properties of a Data Package.
+    dictionary.  Fields without a label, notes or a translation of them get the schema's.
     """
-    schema, before = parse_table_schema(options.schema), resource.options.get("schema")
     resource.options = _reset_unsaved_options(options).to_json()
-    is_new = options.schema != before
-    described = apply_package_metadata(resource, schema.metadata, is_new=is_new)
-    resource.save(update_fields=["options", "modified_at", *described])
-    descriptions = schema.descriptions
+    resource.save(update_fields=["options", "modified_at"])
+    descriptions = parse_table_schema(options.schema).descriptions
     changed, names = [], ["chosen_type", "label", "notes", "translations", "extra_info"]
     for field_ in resource.fields.all():
         known = [getattr(field_, name) for name in names]
@@ -202,6 +194,7 @@ def _check_options(options: LoadOptions) -> None:
         "mode": Mode.values,
         "bad_rows": [choice.value for choice in BadRowsChoice],
         "date_order": ["", *DATE_ORDERS],
+        "date_language": ["", *list_month_languages()],
         "footer": ["", SKIP_FOOTER],
         "header_rows": [None, *range(1, MAX_HEADER_ROWS + 1)],
     }
@@ -210,29 +203,12 @@ def _check_options(options: LoadOptions) -> None:
         if value not in known:
             listed = ", ".join(str(choice) for choice in known if choice)
             raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
-    _check_texts(options)
-    for name in options.types.values():
-        parse_field_format(name)
-
-
-def _check_texts(options: LoadOptions) -> None:
-    """
-    Check the options that are written in a notation of their own.
-
-    Raises: ``LoadFailed``.
-    """
     if options.encoding not in {"", UTF8_WITH_WINDOWS_1252}:
         try:
             codecs.lookup(options.encoding)
         except LookupError as error:
             raise LoadFailed("option.unknown_encoding", encoding=options.encoding) from error
-    if options.date_language and not find_month_names(options.date_language):
-        raise LoadFailed(
-            "option.unknown_choice",
-            name="date_language",
-            value=options.date_language,
-            choices=", ".join(list_month_languages()),
-        )
-    check_units(options.units)
     if options.cell_range:
         CellRange.parse(options.cell_range)
+    for name in options.types.values():
+        parse_field_format(name)

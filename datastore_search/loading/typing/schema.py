@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ...exceptions.loads import InvalidSchema, UnknownType
@@ -25,7 +26,6 @@ from ...models import (
     write_translations,
 )
 from .chosen_formats import parse_field_format
-from .data_package import PackageMetadata, parse_package_metadata
 from .field_formats import FORMAT_SEPARATOR
 
 #: The profile that written schemas follow.
@@ -57,14 +57,12 @@ class TableSchema:
     The properties of a schema that a resource supports.
 
     ``types`` maps field names to format names, several of them separated by ``|``.
-    ``metadata`` is what the Data Package around the schema says of the resource.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, FieldDescription] = field(default_factory=dict)
     missing_values: tuple[str, ...] = ()
     primary_key: tuple[str, ...] | None = None
-    metadata: PackageMetadata = field(default_factory=PackageMetadata)
     notices: tuple[Notice, ...] = ()
 
 
@@ -80,16 +78,15 @@ def parse_table_schema(given: object) -> TableSchema:
     if given is None:
         return TableSchema()
     levels = _find_levels(given)
-    schema, metadata = levels[-1], parse_package_metadata(*levels)
+    schema = levels[-1]
     given_fields = enumerate(_get_list(schema, "fields"), start=1)
     checked = [_check_field(each, position) for position, each in given_fields]
     fields = [each for each in checked if each["name"] != _ID]
     names = [each["name"] for each in fields]
     if len(set(names)) < len(names):
         raise InvalidSchema("schema.duplicate_name")
-    notices: list[Notice] = [*_collect_unsupported(schema, "")]
-    if metadata.ignored:
-        notices.append(Notice("notice.metadata_ignored", names=", ".join(metadata.ignored)))
+    described = {name: value for level in levels for name, value in level.items() if value}
+    notices: list[Notice] = [*_collect_unsupported(described, "")]
     types = {each["name"]: _choose_format(each, notices) for each in fields}
     for each in fields:
         notices += _collect_unsupported(each, each["name"])
@@ -98,7 +95,6 @@ def parse_table_schema(given: object) -> TableSchema:
         descriptions={each["name"]: _parse_description(each) for each in fields},
         missing_values=_parse_missing_values(schema),
         primary_key=_parse_primary_key(schema, names),
-        metadata=metadata,
         notices=tuple(notices),
     )
 
@@ -183,11 +179,17 @@ _UNSUPPORTED = {
     "rdfType",
     "example",
 }
+#: Properties of a Data Package that describe its resource: people describe ours themselves.
+_UNSUPPORTED_OF_PACKAGE = {
+    *("title", "description", "licenses", "sources", "contributors", "keywords"),
+    *("temporal", "spatial", "frequency", "version", "created"),
+}
 
 
 def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
     """Name the properties that are ignored, of a field or, without a name, of the schema."""
-    ignored = sorted(name for name in _UNSUPPORTED if given.get(name))
+    unsupported = _UNSUPPORTED if field_name else _UNSUPPORTED | _UNSUPPORTED_OF_PACKAGE
+    ignored = sorted(name for name in unsupported if given.get(name))
     # What ``build_table_schema`` has written is null in such a field without being told.
     if field_name and "missingValues" in given and _OWN_TYPE not in given:
         ignored.append("missingValues")
@@ -227,19 +229,16 @@ def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     return chosen or ""
 
 
-def _choose_integer(given: Mapping[str, Any]) -> str | None:
-    point = "," if given.get("groupChar") == "." else "."
-    return _choose_number_format({**given, "decimalChar": point}, "int4", "int8")
-
-
 _GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
 
 
-def _choose_number_format(given: Mapping[str, Any], *type_names: str) -> str | None:
+def _choose_number_format(type_names: Sequence[str], given: Mapping[str, Any]) -> str | None:
     """Choose by the separators of decimals and thousands; None for numbers within text."""
     if given.get("bareNumber", True) is not True:
         return None
     point, group = given.get("decimalChar", "."), given.get("groupChar", "")
+    if "int4" in type_names:  # whole numbers have no decimals
+        point = "," if group == "." else "."
     if point not in {".", ","} or group not in _GROUPS or point == group:
         return None
     if point == "." and not group:
@@ -274,22 +273,24 @@ _DAY = re.compile(r"%-?([dmY])([-/.])%-?([dmY])\2%-?([dmY])")
 _CLOCK = re.compile(r"[ T]%-?(H:%M(:%S)?|I:%M(:%S)? ?%p)")
 
 
-def _choose_date(given: Mapping[str, Any]) -> str | None:
-    pattern = _get_format(given)
-    if pattern in {"default", "any"}:
-        return "date" if pattern == "default" else ""
-    return _choose_date_order(pattern, "date")
+#: The formats that need no pattern of strptime; empty where the values decide.
+_NAMED_FORMATS: Mapping[str, Mapping[str, str]] = {
+    "date": {"default": "date", "any": ""},
+    "timestamp": {"default": f"timestamp{FORMAT_SEPARATOR}timestamptz", "any": ""},
+    "time": {"default": "time", "%H:%M:%S": "time", "any": ""},
+}
 
 
-def _choose_timestamp(given: Mapping[str, Any]) -> str | None:
-    pattern = _get_format(given)
-    if pattern == "any":
-        return ""
-    if pattern == "default":
-        return f"timestamp{FORMAT_SEPARATOR}timestamptz"
-    if pattern.endswith(("%z", "Z")) and pattern.startswith("%Y-%m-%d"):
+def _choose_moment(type_name: str, given: Mapping[str, Any]) -> str | None:
+    """Choose by the format; in the first drafts of Table Schema it began with ``fmt:``."""
+    pattern = str(given.get("format") or "default").removeprefix("fmt:")
+    named = _NAMED_FORMATS[type_name]
+    if pattern in named or type_name == "time":
+        return named.get(pattern)
+    is_iso = pattern.startswith("%Y-%m-%d") and pattern.endswith(("%z", "Z"))
+    if type_name == "timestamp" and is_iso:
         return "timestamptz"
-    return _choose_date_order(pattern, "timestamp")
+    return _choose_date_order(pattern, type_name)
 
 
 def _choose_date_order(pattern: str, type_name: str) -> str | None:
@@ -306,31 +307,22 @@ def _choose_date_order(pattern: str, type_name: str) -> str | None:
     return f"{type_name}:{order}" if order in {"dmy", "mdy", "ymd"} else None
 
 
-def _choose_time(given: Mapping[str, Any]) -> str | None:
-    return {"default": "time", "%H:%M:%S": "time", "any": ""}.get(_get_format(given))
-
-
-def _get_format(given: Mapping[str, Any]) -> str:
-    """Get the format; in the first drafts of Table Schema it began with ``fmt:``."""
-    return str(given.get("format") or "default").removeprefix("fmt:")
-
-
 #: The format of each type of a Table Schema: empty where the values decide, None if unsupported.
 _FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | None] = {
     "any": "",
     "array": "json",
     "boolean": _choose_boolean,
-    "date": _choose_date,
-    "datetime": _choose_timestamp,
+    "date": partial(_choose_moment, "date"),
+    "datetime": partial(_choose_moment, "timestamp"),
     "duration": None,
     "geojson": "json",
     "geopoint": None,
-    "integer": _choose_integer,
+    "integer": partial(_choose_number_format, ("int4", "int8")),
     "list": None,
-    "number": lambda given: _choose_number_format(given, "numeric", "float8"),
+    "number": partial(_choose_number_format, ("numeric", "float8")),
     "object": "json",
     "string": "text",
-    "time": _choose_time,
+    "time": partial(_choose_moment, "time"),
     "year": "int4",
     "yearmonth": None,
 }

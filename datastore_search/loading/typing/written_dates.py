@@ -25,8 +25,7 @@ FIRST_SHORT_YEAR = 69
 _BLANKS = " \u00a0\u202f"
 _IGNORED = quote_literal(f".{_BLANKS}")
 _SIGNS = re.escape("-/.,'\u2019،") + _BLANKS
-#: As ``month_names.fold`` does: a final sigma and a dotless i are the plain letters.
-_FOLDED = "translate(lower(nfc_normalize({v})), '\u03c2\u0131', '\u03c3i')"
+_FOLDED = "lower(nfc_normalize({v}))"
 _GUARD = "length({v}) BETWEEN 5 AND 80 AND regexp_matches({v}, '[0-9]')"
 
 
@@ -92,17 +91,13 @@ def _number_month(month: str, names: MonthNames | None) -> str:
     """Write the number of a month, whose blanks and points do not matter, with two digits."""
     if names is None:
         return f"lpad({month}, 2, '0')"
-    numbers = {_strip(name): f"{number:02}" for name, number in names.months.items()}
+    numbers = {name.replace(" ", ""): f"{number:02}" for name, number in names.months.items()}
     position = f"list_position({_build_list(numbers)}, translate({month}, {_IGNORED}, ''))"
     return f"list_extract({_build_list(numbers.values())}, {position})"
 
 
 def _build_list(texts: Iterable[str]) -> str:
     return f"[{', '.join(str(quote_literal(text)) for text in texts)}]"
-
-
-def _strip(name: str) -> str:
-    return re.sub(f"[.{_BLANKS}]", "", name)
 
 
 def _build_pattern(order: str, names: MonthNames | None) -> str:
@@ -119,13 +114,11 @@ def _build_pattern(order: str, names: MonthNames | None) -> str:
     beside = "|".join(map(re.escape, words))
     before = f"(?:(?:{beside}){blank})*" if words else ""
     after = f"(?:{blank}(?:{beside})\\.?)*\\.?" if words else ""
-    starts_with_digit, ends_with_digit = (
-        any(name[end].isdecimal() for name in names.months) if names else True for end in (0, -1)
-    )
+    ends_with_digit = any(name[-1].isdecimal() for name in names.months) if names else True
     pattern, day_order = before, get_day_order(order)
     for position, part in enumerate(day_order):
         if position:
-            is_split = part == "m" and not starts_with_digit
+            is_split = part == "m" and names is not None
             is_split |= day_order[position - 1] == "m" and not ends_with_digit
             pattern += f"(?:{between}){'*' if is_split else '+' if names else ''}"
         pattern += parts[part]
@@ -135,10 +128,8 @@ def _build_pattern(order: str, names: MonthNames | None) -> str:
 def _match_months(names: MonthNames | None) -> str:
     if names is None:
         return "0?[1-9]|1[0-2]"
-    spellings = {_strip(name): name for name in names.months}
-    longest_first = sorted({*names.months, *spellings}, key=len, reverse=True)
     blank = f"[{_BLANKS}]*"
     return "|".join(
-        blank.join(re.escape(word.rstrip(".")) for word in name.split()) + r"\.?"
-        for name in longest_first
+        blank.join(map(re.escape, name.split())) + r"\.?"
+        for name in sorted(names.months, key=len, reverse=True)
     )

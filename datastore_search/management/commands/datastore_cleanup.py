@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections, router
 
 from datastore_search.loading.jobs import clean_up_loads, requeue_waiting_loads
-from datastore_search.loading.jobs.unserved import list_kept_tables
+from datastore_search.loading.jobs.cleanup import list_kept_tables
 from datastore_search.models import TableVersion
 
 

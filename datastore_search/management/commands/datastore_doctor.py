@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from psycopg.errors import LockNotAvailable
 
-from datastore_search.loading.jobs.diagnosis import diagnose
-from datastore_search.loading.jobs.findings import Finding
+from datastore_search.loading.jobs.diagnosis import Finding, diagnose
 
 
 class Command(BaseCommand):
@@ -29,11 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON list")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """
-        Print the findings.
-
-        Raises: ``CommandError`` if anything damaged is left.
-        """
+        """Print the findings."""
         rows = []
         for finding in diagnose(count_records=options["count"]):
             row = {

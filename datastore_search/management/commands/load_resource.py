@@ -22,15 +22,17 @@ from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
-from datastore_search.loading.publishing.preview import build_preview
+from datastore_search.loading.publishing.preview import Preview, build_preview
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.loading.sources.folders import create_working_folder
-from datastore_search.management.failures import report_failures
-from datastore_search.management.files import open_file, report_unwritable
+from datastore_search.management.failures import open_file, report_failures, report_unwritable
 from datastore_search.management.load_arguments import add_load_arguments, build_load_options
-from datastore_search.management.preview_text import format_preview
-from datastore_search.models import IndexKind, Load, LoadState, Resource, validate_indexes
+from datastore_search.messages import describe_bad_row
+from datastore_search.models import IndexKind, Load, LoadState, Mode, Resource, validate_indexes
+
+#: Row errors that a preview lists.
+_MAX_ROW_ERRORS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Command(BaseCommand):
             file = copy_source(source.location, folder)
             name = source.name if isinstance(source.location, Path) else file.name
             preview = build_preview(resource, file.path, load_options, name=name)
-        for line in format_preview(preview, load_options):
+        for line in _format_preview(preview, load_options):
             self.stdout.write(line)
         if preview.failure:
             raise preview.failure
@@ -121,7 +123,7 @@ class Command(BaseCommand):
         location = source.location
         path, url = (location, "") if isinstance(location, Path) else (None, location)
         load = create_load(resource, load_options, source=source.name, url=url)
-        silent = options["verbosity"] == 0 or options["if_changed"]
+        silent = options["verbosity"] == 0
         try:
             run_load(load, path, progress=None if silent else self._print_progress)
         finally:
@@ -148,13 +150,7 @@ class Command(BaseCommand):
 
 def _add_run_arguments(parser: CommandParser) -> None:
     group = parser.add_argument_group("how it is loaded")
-    reruns = group.add_mutually_exclusive_group()
-    reruns.add_argument(
-        "--if-changed",
-        action="store_true",
-        help="for schedules: no progress, and one line when the file has not changed",
-    )
-    reruns.add_argument(
+    group.add_argument(
         "--force", action="store_true", help="load the file although it has not changed"
     )
     outputs = group.add_mutually_exclusive_group()
@@ -164,6 +160,30 @@ def _add_run_arguments(parser: CommandParser) -> None:
     outputs.add_argument(
         "--report", type=Path, metavar="FILE", help="write the bad rows to this file, as CSV"
     )
+
+
+# The preview -------------------------------------------------------------------------------------
+
+
+def _format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
+    """Write a preview in lines, without characters that control a terminal."""
+    for line in _list_lines(preview, options):
+        yield "".join(letter if letter.isprintable() else " " for letter in line)
+
+
+def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
+    yield f"Rows: {preview.row_count}, fields: {len(preview.fields)}"
+    changes = preview.changes.build_notices(replaces=options.mode == Mode.REPLACE)
+    notices = list(map(str, (*preview.notices, *changes)))
+    for field in preview.fields:
+        yield f"- {field.name}: {field.format}{' (chosen)' if field.is_chosen else ''}"
+        if field.explanation and str(field.explanation) not in notices:
+            yield f"  {field.explanation}"
+    yield from (f"- {notice}" for notice in notices)
+    if preview.bad_row_count:
+        yield f"Rows that cannot be loaded: {preview.bad_row_count}"
+    for error in preview.row_errors[:_MAX_ROW_ERRORS]:
+        yield f"- {describe_bad_row(error.line, error.field, error.value, error.reason)}"
 
 
 # The file -----------------------------------------------------------------------------------------

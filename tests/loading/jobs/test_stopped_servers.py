@@ -22,7 +22,7 @@ from datastore_search.models import LoadState, Resource
 
 from ...deployment.portals import empty_portal, migrate_portal, use_databases
 from ...deployment.servers import run_own_server
-from .holds import MOMENTS, TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies, wait_until
+from .holds import TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies, wait_until
 from .workers import DATABASE, IMMEDIATE, PROJECT, run_worker
 
 _ROWS = 12_000
@@ -93,7 +93,7 @@ def write_records(version: int, count: int) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", ["copying", "publishing"])
 def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
     portal: ThrowawayServer, settings: Any, uploads: Path, tmp_path: Path, moment: str
 ) -> None:

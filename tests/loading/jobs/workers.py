@@ -68,4 +68,5 @@ def run_queued_tasks(url: str, uploads: Path) -> None:
         env=build_environment(url, uploads),
         check=True,
         stderr=subprocess.DEVNULL,
+        timeout=240,
     )

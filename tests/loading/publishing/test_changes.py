@@ -36,13 +36,6 @@ def test_missing_fields_refuse_the_file_and_the_message_names_the_option(
     assert failed.rendered_notices[-1] == "Removed fields: “b”, “c”."
 
 
-def test_missing_fields_are_dropped_with_the_option(described_resource: Resource) -> None:
-    load = load_text(described_resource, "a\n2\n", drop_missing_fields=True)
-
-    assert read_types(described_resource) == {"a": "int4"}
-    assert load.rendered_notices[-1] == "Removed fields: “b”, “c”."
-
-
 def test_new_and_retyped_fields_have_notices(described_resource: Resource) -> None:
     load = load_text(described_resource, "d,a,b,c\n1.5,many,x,2020-01-01\n")
 
@@ -68,9 +61,3 @@ def test_the_dictionary_survives_and_the_order_is_the_file_s(described_resource:
         "text",
         {"unit": "m"},
     )
-
-
-def test_the_first_load_changes_nothing_that_was_there(db: None) -> None:
-    resource = Resource.objects.create(name="r")
-
-    assert load_text(resource, "a\n1\n").rendered_notices == []

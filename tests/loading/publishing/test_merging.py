@@ -64,32 +64,6 @@ def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
     assert len(read_records(resource)) == 3
 
 
-def test_appended_words_are_found(db: None) -> None:
-    resource = load_new_resource("a\nold\n")
-
-    load_text(resource, "a\nnew words\n", mode="append")
-
-    assert get_ids(ask(Client(), {"resource_id": str(resource.pk), "q": "words"})) == [2]
-
-
-def test_append_to_nothing_makes_the_table(db: None) -> None:
-    resource = Resource.objects.create(name="r")
-
-    load = load_text(resource, "a\n1\n", mode="append")
-
-    assert read_rows(resource) == [[1, 1]]
-    assert resource.table_version is not None
-    assert resource.table_version.load == load
-
-
-def test_fields_in_another_order_are_found_by_name(db: None) -> None:
-    resource = load_new_resource("a,b\n1,x\n")
-
-    load_text(resource, "b,a\ny,2\n", mode="append")
-
-    assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"]]
-
-
 def test_a_new_field_is_added_and_the_old_records_lack_it(db: None) -> None:
     resource = load_new_resource("a\n1\n")
 
@@ -115,27 +89,6 @@ def test_a_missing_field_is_null_in_the_new_records(db: None) -> None:
         load.rendered_notices[0]
         == "Fields that the file does not have, empty in the new records: “b”."
     )
-
-
-def test_the_resource_s_types_decide(db: None) -> None:
-    resource = load_new_resource("code,amount\n001,1.50\n")
-
-    load_text(resource, "code,amount\n7,2\n", mode="append")
-
-    assert read_types(resource) == {"code": "text", "amount": "numeric"}
-    assert read_rows(resource) == [[1, "001", 1.5], [2, "7", 2]]
-
-
-def test_a_value_that_does_not_fit_the_resource_is_a_bad_row(db: None) -> None:
-    resource = load_new_resource("a,b\n1,x\n")
-
-    with fails_with("load.bad_rows"):
-        load_text(resource, "a,b\n2,y\nmany,z\n", mode="append")
-
-    assert read_rows(resource) == [[1, 1, "x"]]
-    failed = Load.objects.filter(resource=resource).first()
-    assert failed is not None
-    assert list_row_errors(failed) == [(3, "a", "many", "The value is not of type int4.")]
 
 
 def test_bad_rows_that_are_skipped_leave_the_others(db: None) -> None:
@@ -177,14 +130,6 @@ def test_a_column_without_values_keeps_its_type(db: None) -> None:
     assert read_rows(resource)[1:] == [[2, None, 2]]
 
 
-def test_dates_that_say_so_themselves_are_read_in_their_own_order(db: None) -> None:
-    resource = load_new_resource("day\n2023-12-31\n")
-
-    load_text(resource, "day\n02/03/2024\n31/03/2024\n", mode="append")
-
-    assert read_rows(resource)[1:] == [[2, "2024-03-02"], [3, "2024-03-31"]]
-
-
 def test_ambiguous_dates_are_row_errors_until_an_order_is_chosen(db: None) -> None:
     resource = load_new_resource("day\n2023-12-31\n")
 
@@ -210,7 +155,8 @@ def test_formats_by_choice_are_not_guessed_for_added_records(db: None) -> None:
 
     with fails_with("load.bad_rows"):
         load_text(resource, "day,share\n02/03/00,7 %\n", mode="append")
-    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append", date_order="dmyy", units=("%",))
+    choices: dict[str, Any] = {"date_order": "dmyy", "types": {"share": "int4:%"}}
+    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append", **choices)
 
     assert read_rows(resource)[1:] == [[2, "2000-03-02", 7]]
 
@@ -315,15 +261,6 @@ def test_numbers_of_the_same_value_are_the_same_key(db: None) -> None:
     load_text(resource, "a,b\n1.50,new\n", mode="upsert")
 
     assert [row[2] for row in read_rows(resource, sort="_id")] == ["new", "old"]
-
-
-def test_the_same_number_in_two_spellings_is_a_repeated_key(db: None) -> None:
-    resource = load_new_resource("a,b\n1.5,old\n", key=("a",))
-
-    with fails_with("load.bad_rows") as refusal:
-        load_text(resource, "a,b\n1.50,new\n1.5,new\n", mode="upsert")
-
-    assert "Line 2 has the same key." in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -564,27 +501,6 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
     assert committed.count_records() == (601, 601)
     by = [record["by"] for record in committed.read_records()]
     assert [by.count(name) for name in ("old", "file", "api")] == [299, 300, 2]
-
-
-def test_two_merges_at_once_are_both_whole(committed: Table) -> None:
-    start = threading.Barrier(2, timeout=30)
-
-    def merge(number: int) -> None:
-        try:
-            start.wait()
-            text = write_groups(0, number, f"file {number}") + write_groups(number * 1000, 1, "new")
-            load_text(committed.resource, "key,by,sum\n" + text, mode="upsert")
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(2) as pool:
-        for future in [pool.submit(merge, number) for number in (1, 2)]:
-            future.result(timeout=60)
-
-    assert committed.count_records() == (900, 900)
-    by = [record["by"] for record in committed.read_records()]
-    assert by.count("new") == 600
-    assert sorted(by.count(f"file {number}") for number in (1, 2)) == [0, 300]
 
 
 def test_a_load_within_a_transaction_that_is_taken_back_changes_nothing(stock: Resource) -> None:

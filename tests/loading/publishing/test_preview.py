@@ -12,7 +12,6 @@ from datastore_search.loading.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Load, Resource
 
 from ...builders import make_resource
-from ...failures import fails_with
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -96,11 +95,6 @@ def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:
         "numeric: chosen",
     ]
     assert preview.rows == (("01/02/2024", None),)
-
-
-def test_a_preview_with_invalid_options_is_refused(db: None, tmp_path: Path) -> None:
-    with fails_with("option.unknown_choice"):
-        build_text_preview(tmp_path, "a\n1\n", mode="merge")
 
 
 def test_a_file_without_rows_has_a_preview(db: None, tmp_path: Path) -> None:

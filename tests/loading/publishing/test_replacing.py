@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import translation
 
 from datastore_search import storage
-from datastore_search.loading.publishing import planning, row_errors, rows
+from datastore_search.loading.publishing import plan, row_errors, rows
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ...builders import ask, get_result, make_writer_token
@@ -42,16 +42,6 @@ def test_a_key_is_set_and_kept_by_the_next_load(db: None) -> None:
     assert resource.primary_key == ["a"]
     with fails_with("load.bad_rows"):
         load_text(resource, "b,a\nz,3\nw,3\n")
-
-
-def test_the_key_of_a_file_is_one_that_the_api_writes_by(db: None) -> None:
-    table = Table(make_writer_token())
-    resource = Resource.objects.create(name="r", pk=table.id)
-    load_text(resource, "a,b\n1,x\n2,y\n", key=("a",))
-
-    table.run("upsert", records=[{"a": 2, "b": "z"}, {"a": 3, "b": "w"}], force=True)
-
-    assert read_rows(resource, sort="_id") == [[1, 1, "x"], [2, 2, "z"], [3, 3, "w"]]
 
 
 def test_a_key_whose_field_is_gone_is_forgotten_and_said(db: None) -> None:
@@ -144,17 +134,6 @@ def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
     ]
 
 
-def test_bad_rows_can_be_skipped(db: None) -> None:
-    resource = load_new_resource("n,b\n0,old\n")
-
-    load = load_text(resource, BAD, types={"n": "int4"}, bad_rows="skip")
-
-    assert read_rows(resource) == [[1, 1, "x"], [2, 3, "z"], [3, None, "w"]]
-    assert (load.state, load.record_count, load.row_error_count) == (LoadState.READY, 3, 2)
-    assert load.rendered_notices == ["Rows that could not be loaded and were left out: 2."]
-    assert [line for line, *_rest in list_row_errors(load)] == [3, 6]
-
-
 def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None:
     resource = load_new_resource("n,b\n0,old\n")
 
@@ -182,12 +161,9 @@ def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPa
     "value",
     [
         r"""{"a": "\u0000"}""",
-        r"""{"\u0000": 1}""",
         r"""["\\\u0000"]""",
         """{"a": NaN}""",
-        """[-Infinity]""",
         "1e200000",
-        "[1e-20000]",
         "[" * 3000 + "1e0000" + "]" * 3000,
     ],
 )
@@ -234,7 +210,7 @@ def test_what_only_postgresql_refuses_is_named_by_line(
     db: None, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     resource = load_new_resource('a,j\n0,"{}"\n', types={"j": "json"})
-    monkeypatch.setattr(planning, "record_unstorable_values", lambda *_given: None)
+    monkeypatch.setattr(plan, "record_unstorable_values", lambda *_given: None)
 
     with fails_with("load.unstorable_record") as refusal:
         load_text(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
@@ -322,49 +298,25 @@ def test_the_same_file_is_loaded_again_where_that_makes_a_difference(
         assert load_again(table, **options) == "unchanged"
 
 
-def test_another_file_is_loaded(table: Table) -> None:
-    assert load_again(table, "a,b\n1,y\n") == "ready"
-
-
-def _choose_type(table: Table) -> None:
-    Field.objects.filter(resource=table.resource, name="a").update(chosen_type="text")
-
-
-def _change_language(table: Table) -> None:
-    Resource.objects.filter(pk=table.id).update(language="simple")
-
-
-def _index_fields(table: Table) -> None:
-    Resource.objects.filter(pk=table.id).update(indexes=["filters"])
-
-
-def _write_record(table: Table) -> None:
+def _insert_record(table: Table) -> None:
     table.run("upsert", records=[{"a": 2}], method="insert", force=True)
 
 
-def _write_and_delete_record(table: Table) -> None:
-    _write_record(table)
+def _insert_and_delete_record(table: Table) -> None:
+    _insert_record(table)
     table.run("records_delete", filters={"a": 2}, force=True)
-
-
-def _merge_file(table: Table) -> None:
-    load_text(table.resource, "a,b\n2,y\n", mode="append")
-
-
-def _drop_field(table: Table) -> None:
-    table.run("delete", force=True)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        _choose_type,
-        _change_language,
-        _index_fields,
-        _write_record,
-        _write_and_delete_record,
-        _merge_file,
-        _drop_field,
+        lambda table: table.resource.fields.filter(name="a").update(chosen_type="text"),
+        lambda table: Resource.objects.filter(pk=table.id).update(language="simple"),
+        lambda table: Resource.objects.filter(pk=table.id).update(indexes=["filters"]),
+        _insert_record,
+        _insert_and_delete_record,
+        lambda table: load_text(table.resource, "a,b\n2,y\n", mode="append"),
+        lambda table: table.run("delete", force=True),
     ],
 )
 def test_the_same_file_is_loaded_again_after_a_change(table: Table, change: Any) -> None:

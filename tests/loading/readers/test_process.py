@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from datastore_search.conf import conf
 from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
-from datastore_search.loading.jobs import LoadOptions, draft_previews, drafts, queue, runner
+from datastore_search.loading.jobs import LoadOptions, drafts, queue, runner
 from datastore_search.loading.readers import process
 from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.loading.readers.process import open_table
@@ -326,7 +326,7 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
     )
     deletion = _call_later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
 
-    draft_previews.preview_draft(load)
+    drafts.preview_draft(load)
 
     deletion.join(timeout=60)
     assert not Load.objects.filter(pk=load.pk).exists()

@@ -35,6 +35,7 @@ class Server:
         with suppress(OSError):
             while True:
                 connection, _ = self.listener.accept()
+                connection.settimeout(60)
                 with connection, suppress(OSError):
                     if self.tls is None:
                         self._serve(connection)
@@ -72,7 +73,8 @@ def run_server(*, secure: bool = False) -> Iterator[Server]:
             yield server
         finally:
             listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            thread.join(60)
+            assert not thread.is_alive(), "the server still answers"
 
 
 def build_answer(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from datastore_search.loading.sources import fetching
 from datastore_search.loading.sources.addresses import Address, parse_address, resolve_endpoints
 from datastore_search.loading.sources.fetching import fetch_file
 
@@ -155,27 +153,6 @@ def test_the_next_address_is_tried_where_one_does_not_answer(
             fetch_file(f"http://files.internal:{server.port}/f", tmp_path).path.read_bytes()
             == b"a\n"
         )
-
-
-def test_many_addresses_are_not_tried_beyond_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.2)
-    attempts: list[object] = []
-
-    def connect(self: socket.socket, address: object) -> None:
-        attempts.append(address)
-        time.sleep(0.15)
-        raise TimeoutError
-
-    with monkeypatch.context() as patch:
-        patch_resolver(patch, [f"93.184.215.{n}" for n in range(100)])
-        patch.setattr(socket.socket, "connect", connect)
-
-        with fails_with("url.timeout"):
-            fetch_file("http://example.org/", tmp_path)
-
-    assert 0 < len(attempts) < 3
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -161,17 +162,14 @@ def test_what_cannot_be_unpacked_is_refused(path: Path, content: bytes, failure:
         read_content(path)
 
 
-@pytest.mark.parametrize("at", range(0, 180, 7))
-def test_a_damaged_zip_never_fails_unexpectedly(path: Path, at: int) -> None:
-    content = bytearray(write_zip(path, {"data.csv": PLAIN * 20}).read_bytes())
-    content[at % len(content)] ^= 0xFF
-    path.write_bytes(bytes(content))
-
-    try:
-        source, _name = read_content(path)
-    except LoadFailed:
-        return
-    assert source in {PLAIN * 20, bytes(content)}
+def test_a_damaged_zip_never_fails_unexpectedly(path: Path) -> None:
+    whole = write_zip(path, {"data.csv": PLAIN * 20}).read_bytes()
+    for at in range(0, 180, 7):
+        content = bytearray(whole)
+        content[at % len(content)] ^= 0xFF
+        path.write_bytes(bytes(content))
+        with suppress(LoadFailed):
+            assert read_content(path)[0] in {PLAIN * 20, bytes(content)}
 
 
 def test_a_workbook_is_no_archive(path: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -49,14 +49,17 @@ def test_the_folder_of_a_killed_process_is_cleared_up_and_that_of_a_living_one_i
     with subprocess.Popen(
         [sys.executable, "-c", _AT_WORK], stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout
-        folder = Path(process.stdout.readline().strip())
-
-        clean_up_loads()
-        assert (folder / "private.csv").exists()
-
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        watchdog = threading.Timer(120, process.kill)  # readline has no timeout
+        watchdog.start()
+        try:
+            assert process.stdout
+            folder = Path(process.stdout.readline().strip())
+            clean_up_loads()
+            assert (folder / "private.csv").exists()
+        finally:
+            watchdog.cancel()
+            process.kill()
+        process.wait(60)
         clean_up_loads()
 
     assert list(temporary.iterdir()) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.field_types import field_types, get_field_type
+from datastore_search.field_types import get_field_type
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.readers import staging
@@ -132,27 +132,16 @@ MANY = 5_000
     ("first", "then", "type_name"),
     [
         ("7", "x", "text"),
-        ("7", "007", "text"),
         ("7", "3000000000", "int8"),
         ("7", "7.5", "numeric"),
-        ("7.5", "1e-05", "float8"),
         ("7", "", "int4"),
         ("", "7", "int4"),
-        ("", "2024-02-29", "date"),
-        ("", "x", "text"),
-        ("", "", "text"),
         ("true", "TRUE", "text"),
-        ("2024-02-29", "2024-02-30", "text"),
-        ("12:34:56", "2024-02-29", "text"),
         ("x", "7", "text"),
         ("01/02/2024", "31/12/2024", "date"),
-        ("31/12/2024", "12/31/2024", "text"),
         ("01/02/2024", "03/04/2024", "text"),
-        ("2024-10-11", "2024-2-3", "date"),
         ("7", '"1,234,567"', "int4"),
-        ("7", '"1,234"', "text"),
         ("7", '"0,5"', "numeric"),
-        ("7.5", '"0,5"', "text"),
         ("", "31.12.2024 14:30", "timestamp"),
     ],
 )
@@ -257,8 +246,3 @@ def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> Non
         options = LoadOptions(types=chosen)
         with read_in_process(path, options) as table, fails_with(failure):
             decide_formats(table, options)
-
-
-def test_every_type_can_be_chosen(tmp_path: Path) -> None:
-    for name in field_types:
-        assert read_column(tmp_path, [""], name)[0] == name

@@ -105,6 +105,8 @@ def test_a_schema_is_found_in_a_data_package() -> None:
 
     for package in ({"schema": schema}, {"resources": [{"name": "r", "schema": schema}]}):
         assert parse_table_schema(package) == parse_table_schema(schema)
+    (notice,) = parse_table_schema({"title": "T", "keywords": ["k"], "schema": schema}).notices
+    assert str(notice) == "Parts of the schema are not used: keywords, title."
 
 
 def test_unsupported_properties_have_notices() -> None:
@@ -148,10 +150,6 @@ SCHEMAS = st.fixed_dictionaries(
     optional={
         "missingValues": JSON,
         "primaryKey": st.sampled_from(WORDS) | JSON,
-        **dict.fromkeys(
-            ("licenses", "sources", "contributors", "keywords", "temporal", "spatial", "created"),
-            JSON,
-        ),
     },
 )  # fmt: skip
 
