@@ -1,5 +1,5 @@
 """
-The functions of ``sql/functions.sql`` and ``sql/casts.sql``, the triggers of ``sql/versions.sql``.
+The functions and casts, and the triggers of ``sql/versions.sql`` and ``sql/names.sql``.
 
 Backwards, the record tables are dropped first: their search vectors call the functions.
 """
@@ -26,5 +26,6 @@ class Migration(migrations.Migration):
         migrations.RunSQL(read_sql_file("functions.sql"), read_sql_file("drop_functions.sql")),
         migrations.RunSQL(read_sql_file("casts.sql"), read_sql_file("drop_casts.sql")),
         migrations.RunSQL(read_sql_file("versions.sql"), read_sql_file("drop_versions.sql")),
+        migrations.RunSQL(read_sql_file("names.sql"), read_sql_file("drop_names.sql")),
         migrations.RunPython(migrations.RunPython.noop, drop_all_record_tables),
     ]
