@@ -204,4 +204,14 @@ def check_server(
                 id="datastore_search.W011",
             )
         )
+    needed, room, wanted = storage.measure_locks(connection)
+    if needed > room:
+        messages.append(
+            Warning(
+                f"A dump of the database “{alias}” takes {needed} locks, and PostgreSQL has room"
+                f" for {room}: pg_dump may fail.",
+                hint=f"Set max_locks_per_transaction to {wanted}, and restart PostgreSQL.",
+                id="datastore_search.W013",
+            )
+        )
     return messages

@@ -183,3 +183,12 @@ def test_servers_may_be_named_by_name_or_address_and_port(settings: Any) -> None
     ]  # fmt: skip
 
     assert run_check_ids() == set()
+
+
+def test_more_tables_than_a_dump_can_lock_are_w013(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert storage.measure_locks(connection)[1] >= 64 * 20
+    monkeypatch.setattr(storage.server, "_LOCKS_OF_A_DUMP", 10**6)
+
+    assert run_check_ids(databases=["default"]) == {"datastore_search.W013"}

@@ -272,7 +272,7 @@ class LoadForm(forms.Form):
     )
     encoding = forms.ChoiceField(
         label=_("Character encoding"),
-        choices=[("", _("as the file shows")), *((name, name) for name in _ENCODINGS)],
+        choices=[("", _("as in the file")), *((name, name) for name in _ENCODINGS)],
         required=False,
     )
     delimiter = forms.ChoiceField(

@@ -11,6 +11,7 @@ from .diagnosis import (
     FoundIndex,
     TableDiagnosis,
     diagnose_record_table,
+    find_value_types,
     list_damaged_functions,
     list_damaged_triggers,
     rebuild_index,
@@ -50,6 +51,7 @@ from .server import (
     has_time_zone,
     is_supported,
     list_search_languages,
+    measure_locks,
     read_sql_file,
 )
 from .sessions import Session, open_session, open_snapshot

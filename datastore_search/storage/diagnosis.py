@@ -185,6 +185,19 @@ def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundInde
         ]
 
 
+def find_value_types(connection: BaseDatabaseWrapper, table_id: int) -> dict[str, list[str]]:
+    """Find the names that the first thousand records have values of, and their JSON types."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL(
+                "SELECT key, coalesce(array_agg(DISTINCT jsonb_typeof(value))"
+                " FILTER (WHERE value <> 'null'), '{{}}')"
+                " FROM (SELECT data FROM {} LIMIT 1000) AS record, jsonb_each(data) GROUP BY key"
+            ).format(quote_record_table(table_id))
+        )
+        return dict(cursor.fetchall())
+
+
 def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
     """
     Compute all search vectors of a record table, and of each later record.

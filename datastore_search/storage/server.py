@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -12,6 +13,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 #: The connections of a load without those that fill its table: for its statements, its locks and
 #: its progress.
 MIN_LOAD_CONNECTIONS = 3
+
+#: Locks of pg_dump beside those of tables: it reads the catalogue.
+_LOCKS_OF_A_DUMP = 200
 
 
 def read_sql_file(name: str) -> str:
@@ -94,3 +98,25 @@ def count_load_connections(connection: BaseDatabaseWrapper, wanted: int) -> int:
     """Return how many connections may fill a table: those that a pool has room for, at least 1."""
     size = get_pool_size(connection)
     return wanted if size is None else max(1, min(wanted, size - MIN_LOAD_CONNECTIONS))
+
+
+def measure_locks(connection: BaseDatabaseWrapper) -> tuple[int, int, int]:
+    """
+    Return the locks that a dump takes, those that there are, and what they should be for each.
+
+    The last is ``max_locks_per_transaction`` with half as many tables again.
+
+    Source: PostgreSQL, which has that number for each connection and prepared transaction; and
+    ``pg_dump``, which locks every table, and looks at its sequence, index and catalogue.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*), current_setting('max_locks_per_transaction')::int,"
+            " current_setting('max_connections')::int"
+            " + current_setting('max_prepared_transactions')::int"
+            " FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')"
+            " AND relnamespace <> ALL (ARRAY['pg_catalog', 'pg_toast']::regnamespace[])"
+        )
+        tables, locks, sessions = cursor.fetchone()
+    needed = tables + _LOCKS_OF_A_DUMP
+    return needed, locks * sessions, math.ceil((needed + tables / 2) / sessions)

@@ -201,7 +201,7 @@ def test_a_workbook_that_takes_too_much_is_refused(
             99_999,
             "The file would take more than 99999 bytes of disk",
         ),
-        (streaming, "FILE_TIMEOUT", timedelta(0), "It takes more than 0 seconds to make the file"),
+        (streaming, "FILE_TIMEOUT", timedelta(0), "Writing the file takes more than 0 seconds"),
     ]
     for module, name, value, message in limits:
         with monkeypatch.context() as patch:

@@ -130,6 +130,24 @@ def test_a_table_that_autovacuum_does_not_analyze_yet_is_whole(db: None) -> None
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_deleted_field_is_found_and_added_again(indexed: Resource, client: Client) -> None:
+    indexes = list_indexes(indexed)
+    indexed.fields.filter(name="level").delete()
+
+    (found,) = examine()
+    assert (found["code"], found["name"]) == ("field.missing", str(indexed.pk))
+    assert "“level”" in found["message"]
+    check_is_mended("field.missing", str(indexed.pk))
+
+    field = indexed.fields.get(name="level")
+    assert (field.type, field.has_order_index) == ("numeric", True)
+    assert len(list_indexes(indexed)) == len(indexes)
+    parameters = {"resource_id": str(indexed.pk), "sort": "level desc, code", "limit": 1}
+    (record,) = get_result(ask(client, parameters))["records"]
+    assert record["level"] == 6
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_invalid_index_is_rebuilt() -> None:
     index = make_invalid_index(make_resource())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from django.db import connections, router
+from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -14,8 +14,12 @@ from django.utils import timezone
 from ... import storage
 from ...conf import conf
 from ...field_types import field_types
-from ...models import IndexKind, Load, Resource, TableVersion
+from ...models import Alias, Field, IndexKind, Load, Resource, TableVersion
+from ...record_changes import add_fields, create_order_indexes, drop_order_indexes
 from .cleanup import clean_up_loads, list_kept_tables
+
+#: The types of fields, by those of their JSON values.
+_TYPES = {"number": "numeric", "boolean": "bool", "string": "text"}
 
 #: The kinds of which a table has one index; the others are of single fields, and chosen by a load.
 _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
@@ -46,6 +50,7 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     """
     connection = connections[router.db_for_write(Load)]
     yield from _diagnose_functions(connection)
+    yield from _diagnose_names(connection)
     kept: set[int] = set()
     resources = Resource.objects.using(connection.alias).select_related("table_version")
     for resource in resources.order_by("name"):
@@ -83,6 +88,20 @@ def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         )
 
 
+def _diagnose_names(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
+    """Find names and aliases that are the name or the id of another resource."""
+    names = dict(Resource.objects.using(connection.alias).values_list("name", "pk"))
+    aliases = Alias.objects.using(connection.alias).values_list("name", "resource_id")
+    ids = {str(pk): pk for pk in names.values()}
+    for name, pk in sorted([*names.items(), *aliases]):
+        for other in {names.get(name), ids.get(name.lower())} - {pk, None}:
+            yield Finding(
+                "name.taken",
+                name,
+                f"It names resource {pk}, but is the name or the id of {other}.",
+            )
+
+
 def _diagnose_resource(
     connection: BaseDatabaseWrapper, resource: Resource, kept: set[int]
 ) -> Iterator[Finding]:
@@ -116,7 +135,17 @@ def _diagnose_resource(
         )
     if not found.has_primary_key:
         yield Finding("index.missing", name, "The table has no primary key.")
-    yield from _diagnose_indexes(connection, resource, version, found.indexes)
+    for field in _find_lost_fields(connection, resource, version):
+        yield Finding(
+            "field.missing",
+            name,
+            f"The records have values of “{field.name}”, which is not a field.",
+            partial(_add_lost_field, connection, resource, version, field),
+        )
+    left = _find_lost_fields(connection, resource, version)
+    orders = {storage.name_order_index(version.pk, field.name) for field in left}
+    indexes = [index for index in found.indexes if index.role not in orders]
+    yield from _diagnose_indexes(connection, resource, version, indexes)
     if not found.has_statistics and version.record_count > found.analyze_threshold:
         yield Finding(
             "statistics.missing",
@@ -139,6 +168,34 @@ def _give_table_back(
         table_version=version, modified_at=timezone.now()
     )
     storage.mark_unserved(connection, version.pk, None)
+
+
+def _find_lost_fields(
+    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
+) -> list[Field]:
+    """Find the fields that the first records have, and the resource has not."""
+    found = storage.find_value_types(connection, version.pk)
+    known = set(resource.fields.values_list("name", flat=True))
+    return [
+        Field(
+            resource=resource,
+            name=name,
+            type=_TYPES.get(found[name][0], "json") if len(found[name]) == 1 else "text",
+        )
+        for name in sorted(found.keys() - known)
+    ]
+
+
+def _add_lost_field(
+    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion, field: Field
+) -> None:
+    """Add a field after the others; its index, which may be of another type, is made again."""
+    with transaction.atomic(using=connection.alias):
+        add_fields(connection, resource, [field])
+        found = storage.diagnose_record_table(connection, version.pk).indexes
+        if storage.name_order_index(version.pk, field.name) in {index.role for index in found}:
+            drop_order_indexes(connection, resource, [field.name])
+            create_order_indexes(connection, resource, {field.name: field.type})
 
 
 def _diagnose_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
