@@ -1,8 +1,4 @@
-"""
-Loads as jobs: queued, run, cancelled, retried, completed.
-
-The functions here are the interface for the rest of the app and for the code of a portal.
-"""
+"""Loads as jobs: the interface for the rest of the app and for the code of a portal."""
 
 from ..typing.options import BadRowsChoice, LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads

@@ -1,9 +1,4 @@
-"""
-Monitor a job: report its progress, and end it when it is cancelled or has lost its lock.
-
-A thread of its own writes the progress to the database once a second, over a connection of its own,
-and reads whether the job is to end.  If so, it interrupts what the job is doing.
-"""
+"""Monitor a job in a thread: write its progress; end it if cancelled, or if its lock is lost."""
 
 from __future__ import annotations
 
@@ -45,11 +40,7 @@ class _Monitor(Interrupter, ABC):
 
     @contextmanager
     def poll_during(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
-        """
-        Poll during this block.
-
-        Within a transaction of the caller, no other process sees the load, so none can cancel it.
-        """
+        """Poll during this block, unless a transaction of the caller hides the load from others."""
         is_over = Event()
         thread = Thread(target=self._poll_until, args=[is_over, connection.alias], daemon=True)
         if not connection.in_atomic_block:
@@ -147,11 +138,7 @@ class JobMonitor(_Monitor):
         return start + (end - start) * share
 
     def _estimate_share_of_indexing(self) -> float:
-        """
-        Estimate how much of the indexing is done, from the time that copying took.
-
-        PostgreSQL reports the progress of a single index, not of all that are to be created.
-        """
+        """Estimate the share from the time of copying: PostgreSQL reports only a single index."""
         copied_at, now = self._entered_at.get(LoadState.COPYING), monotonic()
         indexed_at = self._entered_at.get(LoadState.INDEXING, now)
         if copied_at is None or indexed_at <= copied_at:

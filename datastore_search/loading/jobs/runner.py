@@ -1,9 +1,4 @@
-"""
-Run a load: read its file, publish its records, and record how it ended.
-
-However a load ends, its state says so, and until it is published the resource serves its old
-records.  See decision 0017.
-"""
+"""Run a load: read its file, publish its records, and record how it ended (decision 0017)."""
 
 from __future__ import annotations
 

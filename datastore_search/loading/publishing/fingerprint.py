@@ -1,9 +1,4 @@
-"""
-Recognise a file that has been loaded already.
-
-A table version stores a digest of what its records were made of.  Every other change of the records
-removes it, so a stored digest is right (``docs/decisions/0018``).
-"""
+"""Recognise a file that has been loaded already (``docs/decisions/0018``)."""
 
 from __future__ import annotations
 

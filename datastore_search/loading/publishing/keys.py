@@ -1,8 +1,4 @@
-"""
-Check the primary key of a table: the fields whose values no two records share.
-
-Rows that the key refuses are found here, before anything is written.
-"""
+"""Check the primary key of a table, and find the rows that it refuses before any is written."""
 
 from __future__ import annotations
 

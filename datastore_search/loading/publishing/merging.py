@@ -1,10 +1,4 @@
-"""
-Add a file's rows to the records that a resource serves: append, and upsert by key.
-
-The rows go into a table of the load's own first.  Then one transaction, under the lock that single
-records are written under (``writing``), brings them into the table that is being served: readers
-see all of them or none.
-"""
+"""Append or upsert a file's rows to served records, in one transaction under the writers' lock."""
 
 from __future__ import annotations
 
@@ -76,11 +70,7 @@ def _report_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list
 
 
 def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
-    """
-    Drop the order indexes that values of the file do not fit.
-
-    That locks the table exclusively, so it is a short transaction of its own.
-    """
+    """Drop order indexes that values do not fit, which locks the table, in a short transaction."""
     lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
     if max(lengths.values(), default=0) <= record_changes.MAX_INDEXED_VALUE_BYTES:
         return
@@ -89,11 +79,7 @@ def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan
 
 
 def _lock_resource(plan: LoadPlan) -> Resource:
-    """
-    Lock the resource against other writers, and check that it is as it was when it was planned.
-
-    Raises: ``LoadFailed`` with ``load.resource_deleted``, ``load.resource_changed``.
-    """
+    """Lock the resource against other writers, and check that the plan still fits it."""
     resources = Resource.objects.select_for_update(no_key=True, of=("self",))
     resource = resources.filter(pk=plan.load.resource_id).first()
     if resource is None:

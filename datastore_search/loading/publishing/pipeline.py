@@ -1,9 +1,4 @@
-"""
-Publish a table that was read: from staged rows to records that are served.
-
-The plan comes first: what the fields are, and which rows cannot be loaded.  Then the rows replace
-the records (``replacing``), or are merged into them (``merging``).
-"""
+"""Publish a table that was read: plan, then replace the records or merge into them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""
-Find values that PostgreSQL's JSON cannot store, before they are sent to it.
-
-Source: PostgreSQL's type ``jsonb``.
-"""
+"""Find values that PostgreSQL's ``jsonb`` cannot store, before they are sent to it."""
 
 from __future__ import annotations
 
@@ -83,11 +79,7 @@ def _record_unstorable_json(
 
 
 def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:
-    """
-    Find why PostgreSQL would refuse a JSON text, if it would.
-
-    With ``has_constants``, as in lists of numbers, NaN and the like are values.
-    """
+    """Find why PostgreSQL would refuse a JSON text; ``has_constants`` allows NaN and the like."""
     parse_constant = float if has_constants else _refuse_constant
     try:
         parse_json_value(

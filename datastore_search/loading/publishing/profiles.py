@@ -272,11 +272,7 @@ def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision
 
 
 def _select_positions(table: StagedTable, columns: Sequence[str], decision: Decision) -> Composed:
-    """
-    Build a relation of the values of columns: ``name``, and each ``text`` with its ``position``.
-
-    That is a number that has the order of the values; null for what is not a number.
-    """
+    """Build a relation of ``name``, ``text`` and ``position``: a number, null for other values."""
     type_name = decision.field_type.name
     cell = quote_identifier("value")
     text = (

@@ -1,8 +1,4 @@
-"""
-Replace the records of a resource: a new table version replaces the old one in one transaction.
-
-Until then readers see the old records, and from then on the new ones.
-"""
+"""Replace the records of a resource: a new table version, published in one transaction."""
 
 from __future__ import annotations
 

@@ -321,11 +321,7 @@ def _find_header(lines: list[_Line]) -> int:
 
 
 def _are_titles(lines: list[_Line], header: int) -> bool:
-    """
-    Return whether the lines above a likely header are clearly not the header.
-
-    That is so when an empty line is between them, or when numbers are below the names.
-    """
+    """Return whether the lines above a likely header are clearly not the header."""
     above, line = lines[header - 1], lines[header]
     has_gap = line.row.line - above.row.line > 1 or any(
         not title.filled for title in lines[1:header]

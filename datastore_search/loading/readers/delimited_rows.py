@@ -1,10 +1,4 @@
-"""
-Scan the rows of delimited cells one by one.
-
-This finds what DuckDB does not: the header and the dialect, from the first lines; and where a file
-is not regular, on which line each row begins and what is wrong with it.  It works on bytes of
-UTF-8, and holds one row.
-"""
+"""Scan delimited cells row by row: for the layout, and where DuckDB cannot read a file."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-Compose DuckDB's SQL from templates, quoted names and quoted values.
-
-It has the names and the rules of ``psycopg.sql``, which the process that reads a file does not
-import.
-"""
+"""Compose DuckDB's SQL as ``psycopg.sql`` does, which the process that reads does not import."""
 
 from __future__ import annotations
 

@@ -37,11 +37,7 @@ def describe_footer(lines: Sequence[int], options: ReadOptions) -> Iterator[Noti
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """
-    One of the last rows of a file, from a line to another.
-
-    ``is_cut`` says that it has fewer cells than the header.
-    """
+    """One of the last rows of a file; ``is_cut`` says that it has fewer cells than the header."""
 
     line: int
     end: int

@@ -226,12 +226,7 @@ def _stage_layer(
     is_sparse: bool = False,
     **open_options: Any,
 ) -> StagedTable:
-    """
-    Stage a layer.
-
-    Without ``has_exact_types`` the digits of numbers decide their types.  Of a layer that
-    ``is_sparse`` the values decide all types, and fields without values are left out.
-    """
+    """Stage a layer; of a sparse one the values decide all types, and empty fields are left out."""
     with open_arrow(source, datetime_as_string=True, **open_options) as (layer, stream):
         has_key = "return_fids" in open_options
         fields = _list_fields(layer, has_key=has_key)

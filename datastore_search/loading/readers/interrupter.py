@@ -25,11 +25,7 @@ class Interrupter:
         self._lock = Lock()
 
     def raise_if_cancelled(self) -> None:
-        """
-        Raise the failure, if there is one.
-
-        Raises: ``LoadFailed``.
-        """
+        """Raise the failure, if there is one."""
         if self.failure:
             raise self.failure
 

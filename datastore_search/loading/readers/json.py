@@ -1,9 +1,4 @@
-"""
-Read JSON: lists of objects or of rows, by themselves or within objects, NDJSON and GeoJSON.
-
-The members of all objects are the fields, in the order in which they appear.  A text stays a text,
-numbers keep their digits, and what is nested stays JSON.
-"""
+"""Read JSON: lists of objects or of rows, by themselves or within objects, NDJSON and GeoJSON."""
 
 from __future__ import annotations
 

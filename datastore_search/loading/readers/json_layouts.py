@@ -52,11 +52,7 @@ def find_list(document: Document) -> tuple[str, ...]:
 def _find_lists(
     document: Document, above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """
-    Find the paths of lists of objects or lists, each before it has been read.
-
-    An empty list of a usual name is found, too; the truth value says that it is empty.
-    """
+    """Find the paths of lists, unread, and whether they are empty (only those of usual names)."""
     for name in document.read_members():
         path, start = (*above, name), document.peek_character()
         if start == "{" and len(path) < _MAX_PATH_LENGTH:

@@ -1,8 +1,4 @@
-"""
-Parse JSON piece by piece: memory holds one value of a list, and numbers keep their digits.
-
-Python's own parser parses each value; this module finds where in the file the values begin.
-"""
+"""Parse JSON piece by piece: memory holds one value of a list, and numbers keep their digits."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-Stage JSON's objects and lists.
-
-Fields are found on the way: the members of all objects, or the cells of a first row.  Of features,
-as GeoJSON has them, the properties are fields.
-"""
+"""Stage JSON's objects and lists, and find their fields on the way."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-Read Parquet: the file declares its fields and their types, and DuckDB reads them.
-
-Each value becomes the text that its type is written as; lists, structs and maps become JSON, in
-which each number keeps its digits.
-"""
+"""Read Parquet by DuckDB: the file declares its fields and their types."""
 
 from __future__ import annotations
 
@@ -137,11 +132,7 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
 
 
 def _read_names(source: Composed, staging_area: StagingArea) -> list[tuple[str, bool]]:
-    """
-    Read the names of the columns, and whether each is INT96 or has it within.
-
-    DuckDB's own names differ where only the case is another.
-    """
+    """Read the columns' names, which DuckDB changes if only case differs, and which have INT96."""
     tree = staging_area.execute(
         SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})").format(source)
     ).fetchall()
@@ -160,11 +151,7 @@ def _read_names(source: Composed, staging_area: StagingArea) -> list[tuple[str, 
 def _check_moments(
     source: Composed, columns: Sequence[_Column], column: _Column, staging_area: StagingArea
 ) -> None:
-    """
-    Check the moments of a column that has INT96, which DuckDB reads to the microsecond.
-
-    It makes other moments of days that it cannot count.
-    """
+    """Check the moments of INT96, which DuckDB changes where it cannot count their days."""
     is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
         column.source, quote_literal(_NANOSECONDS)
     )
@@ -195,11 +182,7 @@ def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None
 
 
 def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
-    """
-    Check the size of the staged texts: the file may store one text for many rows.
-
-    Rows that are too long become errors.
-    """
+    """Check the size of the staged texts: the file may store one text for many rows."""
     if not positions:
         return
     lengths = [SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions]

@@ -1,9 +1,4 @@
-"""
-Read a file in a process of its own, which has limits and can be killed at any moment.
-
-A hostile file may make a parser run without end, take all memory, or crash.  The process that loads
-the file or shows a preview must not fail with it (``docs/decisions/0023``).
-"""
+"""Read a file in a process that has limits and can be killed at any moment (decision 0023)."""
 
 from __future__ import annotations
 

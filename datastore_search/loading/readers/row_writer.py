@@ -1,9 +1,4 @@
-"""
-Write rows from Python into the staging area.
-
-DuckDB reads rows fastest from a file: they are written as CSV, in batches, and read from there.
-Memory holds one row.
-"""
+"""Write rows from Python into the staging area, as CSV in batches: DuckDB reads that fastest."""
 
 from __future__ import annotations
 
@@ -191,11 +186,7 @@ class _Batch:
         return self._size > _BATCH_BYTES
 
     def add_row(self, line: int, cells: Sequence[str | None]) -> None:
-        """
-        Write a row.
-
-        Raises: ``UnicodeEncodeError``, ``_NulInRowError``, ``_RowTooLongError``.
-        """
+        """Write a row."""
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
         self.first_line = self.first_line or line
         self.row_count += 1

@@ -1,8 +1,4 @@
-"""
-The staging area: a folder with a DuckDB database, in which a file becomes a table of texts.
-
-The process that reads a file creates it; the process that loads the file opens it afterwards.
-"""
+"""The staging area: a folder with a DuckDB database, in which a file becomes a table of texts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-Find the errors (``#N/A``) in a sheet of an XLSX or ODS, which calamine gives as empty cells.
-
-The XML is read block by block.  The cells of an ODS do not have their places, so one with errors is
-refused.
-"""
+"""Find the errors (``#N/A``) in a sheet of an XLSX or ODS, which calamine gives as empty cells."""
 
 from __future__ import annotations
 

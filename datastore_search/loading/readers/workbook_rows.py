@@ -1,9 +1,4 @@
-"""
-Stage the rows of a sheet: find its header, and write its cells as texts.
-
-Each cell becomes the text that its type is written as: numbers without loss, dates as ISO has them.
-Empty rows, and empty columns at the edges, are left out.
-"""
+"""Stage the rows of a sheet: find its header, and write its cells as texts."""
 
 from __future__ import annotations
 
@@ -186,11 +181,7 @@ def _join_labels(merged: Sequence[CellRange], left: int, header: Sequence[Header
 
 
 def _find_header(rows: Sequence[_Row]) -> int:
-    """
-    Find the header below titles and notes: the first row with about as many cells as the fullest.
-
-    When that might be a record as well, the header is the first row.
-    """
+    """Find the header: the first row about as full as the fullest, or the first if in doubt."""
     counts = [row.count_filled() for row in rows]
     max_count = max(counts)
     position = next(position for position, count in enumerate(counts) if 2 * count > max_count)
@@ -208,11 +199,7 @@ def _may_be_name(cell: Any) -> bool:
 def _split_footer(
     rows: Iterable[_Row], line: int, width: int, footer: list[_Row]
 ) -> Iterator[_Row]:
-    """
-    Yield the rows above the footer, and leave its rows in ``footer``.
-
-    ``line`` is the line of the header, which has ``width`` names.
-    """
+    """Yield the rows above the footer, and leave its rows in ``footer``."""
     has_rows = False
     for row in rows:
         may_be_footer = bool(footer) or (has_rows and row.line > line + 1)

@@ -1,10 +1,4 @@
-"""
-Read a sheet of a workbook: Excel's (XLSX, XLSM, XLS) or OpenDocument's (ODS).
-
-calamine reads XLSX and ODS: all cells of a sheet, and of an ODS all sheets, into memory; xlrd reads
-XLS.  What a workbook may cost is limited by the process that reads it (decision 0023): a sheet with
-cells far apart, or one that repeats a cell many times, ends with a failure there.
-"""
+"""Read a sheet of a workbook: XLSX and ODS by calamine, XLS by xlrd (limits: decision 0023)."""
 
 from __future__ import annotations
 
@@ -58,11 +52,7 @@ _UNKNOWN_ERROR = re.compile("Unsupported cell error value '(.*)'")
 
 @dataclass(frozen=True, slots=True)
 class _Workbook:
-    """
-    A workbook, whose sheets have numbers from 0.
-
-    ``sheets`` are those that hold cells, no charts, and whether people see each.
-    """
+    """A workbook; ``sheets`` are those with cells, from 0, and whether people see each."""
 
     names: Sequence[str]
     sheets: Sequence[tuple[int, bool]]
@@ -174,11 +164,7 @@ def _build_range(start: tuple[int, int], end: tuple[int, int]) -> CellRange:
 
 
 def _inspect_archive(path: Path) -> tuple[str, int]:
-    """
-    Find the suffix that calamine knows the kind of a workbook by, and the size that its zip states.
-
-    Where the size is wrong, calamine stops.
-    """
+    """Find the suffix by which calamine knows the kind, and the size that the zip states."""
     with open_archive(path) as archive:
         names = archive.namelist()
         unpacked_bytes = sum(member.file_size for member in archive.infolist())

@@ -1,9 +1,4 @@
-"""
-Fetch a file over HTTP, from the servers, up to the size and in the time that settings allow.
-
-``http.client`` speaks HTTP over a socket that is opened here, to an address that has been checked
-(decision 0019).
-"""
+"""Fetch a file over HTTP, by a socket to an address that has been checked (decision 0019)."""
 
 from __future__ import annotations
 
@@ -140,11 +135,7 @@ def _get_validators(response: HTTPResponse) -> dict[str, str]:
 def _send_request(
     address: Address, known_validators: Mapping[str, str], deadline: float, stack: ExitStack
 ) -> HTTPResponse:
-    """
-    Send a request for a file; the connection is closed with ``stack``.
-
-    ``known_validators`` are ``etag`` and ``modified`` of the file that is already there.
-    """
+    """Send a request for a file; ``known_validators`` are of the file that is already there."""
     connection = HTTPConnection(address.host, address.port)
     connection.sock = stack.enter_context(_connect(address, deadline))
     headers = {
@@ -200,11 +191,7 @@ def _open_socket(address: Address, deadline: float) -> socket.socket:
 
 @contextmanager
 def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
-    """
-    Shut a connection down at the deadline, if the block has not ended by then.
-
-    A server that sends a byte now and then never exceeds the time of silence.
-    """
+    """Shut a connection down at the deadline: a slow server is never silent for too long."""
     with opened.dup() as another:  # TLS takes the first one over
 
         def shut_down() -> None:

@@ -1,9 +1,4 @@
-"""
-Working folders: what a load has on disk, or a file that is made for a download.
-
-A folder is deleted at the end of its block.  It holds a file that is locked while its process
-lives, so that the folders of processes that were killed can be found and deleted.
-"""
+"""Working folders, locked while their process lives, so that remains can be found and deleted."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-The limits of reading a file: bytes of disk and of memory, and processor time.
-
-All of them grow with the file.  The process that reads sets them for itself before it opens the
-file; the system enforces them, whatever a library does (decision 0023).
-"""
+"""The limits of reading a file, which the system enforces after they are set (decision 0023)."""
 
 from __future__ import annotations
 

@@ -273,11 +273,7 @@ _CALENDAR = (
 
 
 def _match_existing_date(order: str, clock: str) -> str:
-    """
-    Match dates that exist, in an order, and a time.
-
-    A pattern takes a third of the time of a cast.
-    """
+    """Match existing dates in an order, and a time, by a pattern, which is faster than a cast."""
     days = (f"[{_SEPARATORS}]".join(parts[part] for part in order) for parts in _CALENDAR)
     return _match_all(f"({'|'.join(days)}){clock}")
 

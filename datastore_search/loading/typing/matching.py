@@ -1,8 +1,4 @@
-"""
-Find the formats that all values of a field match, by testing conditions on the rows of a file.
-
-Columns with the same conditions are tested by one statement, and no condition is tested twice.
-"""
+"""Find the formats that all values of a field match, by testing conditions on a file's rows."""
 
 from __future__ import annotations
 
@@ -99,11 +95,7 @@ class _Candidates:
 def _test_formats(
     table: StagedTable, relation: Composed, groups: Mapping[str, Sequence[FormatGroup]]
 ) -> dict[str, _Candidates]:
-    """
-    Test formats on the rows of a relation: cheap conditions first, others where nothing matches.
-
-    A column without values is left out.
-    """
+    """Test formats on the rows of a relation: cheap conditions first, others if nothing matches."""
     first = {
         column: [condition for group in groups[column] for condition in group.first_conditions]
         for column in groups

@@ -204,11 +204,7 @@ def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[
 
 
 def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
-    """
-    Choose the format of a field by its properties; empty where its values decide.
-
-    A format that is not supported becomes a notice.
-    """
+    """Choose the format of a field by its properties; empty where its values decide."""
     own_type, type_name = given.get(_OWN_TYPE), given.get("type", "any")
     own = field_types.get(own_type) if isinstance(own_type, str) else None
     if own and own.table_schema_type == type_name:
