@@ -1,9 +1,4 @@
-"""
-What the admin does when the database refuses.
-
-A database that is away, full or read-only gets a page; a lock that another transaction holds for
-too long gets a message.
-"""
+"""What the admin does when the database is away, full, read-only, or locked for too long."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-Parts of the fields of a resource: a form has no more inputs than a request may have.
-
-Source: Django's ``DATA_UPLOAD_MAX_NUMBER_FIELDS``: a request with more is refused, and what was
-written into the form is lost.
-"""
+"""Parts of a resource's fields: Django limits inputs (``DATA_UPLOAD_MAX_NUMBER_FIELDS``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-API tokens: they are issued here, shown once, and deleted to revoke them.
-
-A token has the permissions of its user.  So staff with the permission to add tokens can add only
-their own: only superusers see, issue and revoke the tokens of other users.
-"""
+"""API tokens: issued, shown once, and deleted; only superusers see the tokens of others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""
-Uploads: permission and size are checked before a file is received.
-
-Django's CSRF protection reads the whole form, files included, before the admin calls a view.
-"""
+"""Check uploads before Django's CSRF protection reads the whole form, files included."""
 
 from __future__ import annotations
 
