@@ -20,11 +20,7 @@ _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 
 @contextmanager
 def report_failures() -> Iterator[None]:
-    """
-    Report why an export or a load has failed, or why the database has refused it.
-
-    Raises: ``CommandError``; other errors as they are.
-    """
+    """Report as ``CommandError`` why an export or load failed, or the database refused it."""
     try:
         yield
     except (DatastoreError, LoadFailed) as error:

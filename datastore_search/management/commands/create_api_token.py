@@ -32,13 +32,7 @@ class Command(BaseCommand):
 
 
 def _find_user(name: str) -> AbstractBaseUser:
-    """
-    Find a user as signing in does: by natural key, or by ``USERNAME_FIELD``.
-
-    Only Django's own managers of users are sure to have natural keys.
-
-    Raises: the model's ``DoesNotExist``.
-    """
+    """Find a user as signing in does: by natural key, or by ``USERNAME_FIELD``."""
     users = get_user_model()
     manager = users._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
     # The database that stores the token: a replica may not have the user yet.

@@ -191,11 +191,7 @@ def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
 
 @contextmanager
 def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
-    """
-    Read the source from the arguments; standard input and pipes are copied to a temporary file.
-
-    Raises: ``CommandError``.
-    """
+    """Read the source from the arguments; standard input and pipes are copied to a file."""
     path, url = options["path"], options["url"]
     if (path is None) == (url is None):
         raise CommandError("Give either a path or --url.")
