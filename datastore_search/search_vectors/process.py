@@ -1,9 +1,4 @@
-"""
-Build search vectors in a process of their own.
-
-Python runs on one core at a time: in the process of a load, the vectors would wait for the rows
-that are read and sent to PostgreSQL, and these for the vectors (``docs/decisions/0046``).
-"""
+"""Build search vectors in a process of their own, on another core (``docs/decisions/0046``)."""
 
 from __future__ import annotations
 
