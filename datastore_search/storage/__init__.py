@@ -1,8 +1,4 @@
-"""
-What is in PostgreSQL: tables, sessions, locks and the server itself.
-
-This package works on tables and connections, without models.
-"""
+"""What is in PostgreSQL: tables, sessions, locks and the server itself, without models."""
 
 from ..guards.watchdog import Watched
 from ..table_limits import MAX_FIELDS

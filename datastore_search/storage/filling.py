@@ -124,11 +124,7 @@ def _fill_by_one(
     language: str,
     batches: Iterable[Batch],
 ) -> int:
-    """
-    Fill the table in the transaction that makes it.
-
-    Source: ``COPY … FREEZE`` of PostgreSQL: such rows are written once, already frozen.
-    """
+    """Fill the table in the transaction that makes it: ``COPY … FREEZE`` writes the rows once."""
     count = 0
     try:
         with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
@@ -258,11 +254,7 @@ def _can_build_vectors(connection: BaseDatabaseWrapper, language: str, batch: Ba
 def _build_pieces(
     process: VectorProcess, batches: Iterable[Batch], work: _Work
 ) -> Iterator[_Piece]:
-    """
-    Build search vectors; records that are left to PostgreSQL come in pieces of their own.
-
-    With many connections, one that has nothing to do gets records without vectors.
-    """
+    """Build search vectors; records that are left to PostgreSQL come in pieces of their own."""
     should_share = work.maxsize > _MAX_CONNECTIONS_WITH_VECTORS
     expected: deque[_Piece] = deque()
     for piece, texts in _split_batches(batches):

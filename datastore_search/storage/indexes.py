@@ -1,9 +1,4 @@
-"""
-The indexes of a table, and its statistics.
-
-A record is found by its key, by the value of any field (``filters``), by its words, by a part of a
-text (``substrings``), and, where a field has an index of its own, in the order of that field.
-"""
+"""The indexes of a record table, and its statistics."""
 
 from __future__ import annotations
 
@@ -96,11 +91,7 @@ def create_indexes(
 
 
 class _Statement(NamedTuple):
-    """
-    A statement that makes an index, and the memory for it.
-
-    ``workers`` are the processes of the server that help; None leaves their number to the server.
-    """
+    """A statement that makes an index; with ``workers`` None the server chooses their number."""
 
     statement: sql.Composable
     memory_bytes: int
@@ -224,11 +215,7 @@ def count_common_values(
 
 
 def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> None:
-    """
-    Mark all records as visible to every transaction, so that an index-only scan counts keys.
-
-    What is not done now, autovacuum does later.
-    """
+    """Mark all records as visible to every transaction, so that an index-only scan counts keys."""
     vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
         sql.SQL(build_statement_comment(load_id)), quote_record_table(table_id)
     )

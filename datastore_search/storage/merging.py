@@ -1,9 +1,4 @@
-"""
-Merge the rows of a file into a table that is being served.
-
-The rows are staged first, numbered by their lines, so that merging takes a few statements over
-whole tables.  A staging table has no search vectors; the record table computes them.
-"""
+"""Merge the rows of a file into a table that is being served, by way of a staging table."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-The index of substrings: it finds the records that have a part of a text in any field.
-
-It needs PostgreSQL's extension ``pg_trgm``, which only the operator of the server creates.  Nothing
-else of the app needs an extension (``docs/decisions/0029``).
-"""
+"""The index of substrings, by PostgreSQL's extension ``pg_trgm`` (``docs/decisions/0029``)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""
-The record tables.
-
-One table for each table version, all of one shape (``docs/decisions/0002``).  A table is named by
-the number of its table version.  The rows of a file that is merged into a table are in a staging
-table, which is named by the number of the load.
-"""
+"""The record tables: one for each table version, all of one shape (``docs/decisions/0002``)."""
 
 from __future__ import annotations
 

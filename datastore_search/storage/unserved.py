@@ -1,9 +1,4 @@
-"""
-Since when a table is served by no resource.
-
-It is stored in the comment of the table, which exists even when its table version does not, and
-which a dump includes.
-"""
+"""Since when a table is served by no resource: in the table's comment, which a dump includes."""
 
 from __future__ import annotations
 

@@ -112,11 +112,7 @@ def _begin(connection: BaseDatabaseWrapper, row: RowToLock | None) -> tuple[tupl
 
 @contextmanager
 def _take_turn(row: RowToLock) -> Iterator[None]:
-    """
-    Write to a row during the block, or wait for the thread of this process that does.
-
-    Raises: ``WriteBlocked`` when another thread waits already.
-    """
+    """Write to a row during the block, or wait for the thread of this process that does."""
     with _lock:
         if _writers[row] == _MAX_WRITERS:
             raise WriteBlocked
