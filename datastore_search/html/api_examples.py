@@ -35,11 +35,7 @@ class ApiView(ResourcePageView):
     """The question of a data page as programs, with the beginning of the answer."""
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
-        """
-        Show the programs, or redirect to the data page if it would refuse the question.
-
-        Raises: ``UnknownPage`` and what ``search`` raises; ``Http404`` if the portal has no API.
-        """
+        """Show the programs, or redirect to the data page if it would refuse the question."""
         resource = read.resource
         validators = self.authorize_read(resource)
         path = find_search_path(self.request)
@@ -77,12 +73,7 @@ class ApiView(ResourcePageView):
 def _describe_call(
     request: HttpRequest, path: str, resource: Resource, query: Query, page: Page
 ) -> dict[str, Any]:
-    """
-    Write the programs for the records of a query, with the path of the action, and the answer.
-
-    ``page`` has the first of the records and their total.  A private resource needs a token, which
-    the programs read from the environment.
-    """
+    """Write the programs for the records of a query, with the action's path, and the answer."""
     address = request.build_absolute_uri(path)
     texts = {"resource_id": str(resource.pk), **build_query_parameters(query)}
     texts |= {"limit": str(query.limit), **({"offset": str(query.offset)} if query.offset else {})}
@@ -96,11 +87,7 @@ def _describe_call(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """
-    A call of the action.
-
-    ``texts`` are its parameters for a query string, ``members`` those for a JSON object.
-    """
+    """A call: ``texts`` are its parameters for a query string, ``members`` for a JSON object."""
 
     address: str
     texts: Mapping[str, str]

@@ -38,11 +38,7 @@ MAX_CATALOGUE_WORDS = 10
 
 
 def validate_catalogue_word_count(text: str) -> None:
-    """
-    Refuse too many words.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse too many words."""
     if len(text.split()) > MAX_CATALOGUE_WORDS:
         raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
 
@@ -96,11 +92,7 @@ class CatalogueView(PageView):
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """
-        Show a page of them.
-
-        Raises: ``UnknownPage``; ``QueryTooSlow``; ``ShareExceeded``; ``ServerFull``.
-        """
+        """Show a page of them."""
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
             return self._answer(session.connection.alias)
 

@@ -1,8 +1,4 @@
-"""
-How long the texts of a table's cells may be, so that the HTML of a page stays small.
-
-Texts are cut at one length, so that only the longest ones lose letters.
-"""
+"""How long the texts of cells may be: cut at one length, so that only the longest lose letters."""
 
 from __future__ import annotations
 

@@ -54,20 +54,12 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         profiles: Mapping[str, Mapping[str, Any]],
         parameters: Mapping[str, str],
     ) -> ChartQuery | None:
-        """
-        Read what is shown from parameters, or propose it.
-
-        Raises: ``UnknownField``.
-        """
+        """Read what is shown from parameters, or propose it."""
         self._parser = ChartParser(columns, profiles)
         return self._parser.parse(parameters)
 
     def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData:
-        """
-        Read the figures.
-
-        Raises: as ``read_chart``.
-        """
+        """Read the figures."""
         return read_chart(read, query, shown)
 
     @property

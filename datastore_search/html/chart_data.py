@@ -135,11 +135,7 @@ def _name_series(chart: ChartQuery, keys: Sequence[Key]) -> tuple[Series, ...]:
 
 
 def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[list[_Row], int]:
-    """
-    Read the groups, and their number where only the largest were read.
-
-    Raises: ``TooManyChartGroups``.
-    """
+    """Read the groups, and their number where only the largest were read."""
     is_cut = chart.has_categories and not chart.split
     group_by = {"group": chart.group}
     if chart.split:
@@ -214,11 +210,7 @@ def _round_digits(digits: str) -> str:
 
 
 def _order_steps(chart: ChartQuery, found: Mapping[Key, Mapping[Key, _Row]]) -> dict[Key, str]:
-    """
-    List the keys of the axis with their labels, also those between others that have no records.
-
-    Raises: ``TooManyChartGroups``.
-    """
+    """List the keys of the axis with their labels, also of steps between them without records."""
     keys = list(found)
     if chart.has_categories:
         if chart.split:

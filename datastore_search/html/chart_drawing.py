@@ -1,10 +1,4 @@
-"""
-Draws a chart as SVG: bars of categories, columns of steps, lines of several series.
-
-Only the places are computed here; ``chart.svg`` writes them with presentation attributes, which a
-strict Content-Security-Policy allows, and classes, with which the style sheet has other colours in
-the dark (``docs/decisions/0030``).
-"""
+"""Draw a chart as SVG: compute the places, which ``chart.svg`` writes (``docs/decisions/0030``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""
-What a chart shows: a figure of the records of each group, perhaps split by another field.
-
-The parameters of its address are ``show``, ``of``, ``by``, ``per`` and ``split``.  What is not
-given is chosen by the types and the profiles of the fields.
-"""
+"""What a chart shows: the parameters ``show``, ``of``, ``by``, ``per`` and ``split``."""
 
 from __future__ import annotations
 

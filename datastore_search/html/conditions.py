@@ -1,8 +1,4 @@
-"""
-The conditions in a page's address: ``<operator>.<field>=<value>``.
-
-The operator is the part before the first dot, so that a field may have any name.
-"""
+"""The conditions in a page's address, ``<operator>.<field>=<value>``, split at the first dot."""
 
 from __future__ import annotations
 

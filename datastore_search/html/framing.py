@@ -1,8 +1,4 @@
-"""
-Which pages may show an embedded page in a frame: those that the portal names, and no others.
-
-A page that is not embedded is framed as the portal's own headers say.
-"""
+"""Which pages may show an embedded page in a frame: only those that the portal names."""
 
 from __future__ import annotations
 

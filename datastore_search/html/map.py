@@ -48,20 +48,12 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         profiles: Mapping[str, Mapping[str, Any]],
         parameters: Mapping[str, str],
     ) -> MapQuery | None:
-        """
-        Read what is shown from parameters, or propose it.
-
-        Raises: ``UnknownField``.
-        """
+        """Read what is shown from parameters, or propose it."""
         self._parser = MapParser(columns, profiles)
         return self._parser.parse(parameters)
 
     def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
-        """
-        Read the places.
-
-        Raises: as ``read_map``.
-        """
+        """Read the places."""
         return read_map(read, query, shown, self.question, self.page_path)
 
     @property

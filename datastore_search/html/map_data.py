@@ -280,11 +280,7 @@ def _read_cell(record: Record) -> _Cell:
 
 
 def _join_cells(cells: Sequence[_Cell]) -> Mapping[tuple[int, int], list[_Cell]]:
-    """
-    Join the cells of a grid to blocks that are as wide as high.
-
-    Whole cells are joined, so that the box around a block has the records of no other block.
-    """
+    """Join whole cells of a grid to blocks as wide as high, so that no record is in two boxes."""
     if not cells:
         return {}
     south, west = (min(float(getattr(cell, edge)) for cell in cells) for edge in ("south", "west"))

@@ -1,9 +1,4 @@
-"""
-Draws a map as SVG: points, clusters, lines and areas over lines of latitude and longitude.
-
-A degree of longitude is as wide as it is in the middle of the map, so distances are true there.
-Only the places are computed here; ``map.svg`` writes them with presentation attributes.
-"""
+"""Draw a map as SVG: a degree of longitude is as wide as in the middle of the map."""
 
 from __future__ import annotations
 

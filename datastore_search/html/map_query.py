@@ -1,9 +1,4 @@
-"""
-What a map shows: the fields with the places of records, and the field with their titles.
-
-The parameters of its address are ``lat``, ``lon``, ``geometry`` and ``title``.  What is not given
-is chosen by the names, the types and the profiles of the fields.
-"""
+"""What a map shows: the parameters ``lat``, ``lon``, ``geometry`` and ``title``."""
 
 from __future__ import annotations
 

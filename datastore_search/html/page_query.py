@@ -1,9 +1,4 @@
-"""
-The query of a data page: the parameters of its address.
-
-``q``, ``filters``, ``sort`` and ``fields`` are as in the API, so that its links work on the
-page.  ``conditions`` has the page's own conditions.  Unknown parameters are left out.
-"""
+"""The query of a data page: the parameters of its address, named as in the API."""
 
 from __future__ import annotations
 
@@ -164,11 +159,7 @@ def _remove_filter(text: str, position: int) -> str:
 
 
 def _load_filters(text: str) -> Any:
-    """
-    Read the JSON of ``filters``.
-
-    Raises: ``ValueError``, ``RecursionError``.
-    """
+    """Read the JSON of ``filters``."""
     filters = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
     if not isinstance(filters, Mapping | list):
         raise ValueError(text)  # noqa: TRY004 - as what is not JSON at all

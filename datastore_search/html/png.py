@@ -1,8 +1,4 @@
-"""
-Drawings as PNG, where the package resvg-py is installed (the extra ``png``) and there are fonts.
-
-resvg reads the fonts of the machine.  It fetches nothing and runs no script.
-"""
+"""Draw as PNG, by resvg-py (the extra ``png``), which fetches nothing, and the server's fonts."""
 
 from __future__ import annotations
 

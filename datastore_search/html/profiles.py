@@ -1,9 +1,4 @@
-"""
-The fields of a resource on its page: names, types, and statistics of the values.
-
-Histograms are SVG without styles, and bars have classes, since a portal's Content-Security-Policy
-may forbid inline styles.
-"""
+"""The fields of a resource on its page, with statistics as SVG and bars without inline styles."""
 
 from __future__ import annotations
 

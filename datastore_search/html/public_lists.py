@@ -43,11 +43,7 @@ class PublicListView(PageView, ABC, Generic[Item]):
     page_size: ClassVar[int]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """
-        Send a page.
-
-        Raises: ``UnknownPage``.
-        """
+        """Send a page."""
         number = parse_page_number(request)
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
             datasets = open_public_datasets(session.connection.alias)

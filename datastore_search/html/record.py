@@ -40,11 +40,7 @@ class RecordView(ResourcePageView):
     """One record with all its fields."""
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
-        """
-        Show the record with the key of the address.
-
-        Raises: ``UnknownRecord`` and what ``search`` raises.
-        """
+        """Show the record with the key of the address."""
         resource, key = read.resource, self.kwargs["key"]
         validators = self.authorize_read(resource)
         query = parse_page_query(clean_parameters(self.request.GET), resource)
@@ -105,11 +101,7 @@ class RecordView(ResourcePageView):
 
 
 def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
-    """
-    Find the record with a key.
-
-    Raises: ``UnknownRecord``.
-    """
+    """Find the record with a key."""
     conditions = decode_key(read.resource, key)
     if conditions is None:
         raise UnknownRecord

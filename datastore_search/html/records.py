@@ -1,9 +1,4 @@
-"""
-The records of a page as the rows of an HTML table.
-
-Numbers and dates are written in the page's language, numbers with all their digits, so that a
-filter reads them.  A cell has few letters; the page of the record has the whole value.
-"""
+"""The records of a page as rows of HTML; numbers keep their digits, so that a filter reads them."""
 
 from __future__ import annotations
 
@@ -66,11 +61,7 @@ class Row:
 
 
 class _Text(NamedTuple):
-    """
-    A value as text, cut to the length that a cell may have.
-
-    ``target`` is what it leads to, if anything; ``is_long`` means that it may not fit.
-    """
+    """A text cut to the length of a cell, and its link; ``is_long`` means that it may not fit."""
 
     beginning: str
     length: int

@@ -93,11 +93,7 @@ def _write_page(address: str, others: Mapping[str, str], modified: str) -> str:
 
 
 class _PagedFeed(Atom1Feed):
-    """
-    A page of a feed.
-
-    Source: RFC 5005, section 3.
-    """
+    """A page of a feed, after RFC 5005, section 3."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
         """Link the page with older entries, if there is one."""

@@ -1,8 +1,4 @@
-"""
-Values as people type them in the language of the page: ``31/12/2020``, ``10.000,5``.
-
-The language decides about what can be read in two ways.  ISO's notation is always accepted.
-"""
+"""Values as people type them in the page's language (``31/12/2020``), or in ISO's notation."""
 
 from __future__ import annotations
 

@@ -142,11 +142,7 @@ class PageView(View):
         return response
 
     def check_may_read(self, resource: Resource) -> None:
-        """
-        Refuse a user who may not read the records of a resource.
-
-        Raises: ``AccessDenied``.
-        """
+        """Refuse a user who may not read the records of a resource."""
         note_resource(self.request, resource)
         if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
@@ -217,11 +213,7 @@ class ResourcePageView(PageView):
     def get(
         self, request: HttpRequest, resource_id: uuid.UUID, **_arguments: object
     ) -> HttpResponse:
-        """
-        Send the page.
-
-        Raises: ``UnknownResource``, ``AccessDenied``, and what ``answer`` raises.
-        """
+        """Send the page."""
         return with_consistent_read(resource_id, self.answer, client=Client.from_request(request))
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
@@ -238,11 +230,7 @@ class ResourceView(ResourcePageView):
     can_be_embedded = True
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
-        """
-        Show a page of them, or redirect to the address without empty parameters.
-
-        Raises: ``UnknownPage`` and what ``search`` raises.
-        """
+        """Show a page of them, or redirect to the address without empty parameters."""
         resource = read.resource
         parameters = clean_parameters(self.request.GET)
         is_described = not resource.private and not parameters and not self.is_embedded
@@ -318,11 +306,7 @@ class ResourceView(ResourcePageView):
     def _read_table(
         self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
     ) -> tuple[Pagination, RecordTable]:
-        """
-        Read the records of a page.
-
-        Raises: ``UnknownPage``.
-        """
+        """Read the records of a page."""
         number = parse_page_number(self.request)
         offset = (number - 1) * query.size
         table = read_record_table(read, query, choice.columns, offset=offset)
