@@ -1,8 +1,4 @@
-"""
-The parameters of ``datastore_facets``, ``datastore_aggregate`` and ``datastore_suggest``.
-
-A facet, a group and a metric are objects with options, which serializers of their own describe.
-"""
+"""The parameters of ``datastore_facets``, ``datastore_aggregate`` and ``datastore_suggest``."""
 
 from __future__ import annotations
 
@@ -321,11 +317,7 @@ class FacetsParameters(ResourceParameters, ConditionParameters):
 
 
 def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
-    """
-    Make the query of ``FacetsParameters`` that were read.
-
-    Raises: ``InvalidParameters`` for an invalid ``filters`` object.
-    """
+    """Make the query of ``FacetsParameters`` that were read."""
     excludes_own = parameters.get("exclude_own", True)
     limit = parameters.get("limit", DEFAULT_FACET_VALUES)
     query = build_conditions(parameters)
@@ -513,11 +505,7 @@ _PAGE = ("limit", "offset", "sort", "include_total", "records_format")
 
 
 def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
-    """
-    Make the query of ``AggregateParameters`` that were read.
-
-    Raises: ``InvalidParameters`` for invalid conditions, and for groups with the same name.
-    """
+    """Make the query of ``AggregateParameters`` that were read."""
     groups = parameters.get("group_by", ())
     group_by = {options.get("as", options["field"]): _build_group(options) for options in groups}
     names = [options.get("as", options["field"]) for options in groups]
@@ -588,11 +576,7 @@ class SuggestParameters(ResourceParameters, ConditionParameters):
 
 
 def build_values_query(parameters: Mapping[str, Any]) -> ValuesQuery | None:
-    """
-    Make the query for values of ``SuggestParameters`` that were read; None without a field.
-
-    Raises: ``InvalidParameters`` for an invalid ``filters`` object, or without a field and ``q``.
-    """
+    """Make the query for values of ``SuggestParameters`` that were read; None without a field."""
     query = build_conditions(parameters)
     if "field" not in parameters:
         if not (query.q or query.q_fields):

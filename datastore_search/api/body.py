@@ -57,11 +57,7 @@ class RefuseFiles(FileUploadHandler):
     """Refuse a form at its first file, before the file is read."""
 
     def new_file(self, field_name: str, *args: object, **kwargs: object) -> NoReturn:
-        """
-        Refuse the file.
-
-        Raises: ``ValidationError``.
-        """
+        """Refuse the file."""
         raise _build_file_error(field_name)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
@@ -181,11 +177,7 @@ def _has_more_values(text: str, max_values: int) -> bool:
 
 
 def _is_too_deep(text: str) -> bool:
-    """
-    Return whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it.
-
-    Of the brackets outside of texts, an opening one adds a level and a closing one ends it.
-    """
+    """Return whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it."""
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return False
     brackets = _keep_outside_texts(text, b"[]{}")

@@ -75,11 +75,7 @@ class CurrentPackagesParameters(PageParameters):
 
 
 class ShowParameters(ActionParameters):
-    """
-    What clients send to every action that describes something.
-
-    Source: the program of ckanapi.
-    """
+    """What clients, such as ckanapi's program, send to every action that describes something."""
 
     vars().update(_ignore("include_groups", "include_password_hash", "include_users"))
 
@@ -161,11 +157,7 @@ class ResourceNameParameters(ActionParameters):
 
 
 class ResourceViewListParameters(ResourceNameParameters):
-    """
-    The parameters of ``resource_view_list``; ``ckanapi dump datasets -R`` sends ``limit``.
-
-    Source: CKAN, which ignores it.
-    """
+    """The parameters of ``resource_view_list``; ``limit`` of ckanapi is ignored, as in CKAN."""
 
     limit = IgnoredField(help_text=_NO_EFFECT)
 

@@ -149,11 +149,7 @@ def report_failure(error: Exception) -> Failure:
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """
-    Turn any exception of a view into an envelope.
-
-    Source: ``EXCEPTION_HANDLER`` of Django REST framework.
-    """
+    """Turn any exception of a view into an envelope, as REST framework's ``EXCEPTION_HANDLER``."""
     failure = report_failure(error)
     action = str(context["kwargs"].get("action", ""))
     envelope = build_failure(context["request"], action, failure.status, failure.members)
@@ -199,11 +195,7 @@ def _describe_rest_error(error: rest.APIException) -> str:
 
 
 def _flatten_detail(detail: Any) -> str:
-    """
-    Write the detail of an ``APIException`` as one text.
-
-    Some classes, such as simplejwt's ``InvalidToken``, have an object or a list in place of a text.
-    """
+    """Write the detail of an ``APIException``, perhaps an object or a list, as one text."""
     if isinstance(detail, Mapping):
         for name in ("detail", "message"):
             if name in detail:

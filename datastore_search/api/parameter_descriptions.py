@@ -1,8 +1,4 @@
-"""
-The descriptions of parameters, in the language of the request.
-
-The OpenAPI document, the tables of the reference and agents read them.
-"""
+"""The descriptions of parameters, for the OpenAPI document, the reference and agents."""
 
 from __future__ import annotations
 

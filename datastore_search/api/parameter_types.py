@@ -1,8 +1,4 @@
-"""
-The types of parameters: the values that each accepts, in JSON and in a query string.
-
-Source: CKAN ``datastore_search``, section 4 of its semantics.
-"""
+"""The types of parameters.  Source: CKAN ``datastore_search``, section 4 of its semantics."""
 
 from __future__ import annotations
 

@@ -76,11 +76,7 @@ class ActionParameters(serializers.Serializer[Any]):
 
     @classmethod
     def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
-        """
-        Parse the parameters that were sent; those that mean the default are left out.
-
-        Raises: ``ValidationError`` with all errors.
-        """
+        """Parse the parameters that were sent; those that mean the default are left out."""
         known = frozenset(name for name in sent if name in cls._declared_fields)
         return cast("dict[str, Any]", _get_serializer(cls, known).run_validation(sent))
 
@@ -119,11 +115,7 @@ class ActionParameters(serializers.Serializer[Any]):
 
 @lru_cache(maxsize=MAX_CACHED_SERIALIZERS)
 def _get_serializer(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
-    """
-    Make the serializer of a combination of parameters once: it stores nothing that it parses.
-
-    It has no field for an optional parameter that was not sent.
-    """
+    """Make the serializer of the parameters that were sent, once for each combination."""
     serializer = kind()
     for name, field in list(serializer.fields.items()):
         if name not in sent and not field.required:
@@ -284,11 +276,7 @@ class SearchParameters(ResourceParameters, QueryParameters):
 
 
 def build_query(parameters: Mapping[str, Any]) -> Query:
-    """
-    Make the query of ``SearchParameters`` that were read.
-
-    Raises: ``InvalidParameters`` for an invalid ``filters`` object.
-    """
+    """Make the query of ``SearchParameters`` that were read."""
     q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
     by_field = q if isinstance(q, Mapping) else {}
     return Query(

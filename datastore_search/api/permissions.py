@@ -44,8 +44,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     """
     Refuse a user who may not read the records of a resource.
 
-    ``name`` is the id or alias that was sent.  The message repeats it, and never the id behind an
-    alias.
+    ``name`` is the id or alias that was sent; the message never has the id behind an alias.
 
     Raises: ``AccessDenied``.
     """
@@ -97,11 +96,7 @@ def _check_may_write_something(request: Request) -> None:
 
 
 def check_may_write(request: Request, resource: Resource, name: str, verb: str = "change") -> None:
-    """
-    Refuse a user who may not add, change or delete a resource, as ``check_may_read`` does.
-
-    Raises: ``AccessDenied``.
-    """
+    """Refuse a user who may not add, change or delete a resource, as ``check_may_read`` does."""
     note_resource(request, resource)
     if resource.permits(get_reader(request), verb):
         return

@@ -39,11 +39,7 @@ def join_json(members: Sequence[bytes]) -> RawJson:
 
 
 class EnvelopeRenderer(BaseRenderer):
-    """
-    Write the envelope as JSON.
-
-    Members of ``result`` that are ``RawJson`` come after the others; they are never parsed.
-    """
+    """Write the envelope as JSON, its ``RawJson`` members last and unparsed."""
 
     media_type = "application/json"
     format = "json"

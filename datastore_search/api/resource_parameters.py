@@ -115,11 +115,7 @@ class TagsField(MetadataField):
 
 
 class ResourceMembers(ActionParameters):
-    """
-    The members that describe a resource.
-
-    ``refuse_other_members`` checks the others, such as ``TEXTS`` in a language.
-    """
+    """The members that describe a resource; ``refuse_other_members`` checks the others."""
 
     accepts_others = True
 

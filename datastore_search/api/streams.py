@@ -95,11 +95,7 @@ class PacedBlocks:
 
 
 class _AsyncBlocks:
-    """
-    Blocks for an ASGI server; each is read in the thread of the request.
-
-    A timer closes them when the server does not ask for the next block in time.
-    """
+    """Blocks for ASGI, read in the request's thread; a timer closes them if the server is slow."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -139,11 +135,7 @@ class _AsyncBlocks:
 def stream_response(
     request: HttpRequest, blocks: Blocks, content_type: str, *, truncation_mark: bytes = b""
 ) -> StreamingHttpResponse:
-    """
-    Build a response of blocks, none of which is empty, for WSGI or ASGI.
-
-    ``truncation_mark`` is sent before a failure.
-    """
+    """Build a response of nonempty blocks; ``truncation_mark`` is sent before a failure."""
     paced = PacedBlocks(blocks, truncation_mark)
     is_async = hasattr(request, "scope")  # a request of an ASGI server
     return StreamingHttpResponse(

@@ -130,18 +130,10 @@ class EnvelopeView(APIView):
 
 
 class ActionView(EnvelopeView):
-    """
-    All actions: ``api/action/<name>``.
-
-    A reading action answers GET and POST, a writing action only POST.
-    """
+    """All actions, ``api/action/<name>``; a writing action answers only POST."""
 
     def post(self, request: Request, action: str) -> HttpResponseBase:
-        """
-        Run an action and answer with its result.
-
-        Raises: ``UnknownAction``, ``UnknownAddress``, ``WritingByGet``, and what the action raises.
-        """
+        """Run an action and answer with its result."""
         if action not in actions:
             if action.rstrip("/") in actions:
                 raise TrailingSlash

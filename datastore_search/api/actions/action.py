@@ -36,11 +36,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """
-    One action: its name, the serializer of its parameters, and the function that runs it.
-
-    ``run`` takes the request and the parameters as they were sent.
-    """
+    """One action; ``run`` takes the request and the parameters as they were sent."""
 
     name: str
     parameters: type[ActionParameters]

@@ -285,13 +285,7 @@ def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def _find_resource(request: Request, name: str, using: str) -> Resource:
-    """
-    Find a resource, which the user may not be allowed to read.
-
-    One that has never been loaded is shown to users who may change it, as they are about to.
-
-    Raises: ``UnknownResource``.
-    """
+    """Find a resource; one never loaded is shown only to users who may change it."""
     resource = catalogue.find_resource(Resource.objects.using(using), name)
     if resource is None or not (
         resource.table_version or resource.permits(get_reader(request), "change")
@@ -303,11 +297,7 @@ def _find_resource(request: Request, name: str, using: str) -> Resource:
 def _get_readable(
     request: Request, sent: Mapping[str, object], name: str, using: str
 ) -> tuple[Resource, Validators]:
-    """
-    Find a resource that the user may read, and build the validators of the answer.
-
-    Raises: ``UnknownResource``; ``AccessDenied``; ``NotModified``.
-    """
+    """Find a resource that the user may read, and build the validators of the answer."""
     resource = _find_resource(request, name, using)
     return resource, authorize_read(request, resource, name, sent)
 

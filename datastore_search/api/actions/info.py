@@ -1,8 +1,4 @@
-"""
-``datastore_info``.
-
-Source: CKAN ``datastore_info``, section 13 of its semantics.
-"""
+"""``datastore_info``.  Source: CKAN ``datastore_info``, section 13 of its semantics."""
 
 from __future__ import annotations
 

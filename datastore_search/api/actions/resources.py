@@ -96,11 +96,7 @@ def read_new_id(sent: object) -> uuid.UUID:
 
 
 def _check_name(request: Request, name: str) -> str:
-    """
-    Check the name of a new dataset.
-
-    Raises: ``InvalidDatasetName``; ``TakenDatasetName``.
-    """
+    """Check the name of a new dataset."""
     try:
         Resource.name.field.clean(name, None)
     except ValidationError as error:

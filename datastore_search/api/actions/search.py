@@ -1,8 +1,4 @@
-"""
-``datastore_search``.
-
-Source: CKAN ``datastore_search``, sections 3 to 11 of its semantics.
-"""
+"""``datastore_search``.  Source: CKAN ``datastore_search``, sections 3 to 11 of its semantics."""
 
 from __future__ import annotations
 

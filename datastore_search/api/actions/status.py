@@ -1,8 +1,4 @@
-"""
-``help_show`` and ``status_show``: the actions of this server, and its version.
-
-Source: CKAN's actions of these names.
-"""
+"""``help_show`` and ``status_show``: the actions of this server, and its version."""
 
 from __future__ import annotations
 

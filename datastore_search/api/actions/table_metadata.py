@@ -1,8 +1,4 @@
-"""
-``_table_metadata``: the names of the resources that a user may read, as records.
-
-Source: CKAN's pseudo table of this name, which also lists private tables.
-"""
+"""``_table_metadata``: the names of readable resources.  Source: CKAN's table of this name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""
-``datastore_create``, ``datastore_upsert``, ``datastore_delete`` and ``datastore_records_delete``.
-
-Source: CKAN's actions of these names, section 13 of its semantics.
-"""
+"""The actions that write records.  Source: CKAN's of these names, section 13 of its semantics."""
 
 from __future__ import annotations
 
@@ -88,11 +84,7 @@ def _write_table(
 
 
 def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
-    """
-    Read the parameter ``fields``: objects with ``id``, and perhaps ``type`` and ``info``.
-
-    Raises: ``InvalidParameters``.
-    """
+    """Read the parameter ``fields``: objects with ``id``, and perhaps ``type`` and ``info``."""
     errors: list[InvalidParameter] = []
     for each in fields:
         name, info = each.get("id"), each.get("info")
@@ -110,11 +102,7 @@ def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
 
 
 def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Resource:
-    """
-    Find the resource to write to; add it if its id is new and the user may add one.
-
-    Raises: ``ResourceAndId``; ``UnknownResource``; ``AccessDenied``; ``InvalidResource``.
-    """
+    """Find the resource to write to; add it if its id is new and the user may add one."""
     described = parameters.get("resource") or {}
     name = str(parameters.get("id") or parameters.get("resource_id") or "")
     if described and name:
@@ -210,11 +198,7 @@ def _find_resource(name: str) -> Resource | None:
 def _find_writable_resource(
     request: Request, parameters: Mapping[str, Any], verb: str = "change"
 ) -> Resource:
-    """
-    Find a loaded resource that the user may change.
-
-    Raises: ``UnknownResource``; ``AccessDenied``.
-    """
+    """Find a loaded resource that the user may change."""
     name = ResourceParameters.get_name(parameters)
     resource = _find_resource(name)
     if resource is None or resource.table_version_id is None:
@@ -226,11 +210,7 @@ def _find_writable_resource(
 def _check_may_read_records(
     request: Request, resource: Resource, parameters: Mapping[str, Any]
 ) -> None:
-    """
-    Refuse to return records to a user who may change but not read them.
-
-    Raises: ``AccessDenied``.
-    """
+    """Refuse to return records to a user who may change but not read them."""
     if parameters.get("include_records") or parameters.get("include_deleted_records"):
         name = parameters.get("id") or parameters.get("resource_id") or resource.pk
         check_may_read(request, resource, str(name))

@@ -1,8 +1,4 @@
-"""
-The dump: all records that a query finds, as a file.
-
-Source: CKAN ``datastore/dump``, section 13 of its semantics.
-"""
+"""The dump of records as a file.  Source: CKAN ``datastore/dump``, section 13 of its semantics."""
 
 from .views import DumpView
 

@@ -59,11 +59,7 @@ class DumpParameters(QueryParameters):
 
 
 def build_dump_query(parameters: Mapping[str, Any]) -> Query:
-    """
-    Make the query of a dump, which has no limit unless one is sent.
-
-    Raises: ``InvalidParameters`` for filters that cannot be parsed.
-    """
+    """Make the query of a dump, which has no limit unless one is sent."""
     limit = parameters.get("limit")
     return replace(
         build_query(parameters),

@@ -49,11 +49,7 @@ _MAX_NAME_BYTES = 200
 
 
 class SessionAuthentication(BaseAuthentication):
-    """
-    Authenticate the user of the portal's session, as the pages do.
-
-    A dump changes nothing, so it needs no protection against requests from other sites.
-    """
+    """Authenticate the session's user; a dump changes nothing, so it needs no CSRF check."""
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
         """Find the session's user; None without one."""
@@ -138,11 +134,7 @@ class DumpView(EnvelopeView):
 
 
 def _build_content_disposition(resource: Resource, extension: str) -> str:
-    """
-    Build the header; the file is named after the resource's title, or its name.
-
-    Source: RFC 6266, by which a header has a name in ASCII and a second one in Unicode.
-    """
+    """Build the header with the resource's title or name, in ASCII and in Unicode (RFC 6266)."""
     title = _remove_unsafe_characters(resource.local_title.text) or resource.name
     if title.isascii():
         return str(content_disposition_header(True, f"{title}.{extension}"))
