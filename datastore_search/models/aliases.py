@@ -35,9 +35,7 @@ def normalize_name(name: str) -> str:
 
 def check_alias(name: str) -> None:
     """
-    Refuse what cannot be an alias.
-
-    An underscore begins the names that the API itself gives, and an id looks like an id.
+    Refuse what cannot be an alias; an underscore begins the names that the API itself gives.
 
     Raises: ``InvalidAlias``.
 
@@ -54,11 +52,7 @@ def check_alias(name: str) -> None:
 
 
 def validate_alias(name: str) -> None:
-    """
-    Refuse what cannot be an alias, in a form.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse what cannot be an alias, in a form."""
     try:
         check_alias(name)
     except InvalidAlias as error:
@@ -66,13 +60,7 @@ def validate_alias(name: str) -> None:
 
 
 def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> None:
-    """
-    Refuse a new name that another resource has as its id, name or alias.
-
-    The message is the same as for a name that is not unique, whatever the other resource has.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse a new name that another resource has as id, name or alias, without saying as which."""
     resources: Any = Alias.resource.field.related_model
     others = resources.objects.known_as(name).exclude(pk=resource_id)
     if others.exists() and not type(row)._default_manager.filter(pk=row.pk, name=name).exists():  # noqa: SLF001 - Django's public name for it

@@ -72,11 +72,7 @@ class Field(GuardedModel):
 
     @property
     def info(self) -> dict[str, Any]:
-        """
-        Return the entry of the data dictionary, with CKAN's names.
-
-        Translations are members such as ``label_fr``.
-        """
+        """Return the data dictionary's entry, with CKAN's names and translations (``label_fr``)."""
         texts = {"label": self.label, "notes": self.notes}
         return {
             **self.extra_info,

@@ -19,11 +19,7 @@ from .base import GuardedModel
 
 
 class LoadState(models.TextChoices):
-    """
-    How far a load is.
-
-    A draft has its file and its options, and is loaded when staff confirm it.
-    """
+    """How far a load is; a draft is loaded when staff confirm its file and its options."""
 
     DRAFT = "draft", _("draft")
     QUEUED = "queued", _("queued")

@@ -34,8 +34,6 @@ def clean_metadata(name: str, value: object) -> Any:
     Check a JSON value, and convert it to a value of the model's field.
 
     Tags are a list of texts, everything else is a text; null and an empty text mean no value.
-
-    Raises: ``ValidationError``.
     """
     field = get_metadata_field(name)
     # The kind comes first: a field of Django's reads JSON out of a text, and fails on a number.

@@ -58,33 +58,21 @@ def get_default_language() -> str:
 
 
 def validate_language(language: str) -> None:
-    """
-    Refuse a name that is not a text search configuration of this PostgreSQL.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse a name that is not a text search configuration of this PostgreSQL."""
     connection = connections[router.db_for_write(Resource)]
     if language not in storage.list_search_languages(connection):
         raise ValidationError(str(UnknownSearchLanguage(language=language)))
 
 
 def validate_indexes(kinds: Iterable[str]) -> None:
-    """
-    Refuse an index that this server cannot have.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse an index that this server cannot have."""
     connection = connections[router.db_for_write(Resource)]
     if IndexKind.SUBSTRINGS in kinds and not storage.has_trigrams(connection):
         raise ValidationError(str(SubstringsNotSupported()))
 
 
 def validate_license(text: str) -> None:
-    """
-    Refuse what is neither an SPDX id nor an address.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse what is neither an SPDX id nor an address."""
     if _SPDX_ID.fullmatch(text) is None:
         try:
             URLValidator(schemes=("https", "http"))(text)
@@ -400,11 +388,7 @@ class Resource(GuardedModel):
 
     @property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:
-        """
-        Map the names of the fields to their entries in the data dictionary.
-
-        Labels and notes are those for the active language.
-        """
+        """Map the fields' names to their data dictionary entries in the active language."""
         if not self._field_languages:
             return self._plain_infos
         language = choose_language(self._field_languages, self.content_language)
@@ -437,11 +421,7 @@ class Resource(GuardedModel):
         return not self.private or self.permits(user, "view")
 
     def permits(self, user: Reader, verb: str) -> bool:
-        """
-        Check a permission (view, add, change, delete) in general, then for this resource.
-
-        Not every model of users has permissions, and those that have need not use Django's mixin.
-        """
+        """Check a verb's permission in general, then here; some user models have no permissions."""
         has_perm = getattr(user, "has_perm", None)
         permission = f"datastore_search.{verb}_resource"
         return has_perm is not None and bool(has_perm(permission) or has_perm(permission, self))
@@ -462,11 +442,7 @@ class Resource(GuardedModel):
         return kinds
 
     def choose_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
-        """
-        Choose the indexes of the next table.
-
-        ``names`` maps the names of the fields with short values to the names of their types.
-        """
+        """Choose the next table's indexes; ``names`` maps short fields' names to their types."""
         kinds = self.index_kinds
         orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]
         return storage.Indexes(

@@ -94,12 +94,7 @@ class TableVersion(models.Model):
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """
-    The statistics of each field's values, by its name (``loading.publishing.profiles``).
-
-    They are ``is_current`` unless any of the ``record_count`` records has changed since
-    ``created_at``.
-    """
+    """Statistics of fields' values by name; ``is_current`` until a record changes."""
 
     fields: Mapping[str, Mapping[str, Any]]
     record_count: int

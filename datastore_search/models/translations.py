@@ -36,23 +36,13 @@ class LocalText:
 
 
 def validate_content_language(language: str) -> None:
-    """
-    Refuse an invalid language code.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse an invalid language code."""
     if language not in LANG_INFO and language not in get_languages():
         raise ValidationError(_("This is not a language code, such as “vi” or “pt-br”."))
 
 
 def validate_translations(translations: object, names: Container[str]) -> None:
-    """
-    Refuse anything except texts with these ``names`` by language, and long texts.
-
-    A language that the portal no longer enables is allowed.
-
-    Raises: ``ValidationError``.
-    """
+    """Refuse all but short texts with these ``names``, by language, whether enabled or not."""
     if not isinstance(translations, dict):
         raise ValidationError(_("Translations are texts by language."))
     for language, texts in translations.items():
