@@ -1,9 +1,4 @@
-"""
-Which words of a table are common, by PostgreSQL's statistics of its search vectors.
-
-A query with a rare word has few matches.  They are ranked in no time and not kept, so the statement
-need not list their ids, which takes a seventh of its time (``docs/decisions/0027``).
-"""
+"""Which words of a table are common: matches of rare ones are not kept (docs/decisions/0027)."""
 
 from __future__ import annotations
 

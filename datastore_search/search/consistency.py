@@ -75,11 +75,7 @@ _UNTRACED: Final = nullcontext()
 
 
 class ConsistentRead:
-    """
-    Statements that all see one version of a resource.
-
-    Without a ``version`` the session itself must show one snapshot.
-    """
+    """Statements that all see one version; without ``version``, the session must be a snapshot."""
 
     #: Encloses each statement; None where nothing is traced.
     trace: ClassVar[Trace | None] = None
@@ -210,11 +206,7 @@ class ConsistentRead:
                 yield rows
 
     def verify(self) -> None:
-        """
-        Check that the resource still has the version of its description.
-
-        Raises: ``StaleVersion``.
-        """
+        """Check that the resource still has the version of its description."""
         if self._version is not None and not self._is_verified:
             self._compare(_read_version(self.session, self._version))
 
@@ -385,13 +377,7 @@ def raise_if_table_lost(
     error: MissingTable,
     client: Client | None = None,
 ) -> None:
-    """
-    Check that the resource of a missing table has changed; otherwise its table is lost.
-
-    A table is dropped only after the resource has another one.
-
-    Raises: ``RecordsMissing``.
-    """
+    """Raise ``RecordsMissing`` for a missing table, unless its resource has got another one."""
     terms = _Terms(conf.ANONYMOUS_STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES, client)
     if _is_current(connection, name, resource, terms):
         raise RecordsMissing(resource=name) from error

@@ -88,11 +88,7 @@ def _blank_separators(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _compile_word() -> re.Pattern[str]:
-    """
-    Compile a run of letters, digits and marks, and of what is invisible within words.
-
-    A sign that is letters in another form (№ is No) is in the word beside it.
-    """
+    """Compile a run of letters, digits, marks and invisible signs; № is in the word beside it."""
     codes = (
         code
         for code in chain(range(0x80, 0x20000), range(0xE0000, 0xE1000))
@@ -245,11 +241,7 @@ def _list_leaves(
 
 
 def _walk(value: object, pointer: str = "") -> Iterator[_Leaf]:
-    """
-    List the texts of a value as a search vector has them, the names of members too.
-
-    Their places are JSON pointers.
-    """
+    """List a value's texts and names by JSON pointer, as a search vector has them."""
     place = (pointer,) if pointer else ()
     if isinstance(value, str):  # numbers, too
         yield _Leaf(value, place)

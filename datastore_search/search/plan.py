@@ -137,12 +137,7 @@ class KeyScan(_Plan):
 def _compile_key_scan(
     source: sql.Composable, is_descending: bool, has_offset: bool, has_limit: bool
 ) -> sql.Composable:
-    """
-    Scan keys in their order.
-
-    Where no number is missing the offset is a number.  Otherwise keys alone are skipped, in the
-    index, and then records are fetched.
-    """
+    """Scan keys in order; where ``_id`` has gaps, keys are skipped, then records are fetched."""
     start: sql.Composable = sql.SQL("true")
     order = sql.SQL("_id DESC" if is_descending else "_id")
     if has_offset:
@@ -178,12 +173,7 @@ _render_wide_key_scan = lru_cache(maxsize=MAX_WIDE_ENTRIES)(_render_key_scan)
 
 @dataclass(frozen=True, slots=True)
 class IndexScan(_Plan):
-    """
-    Scan an index that has the order, until the page is full.
-
-    This is slow where matches are few, or at the end.  With a ``window``, only its records from the
-    beginning of the order are scanned.
-    """
+    """Scan an index in order until the page is full, perhaps only the first ``window`` records."""
 
     window: int | None = None
 
@@ -529,12 +519,7 @@ def count_matches(read: ConsistentRead, query: BoundQuery) -> int:
 def _find_records(
     read: ConsistentRead, query: BoundQuery, total: int | None
 ) -> tuple[Plan, FoundRecords]:
-    """
-    Run plans until one is complete.
-
-    Raises: ``RecordsIncomplete`` when the page has fewer records than the stored number of matches
-    promises.
-    """
+    """Run plans until one is complete."""
     for plan in choose_plans(query, total):
         found = _run_plan(read, plan)
         if plan.is_complete(found):
@@ -568,11 +553,7 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
 def copy_records(
     read: ConsistentRead, statement: Clause, records_format: RecordsFormat
 ) -> FoundRecords:
-    """
-    Copy records into a spool: their cells, or else their texts with a comma before each.
-
-    The session must show one snapshot.
-    """
+    """Copy cells into a spool, or texts each after a comma; the session must show one snapshot."""
     delimiter = _DELIMITERS.get(records_format)
     options = JSON_LINES if delimiter is None else compose_csv_options(delimiter)
     build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
@@ -582,11 +563,7 @@ def copy_records(
 
 
 def _check_table(read: ConsistentRead, query: BoundQuery) -> None:
-    """
-    Check that a table has records at all, when the page is to have none.
-
-    Raises: ``RecordsIncomplete``.
-    """
+    """Check that a table has records at all, when the page is to have none."""
     if query.known_total:
         ((size_bytes,),) = read.fetch_rows(query.select_table_size())
         if not size_bytes:

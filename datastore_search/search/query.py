@@ -113,11 +113,7 @@ class Relation:
 def describe_fields(
     fields: Iterable[tuple[str, str]], infos: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """
-    Describe fields, given as name and type, with their entries of the data dictionary.
-
-    Source: CKAN ``datastore_search``: a field has ``info`` only if it has an entry.
-    """
+    """Describe fields as CKAN does: ``info`` only for those with a data dictionary entry."""
     return [
         {"id": name, "type": kind, **({"info": infos[name]} if infos.get(name) else {})}
         for name, kind in fields

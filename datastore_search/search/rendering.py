@@ -59,12 +59,7 @@ class Columns:
 
     @cached_property
     def cells(self) -> sql.SQL:
-        """
-        Render a record as the cells of a CSV row.
-
-        Source: CKAN, which writes CSV by ``COPY``: ``t`` and ``f``, JSON for lists and JSON
-        values.
-        """
+        """Render a record as CSV cells, as CKAN's ``COPY``: ``t``, ``f``, JSON for lists."""
         return _compose_once(sql.SQL(", ").join(map(_render_cell, self._columns)))
 
     def unpack(self, page: sql.Composable) -> sql.Composable:
@@ -142,12 +137,7 @@ def _compose_once(text: sql.Composable) -> sql.SQL:
 
 @dataclass(frozen=True, slots=True)
 class FoundRecords:
-    """
-    The records that a statement found.
-
-    ``records`` is their JSON list, or a JSON text of rows.  ``head`` are the columns of the first
-    row before the last one.
-    """
+    """A JSON list or rows, and ``head``, the first row's columns before the last one."""
 
     records: list[bytes] | Spool
     count: int
@@ -162,11 +152,7 @@ class FoundRecords:
 
 
 def collect_records(batches: Iterator[storage.TextBatch]) -> FoundRecords:
-    """
-    Join the texts of records to a JSON list, in memory while it is small; skip nulls.
-
-    Raises: as ``Spool``.
-    """
+    """Join the texts of records to a JSON list, in memory while it is small; skip nulls."""
     head: tuple[bytes | None, ...] = ()
     texts: list[bytes] = []
     size_bytes = 0

@@ -263,12 +263,7 @@ class BoundQuery:
         )
 
     def select_page(self, order: Clause) -> Clause:
-        """
-        Select the records of the page, of all matches in an order.
-
-        Far from the beginning of an order of fields, keys alone are sorted and the records fetched
-        then: the records would not fit into memory.
-        """
+        """Select the page's records; far from the beginning, sort keys alone to save memory."""
         if self.is_by_id or self.end is None or self.end <= _MAX_SORTED_RECORDS:
             records = self.select(Clause(sql.SQL("_id, data, search")))
             return self.add_ranks(self.take_page(compose("{} ORDER BY {}", records, order)))
@@ -330,11 +325,7 @@ class BoundQuery:
         return Clause(compile_field_key(field_types[self._types[name]]), [name])
 
     def compile_index_order(self, key: Clause | None = None) -> Clause:
-        """
-        Compile the order as an index has it, from one end or the other.
-
-        ``key`` is the key of the field that decides, if it has been computed before.
-        """
+        """Compile the order as an index has it; ``key`` is the first field's key, if known."""
         if self.is_by_id:
             return Clause(sql.SQL("_id DESC" if self.is_descending else "_id"))
         key = key or self.compile_key(self.sort[0].field)

@@ -70,13 +70,7 @@ class RecordCopy:
     """
 
     def __init__(self, read: ConsistentRead, query: Query) -> None:
-        """
-        Check the query, and read nothing yet.
-
-        Its ``records_format`` is a format of texts.
-
-        Raises: ``InvalidParameters``, everything that does not fit the fields.
-        """
+        """Check the query, whose ``records_format`` is a format of texts, and read nothing yet."""
         self._read = read
         self._plain = query.plain
         self._query = BoundQuery(read.relation, query, read.connection)
@@ -88,11 +82,7 @@ class RecordCopy:
 
     @property
     def whole_version(self) -> VersionKey | None:
-        """
-        The version that is read, for caches of what its records have in common.
-
-        None where not all records match, or where nothing must be kept.
-        """
+        """The version for caches; None where not all records match, or nothing must be kept."""
         read = self._read
         if not (self._query.is_unfiltered and read.session.has_own_snapshot):
             return None
@@ -146,11 +136,7 @@ class RecordCopy:
             return choose_stream_plan(query, lambda: count_matches(self._read, query))
 
     def _check_rows(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
-        """
-        Pass on the rows of a copy; where their number is known, check that none is missing.
-
-        Raises: ``RecordsIncomplete``.
-        """
+        """Pass on the rows of a copy; where their number is known, check that none is missing."""
         known_total = self._query.known_total
         if known_total is None:
             return rows
@@ -166,11 +152,7 @@ class RecordCopy:
 
 
 def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
-    """
-    Yield nothing, after the last row of a copy.
-
-    Raises: ``RecordsIncomplete``.
-    """
+    """Yield nothing, after the last row of a copy."""
     if copy.cursor.rowcount < promised:
         raise RecordsIncomplete
     yield from ()
@@ -235,12 +217,7 @@ class Stream(Iterator[bytes]):
         begin: Callable[[ConsistentRead], Generator[bytes]],
         client: Client | None = None,
     ) -> Self:
-        """
-        Open a stream, and again when the records are replaced before its first blocks are read.
-
-        Raises: ``TooManyRetries``; ``ShareExceeded``; ``ServerFull``; otherwise as the
-        stream itself.
-        """
+        """Open a stream, and again if the records are replaced before its first blocks are read."""
         with hold_slot(client, conf.STATEMENT_TIMEOUT):
             return with_client_timeout(
                 client,

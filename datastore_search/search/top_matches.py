@@ -41,11 +41,7 @@ class TopMatchesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopMatches:
-    """
-    The ids of the first ``MAX_TOP_IDS`` matches by rank, and the number of all matches.
-
-    ``total`` is None where they were not counted.
-    """
+    """The first ``MAX_TOP_IDS`` ids by rank; ``total`` is None where matches were not counted."""
 
     ids: array[int]
     total: int | None
@@ -82,11 +78,7 @@ def use_top_matches(key: TopMatchesKey, query: BoundQuery, *, is_counted: bool) 
 
 
 def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:
-    """
-    Keep what a ranking begins with: the number of matches, and ids as PostgreSQL writes an array.
-
-    Too few matches have no ids and are not kept.
-    """
+    """Keep a ranking's number of matches and PostgreSQL array of ids; too few have no ids."""
     total, ids = head
     if ids is not None:
         numbers = array("q", map(int, ids[1:-1].split(b",")))
