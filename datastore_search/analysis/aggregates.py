@@ -110,11 +110,7 @@ def _read_groups(read: ConsistentRead, bound: _BoundAggregate) -> tuple[FoundRec
 
 @contextmanager
 def _translate_overflow() -> Iterator[None]:
-    """
-    Translate PostgreSQL's error for numbers beyond its types.
-
-    Raises: ``InvalidParameters``.
-    """
+    """Translate PostgreSQL's error for numbers beyond its types."""
     try:
         yield
     except (DatabaseError, psycopg.Error) as error:  # Django does not wrap errors of a COPY
@@ -125,18 +121,10 @@ def _translate_overflow() -> Iterator[None]:
 
 
 class _BoundAggregate:
-    """
-    An aggregate whose names and values fit a relation.
-
-    ``fields`` are the names and types of the columns: the groups, then the metrics.
-    """
+    """An aggregate that fits a relation; ``fields`` are the columns: groups, then metrics."""
 
     def __init__(self, read: ConsistentRead, query: AggregateQuery) -> None:
-        """
-        Check everything, and compile the conditions.
-
-        Raises: ``InvalidParameters``.
-        """
+        """Check everything, and compile the conditions."""
         errors: list[InvalidParameter] = []
         self.query = query.query
         self._keys = self._compile_keys(read, query.group_by, errors)

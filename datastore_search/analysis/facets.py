@@ -90,11 +90,7 @@ class FacetsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """
-    What is counted of a facet: the members of its ``values`` or ``bins`` as JSON, and figures.
-
-    ``low`` and ``high`` are JSON texts, of bins alone.
-    """
+    """A facet's ``values`` or ``bins`` as JSON, and figures; ``low`` and ``high`` only of bins."""
 
     items: str
     nulls: int | None
@@ -146,11 +142,7 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
 
 
 def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_Task]]:
-    """
-    Check the query and the facets together.
-
-    Raises: ``InvalidParameters``.
-    """
+    """Check the query and the facets together."""
     errors: list[InvalidParameter] = []
     tasks: list[_Task] = []
     for facet in query.facets:
@@ -265,11 +257,7 @@ class _Counter:
         self._budget = TimeBudget(query.timeout)
 
     def complete(self, tasks: Sequence[_Task], known: Sequence[bytes | None]) -> FacetsAnswer:
-        """
-        Count the facets that are None among the known ones, and the matches.
-
-        Raises: ``InvalidParameters`` when the values of a facet are too large.
-        """
+        """Count the facets that are None among the known ones, and the matches."""
         facets = list(known)
         for conditions in _group_by_conditions(tasks, known):
             for positions in self._separate_slow(tasks, conditions):

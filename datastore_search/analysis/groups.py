@@ -91,11 +91,7 @@ class GroupKey:
     # Bins -----------------------------------------------------------------------------------------
 
     def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
-        """
-        Select ``bounds``, the bounds of the bins, of the column ``key`` of ``matches``.
-
-        They are a sorted array of keys, null where there is none.  Of one value there is one bound.
-        """
+        """Select the bins' ``bounds``: a sorted array of keys, of one value one; null if none."""
         bins = self.group.bins or 1
         return Clause(
             sql.SQL(
@@ -179,11 +175,7 @@ def compile_group_key(
     connection: BaseDatabaseWrapper,
     parameter: str,
 ) -> GroupKey:
-    """
-    Compile the key of a group, of a field among ``types``; ``parameter`` has sent the group.
-
-    Raises: ``InvalidParameter``.
-    """
+    """Compile the key of a group, of a field among ``types``; ``parameter`` has sent the group."""
     name = group.field
     if name not in types:
         raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])

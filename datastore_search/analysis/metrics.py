@@ -1,8 +1,4 @@
-"""
-The metrics of a group: which types each one fits, what it gives, and its SQL.
-
-Whole numbers and ``numeric`` are computed in PostgreSQL's ``numeric``, ``float8`` in ``float8``.
-"""
+"""The metrics of a group: which types each one fits, what it gives, and its SQL."""
 
 from __future__ import annotations
 

@@ -169,11 +169,7 @@ class _Speller:
     def _find_queries(
         self, similar: Mapping[str, Sequence[SimilarWord]]
     ) -> tuple[list[SuggestedQuery], bool]:
-        """
-        Find queries that find records; false if there was too little time.
-
-        Of these all are equally near to the words as typed.
-        """
+        """Find equally near queries that find records; false if there was too little time."""
         queries: list[SuggestedQuery] = []
         nearest = None
         for distance, q in _list_corrected_queries(self._query.q, similar):
@@ -228,11 +224,7 @@ def _choose_max_distance(word: str) -> int:
 def _list_corrected_queries(
     q: str, similar: Mapping[str, Sequence[SimilarWord]]
 ) -> list[tuple[int, str]]:
-    """
-    List queries with similar words in place of those that no record has, the nearest first.
-
-    Each comes after its distance.  All have the most similar words, except for one word at most.
-    """
+    """List queries with similar words for missing ones, after their distance, nearest first."""
     if not all(similar.values()):
         return []
     best = {word: candidates[0] for word, candidates in similar.items()}

@@ -46,11 +46,7 @@ _MIN_BEGINNING_LENGTH = 3
 
 @dataclass(frozen=True, slots=True)
 class ValuesQuery:
-    """
-    At most ``limit`` values of a field that begin with a text, among the matches of ``query``.
-
-    An empty ``prefix`` asks for the most common values.
-    """
+    """At most ``limit`` values that begin with ``prefix``, the most common if that is empty."""
 
     query: Query
     field: str
@@ -91,11 +87,7 @@ def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
 
 
 def _check(read: ConsistentRead, asked: ValuesQuery) -> tuple[_Beginning, BoundQuery]:
-    """
-    Check the query and the field together.
-
-    Raises: ``InvalidParameters``.
-    """
+    """Check the query and the field together."""
     errors: list[InvalidParameter] = []
     name = asked.field
     kind = field_types[read.relation.types.get(name, "text")]
@@ -180,11 +172,7 @@ class _Beginning:
 def _select_from_facet(
     read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning, bound: BoundQuery
 ) -> SuggestedValues | None:
-    """
-    Select values from the facet of the field; None if the facet may lack some that match.
-
-    The facet of all records is counted once until the resource changes.
-    """
+    """Select values from the facet of the field; None if the facet may lack some that match."""
     limit = MAX_FACET_VALUES if asked.prefix else asked.limit
     facet = Facet(GroupBy(asked.field), asked.query, limit)
     answer = read_facets(read, FacetsQuery(asked.query, (facet,)))
@@ -253,11 +241,7 @@ def _count_values(bound: BoundQuery, beginning: _Beginning, limit: int) -> Claus
 
 
 def _scan_values(bound: BoundQuery, beginning: _Beginning) -> Clause:
-    """
-    Skip through the index of the field from each usual spelling on, and count each value.
-
-    Other spellings are elsewhere in the index, so that there may be other values.
-    """
+    """Skip through the field's index from each usual spelling on; others are elsewhere in it."""
     prefix = beginning.prefix
     spellings = dict.fromkeys([prefix, prefix.lower(), prefix.capitalize(), prefix.upper()])
     scans = [_scan_spelling(bound, beginning, each) for each in spellings]

@@ -16,11 +16,7 @@ _MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
 
 
 class TimeBudget:
-    """
-    ``conf.FACETS_TIMEOUT``, or a shorter time.
-
-    It ``is_untouched`` until a statement runs.
-    """
+    """``conf.FACETS_TIMEOUT`` or a shorter time; ``is_untouched`` until a statement runs."""
 
     def __init__(self, timeout: timedelta = timedelta.max) -> None:
         """Begin the time now."""
