@@ -1,8 +1,4 @@
-"""
-Datasets: returned by a portal's own function, or one for each resource.
-
-A dataset has the members of CKAN's, by CKAN's names.
-"""
+"""Datasets, with CKAN's members: returned by a portal's own function, or one for each resource."""
 
 from __future__ import annotations
 
@@ -98,11 +94,7 @@ class Dataset:
     extras: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """
-        Refuse ids and times that cannot be compared with a resource's.
-
-        Raises: ``TypeError``.
-        """
+        """Refuse ids and times that cannot be compared with a resource's."""
         if not all(isinstance(each, uuid.UUID) for each in self.resources):
             raise TypeError("The resources of a dataset are named by UUIDs.")
         times = (self.metadata_created, self.metadata_modified)

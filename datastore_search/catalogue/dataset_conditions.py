@@ -58,11 +58,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DatasetConditions(Conditions[Predicate]):
-    """
-    Conditions on entries.
-
-    ``search`` finds the ids of the resources that meet a condition in SQL.
-    """
+    """Conditions on entries; ``search`` finds the ids of resources that meet one in SQL."""
 
     search: Callable[[Q], frozenset[uuid.UUID]]
 

@@ -39,11 +39,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class CountedOrganization:
-    """
-    An organization, and how many datasets it has.
-
-    ``publishers`` are the spellings of its name, where resources are datasets of their own.
-    """
+    """An organization, the number of its datasets, and the spellings of it as a publisher."""
 
     organization: Organization
     count: int
@@ -86,11 +82,7 @@ class _Unnest(Func):
 
 @dataclass(frozen=True)
 class ResourceDatasets:
-    """
-    Resources as datasets: those that a user may see, or those that also meet a condition.
-
-    ``_listed`` are all resources that the user may read, ``_condition`` selects some of them.
-    """
+    """Resources as datasets: those that a user may see, or those that also meet a condition."""
 
     _listed: ResourceQuerySet
     _condition: Q = field(default_factory=Q)
@@ -106,11 +98,7 @@ class ResourceDatasets:
         return list(named.values_list("publisher", flat=True).distinct())
 
     def matching(self, text: str, parameter: str) -> Self:
-        """
-        Keep the resources that meet a query.
-
-        Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
-        """
+        """Keep the resources that meet a query."""
         conditions = ResourceConditions(lambda: self._publishers)
         return self._keep(parse_catalogue_query(text, parameter, conditions))
 
@@ -150,11 +138,7 @@ class ResourceDatasets:
         return [make_dataset(resource) for resource in page], count
 
     def count_facet(self, name: str, limit: int) -> list[Facet]:
-        """
-        Count the values of ``tags``, ``organization``, ``license_id``, ``res_format``.
-
-        The most frequent come first, ``limit`` of them at most; other names have no values.
-        """
+        """Count a facet's ``limit`` most frequent values; other names have none."""
         facets: Sequence[Facet] = []
         if name == "tags":
             facets = self.list_tags()
@@ -227,11 +211,7 @@ def read_resources(
 
 
 def find_page(found: QuerySet[Resource], bounds: slice) -> tuple[list[uuid.UUID], int]:
-    """
-    Find the ids of a page of resources, and count them all.
-
-    Their condition may read every text of the catalogue, so one statement finds and counts.
-    """
+    """Find a page's ids and count all resources in one statement, which may read every text."""
     numbered = found.annotate(total=Window(Count("pk"))).values_list("pk", "total")
     numbers = list(numbered[bounds]) if bounds.stop > bounds.start else []
     if numbers:

@@ -53,11 +53,7 @@ def describe_license(license_id: str) -> tuple[str, str, bool]:
 
 
 def list_licenses() -> list[dict[str, Any]]:
-    """
-    Describe the known licences.
-
-    Source: CKAN ``license_list``, whose truth values are texts.
-    """
+    """Describe the known licences as CKAN's ``license_list``, whose truth values are texts."""
     return [
         {
             "domain_content": "True",

@@ -114,11 +114,7 @@ def _list_datasets(reader: Reader) -> Iterable[Dataset]:
 
 
 def import_datasets_function() -> DatasetsFunction:
-    """
-    Import the function that the setting names.
-
-    Raises: ``ImportError``.
-    """
+    """Import the function that the setting names."""
     return cast(DatasetsFunction, import_string(conf.DATASETS))
 
 

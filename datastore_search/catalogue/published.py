@@ -72,11 +72,7 @@ class PublishedResource:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDataset:
-    """
-    A dataset with its absolute addresses, and its resources with theirs.
-
-    ``identifier`` is the same in every language.
-    """
+    """A dataset and its resources with absolute addresses; ``identifier`` has no language."""
 
     dataset: Dataset
     identifier: str

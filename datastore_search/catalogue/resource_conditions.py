@@ -66,12 +66,7 @@ def order_resources(terms: Sequence[SortTerm]) -> list[OrderBy]:
 
 @dataclass(frozen=True, slots=True)
 class ResourceConditions(Conditions[Q]):
-    """
-    Conditions in SQL on resources that are datasets of their own.
-
-    ``list_publishers`` lists the publishers that a query may name, and is called only if it names
-    one.
-    """
+    """SQL conditions on resources; ``list_publishers`` is called if a query names one."""
 
     list_publishers: Callable[[], list[str]]
 
