@@ -54,11 +54,7 @@ class _Request(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """
-    The client of one request.
-
-    ``environ`` is the WSGI environment, or ``META`` of an ASGI request.
-    """
+    """The client of a request; ``environ`` is the WSGI environment, or ``META`` under ASGI."""
 
     environ: Mapping[str, Any]
     read_user: Callable[[], Any] = lambda: None

@@ -140,11 +140,7 @@ class Shares:
             self._condition.notify_all()
 
     def _make_room(self, request: _Request) -> None:
-        """
-        Refuse a request when too many wait: one of the client with the most waiting requests.
-
-        Raises: ``ShareExceeded``; ``ServerFull`` where each client has one at most.
-        """
+        """Refuse one of too many waiting requests, of the client with the most of them."""
         if self._may_work(request):
             return
         most = conf.MAX_WAITING

@@ -44,11 +44,7 @@ def measure_body(request: HttpRequest) -> int:
 
 
 def check_body(request: HttpRequest, max_bytes: int) -> None:
-    """
-    Refuse a body larger than ``max_bytes`` or ``DATA_UPLOAD_MAX_MEMORY_SIZE``.
-
-    Raises: ``RequestTooLarge``; ``InvalidContentLength``.
-    """
+    """Refuse a body larger than ``max_bytes`` or ``DATA_UPLOAD_MAX_MEMORY_SIZE``."""
     portal_max_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if portal_max_bytes is not None:
         max_bytes = min(max_bytes, portal_max_bytes)
@@ -57,11 +53,7 @@ def check_body(request: HttpRequest, max_bytes: int) -> None:
 
 
 def check_query_string(request: HttpRequest) -> None:
-    """
-    Refuse a query string that is too long, or has too many parameters.
-
-    Raises: ``QueryStringTooLong``; ``TooManyParameters``.
-    """
+    """Refuse a query string that is too long, or has too many parameters."""
     text = request.META.get("QUERY_STRING", "")
     if len(text) > MAX_QUERY_STRING_BYTES:
         raise QueryStringTooLong(most=MAX_QUERY_STRING_BYTES)
@@ -69,11 +61,7 @@ def check_query_string(request: HttpRequest) -> None:
 
 
 def check_parameters(count: int) -> None:
-    """
-    Refuse more parameters than ``MAX_PARAMETERS`` or ``DATA_UPLOAD_MAX_NUMBER_FIELDS``.
-
-    Raises: ``TooManyParameters``.
-    """
+    """Refuse more parameters than ``MAX_PARAMETERS`` or ``DATA_UPLOAD_MAX_NUMBER_FIELDS``."""
     portal_max = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     max_count = MAX_PARAMETERS if portal_max is None else min(MAX_PARAMETERS, portal_max)
     if count > max_count:

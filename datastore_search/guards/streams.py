@@ -1,8 +1,4 @@
-"""
-Slots of streams: the answers that a process sends block by block at one time.
-
-Each of them holds a file or a snapshot while its client reads, and under WSGI a thread.
-"""
+"""Slots of streams, each of which holds a file or a snapshot, and under WSGI a thread."""
 
 from __future__ import annotations
 
