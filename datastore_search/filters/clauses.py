@@ -93,11 +93,7 @@ def _read_values(
     values: Sequence[Json],
     cast: Cast,
 ) -> list[str | None]:
-    """
-    Read values as a type, in its canonical texts; None for a value that no record can have.
-
-    Raises: ``InvalidFilterValue``.
-    """
+    """Read values as a type, in its canonical texts; None for a value that no record can have."""
     try:
         return parse_values(kind, read, values, cast)
     except NotOfType as error:
@@ -205,11 +201,7 @@ def _compile_comparison(condition: Comparison, kind: FieldType, fields: TypedFie
 
 
 def _compile_part(name: str, operator: str, part: str, fields: TypedFields) -> Clause:
-    """
-    Search for a part of a text.
-
-    The index finds candidates, in any field.  Where these are many, reading all records is faster.
-    """
+    """Search for a part of a text, by the index where it finds few candidates."""
     exact = Clause(sql.SQL(_TEXTS[operator]), [name, part])
     pattern = build_pattern(part) if fields.estimate_share else None
     if not pattern or not fields.estimate_share:

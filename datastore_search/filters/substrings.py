@@ -44,11 +44,7 @@ def build_pattern(part: str) -> str | None:
 
 
 def compile_candidates(pattern: str, *, ignores_case: bool) -> Clause:
-    """
-    Compile the condition that the index answers.
-
-    The planner replaces the ``CASE`` by one of its patterns.
-    """
+    """Compile the condition of the index; the planner replaces the ``CASE`` by one pattern."""
     text = storage.SUBSTRINGS_TEXT
     if not ignores_case:
         return Clause(sql.SQL("{} LIKE %s").format(text), [pattern])
