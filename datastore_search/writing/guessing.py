@@ -1,8 +1,4 @@
-"""
-Guess the type of a field: the narrowest that holds all its values.
-
-As with files, no value may change: ``007`` is text.  CKAN guesses by the first record alone.
-"""
+"""Guess a field's type: the narrowest that changes no value, as with files; ``007`` is text."""
 
 from __future__ import annotations
 

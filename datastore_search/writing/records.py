@@ -51,11 +51,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """
-    A record that was read: ``members`` maps names of fields to canonical JSON texts.
-
-    ``number`` counts from 1, ``id`` is the ``_id`` that was sent.
-    """
+    """``members`` are canonical JSON texts by field; ``number`` counts from 1, ``id`` was sent."""
 
     number: int
     members: dict[str, str]
