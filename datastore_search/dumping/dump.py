@@ -60,11 +60,7 @@ class Dump:
 
     @cached_property
     def copy(self) -> RecordCopy:
-        """
-        The copy of the records.
-
-        Raises: ``InvalidParameters``, everything that does not fit the fields.
-        """
+        """The copy of the records."""
         return RecordCopy(self.read, self.query)
 
     @property

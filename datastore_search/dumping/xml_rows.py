@@ -69,11 +69,7 @@ def _name_element(name: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def _is_element_name(name: str) -> bool:
-    """
-    Return whether expat accepts a name; it is the strictest parser, with the letters of Unicode 2.
-
-    Source: XML 1.0, whose fifth edition takes every name that the earlier ones took.
-    """
+    """Return whether expat accepts a name; it is the strictest parser, with Unicode 2's letters."""
     parser = expat.ParserCreate()
     try:
         parser.Parse(f"<{name}/>", True)
