@@ -128,11 +128,7 @@ def _dump_number(number: Decimal) -> str:
 
 
 class _Expansion:
-    """
-    Counts the digits that the exponents of a value add when written out.
-
-    PostgreSQL stores 1E+1000 in a few bytes, and writes a thousand digits whenever it is read.
-    """
+    """Count the digits that exponents add when PostgreSQL writes a value such as 1E+1000."""
 
     def __init__(self) -> None:
         """Start at zero."""
@@ -160,11 +156,7 @@ class _Expansion:
 
 
 def parse_json_value(value: Json) -> str:
-    """
-    Parse any value of the type ``json``.
-
-    Raises: ``TooManyDigits``; otherwise as ``dump_json``.
-    """
+    """Parse any value of the type ``json``."""
     expansion = _Expansion()
     try:
         return expansion.check(_dump(value, expansion.dump_number))
