@@ -47,11 +47,7 @@ class DescribeTableParameters(InfoParameters):
 
 
 def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
-    """
-    Describe a resource, its fields from an offset on, and show its first records.
-
-    Raises: ``ValidationError``, and what ``datastore_info`` and ``datastore_search`` raise.
-    """
+    """Describe a resource, its fields from an offset on, and show its first records."""
     parameters = DescribeTableParameters.parse(arguments)
     name, offset = DescribeTableParameters.get_name(parameters), parameters.get("offset", 0)
     info = actions["datastore_info"].run(request, {"resource_id": name}).result

@@ -45,11 +45,7 @@ _HEADER_PREFIXES: Final = ("mcp-",)
 def answer_message(
     request: Request, message: Mapping[str, object], allowed_origins: list[str]
 ) -> HttpResponse:
-    """
-    Answer one message of JSON-RPC, which was read from the request's body.
-
-    The tool runs in this thread, with its connection to the database.
-    """
+    """Answer one JSON-RPC message of a body, in this thread with its database connection."""
     security = TransportSecuritySettings(
         allowed_hosts=[request.get_host()], allowed_origins=allowed_origins
     )

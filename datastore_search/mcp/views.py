@@ -63,11 +63,7 @@ class AgentsView(EnvelopeView):
         return _answer_failure
 
     def post(self, request: Request) -> HttpResponseBase:
-        """
-        Answer a message.
-
-        Raises: ``RequestTooLarge``, ``BadRequest``.
-        """
+        """Answer a message."""
         from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
 
         sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
