@@ -1,8 +1,4 @@
-"""
-The failures in JSON Schema: one response for each status, with an example.
-
-Descriptions and examples are in the language of the document.
-"""
+"""The failures in JSON Schema: one response and example for each status, in the active language."""
 
 from __future__ import annotations
 
