@@ -41,11 +41,7 @@ class Database(_Check):
     """Ask the database that the app writes to."""
 
     def run(self) -> None:
-        """
-        Send a statement.
-
-        Raises: ``ServiceUnavailable``.
-        """
+        """Send a statement."""
         with _open_connection() as connection, connection.cursor() as cursor:
             cursor.execute("SELECT 1")
 
@@ -54,11 +50,7 @@ class Migrations(_Check):
     """Compare the migrations of the code with the applied ones."""
 
     def run(self) -> None:
-        """
-        Require the app's last migration.
-
-        Raises: ``ServiceUnavailable``.
-        """
+        """Require the app's last migration."""
         with _open_connection() as connection:
             applied = MigrationRecorder(connection).applied_migrations().keys()
         if not _list_last_migrations() <= applied:
@@ -72,11 +64,7 @@ class Worker(_Check):
     max_wait: timedelta = timedelta(minutes=5)
 
     def run(self) -> None:
-        """
-        Look for a load that waits.
-
-        Raises: ``ServiceUnavailable``.
-        """
+        """Look for a load that waits."""
         now = timezone.now()
         with _open_connection() as connection:
             loads = Load.objects.using(connection.alias)
@@ -96,22 +84,14 @@ class Disk(_Check):
     min_free_bytes: int = 1 * 2**30
 
     def run(self) -> None:
-        """
-        Measure the free room.
-
-        Raises: ``ServiceUnavailable``.
-        """
+        """Measure the free room."""
         if shutil.disk_usage(tempfile.gettempdir()).free < self.min_free_bytes:
             raise ServiceUnavailable(_("The disk for temporary files is almost full."))
 
 
 @contextmanager
 def _open_connection() -> Iterator[BaseDatabaseWrapper]:
-    """
-    Open a connection of this thread, which ends after the check.
-
-    Raises: ``ServiceUnavailable``.
-    """
+    """Open a connection of this thread, which ends after the check."""
     connection: BaseDatabaseWrapper = connections[router.db_for_write(Load)]
     try:
         yield connection

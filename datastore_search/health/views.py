@@ -29,11 +29,7 @@ def show_live(request: HttpRequest) -> HttpResponse:
 
 
 class ReadyView(HealthCheckView):
-    """
-    Whether requests should be sent to this process: 200, or 503 with what is wrong.
-
-    The answer is JSON, whatever the client accepts.
-    """
+    """Whether requests should be sent to this process: 200, or 503 with what is wrong; JSON."""
 
     http_method_names: ClassVar[list[str]] = ["get", "head", "options"]
     checks: ClassVar[list[type[HealthCheck]]] = [Database, Migrations]
