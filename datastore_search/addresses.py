@@ -114,11 +114,7 @@ class ResourceAddresses:
         self._find_pattern = cache(self._build_pattern)
 
     def build(self, name: str, resource_id: uuid.UUID, language: str = "") -> str:
-        """
-        Build the address of one of the app's URLs; empty if the portal does not include it.
-
-        The language is the active one if not given.
-        """
+        """Build the address of a URL, by default in the active language; empty if not included."""
         return self._find_pattern(name, language).replace(str(_ANY_ID), str(resource_id))
 
     def build_identifier(self, resource_id: uuid.UUID) -> str:
@@ -126,11 +122,7 @@ class ResourceAddresses:
         return self.build("resource", resource_id, settings.LANGUAGE_CODE)
 
     def build_link_header(self, resource_id: uuid.UUID) -> str:
-        """
-        Build the header ``Link``, which leads to the descriptions of a resource.
-
-        Source: RFC 8288.
-        """
+        """Build the header ``Link`` (RFC 8288), which leads to a resource's descriptions."""
         return ", ".join(
             f'<{address}>; rel="describedby"; type="{media_type}"; title="{title}"'
             for name, media_type, title in _DESCRIPTIONS

@@ -1,8 +1,4 @@
-"""
-Texts that a spreadsheet may calculate.
-
-Source: OWASP's page on CSV injection, for the beginnings of formulas.
-"""
+"""Texts that a spreadsheet may calculate.  Source: OWASP's page on CSV injection."""
 
 from __future__ import annotations
 

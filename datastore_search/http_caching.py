@@ -87,11 +87,7 @@ class Validators:
         return cls(_build_etag(request, state, parts), None, private=False, vary=())
 
     def raise_if_not_modified(self, request: HttpRequest) -> None:
-        """
-        Stop when the client has this answer already.
-
-        Raises: ``NotModified``.
-        """
+        """Raise ``NotModified`` when the client has this answer already."""
         if request.method not in _SAFE_METHODS:
             return
         seconds = None if self.last_modified is None else int(self.last_modified.timestamp())

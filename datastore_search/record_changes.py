@@ -154,11 +154,7 @@ def record_change(
 
 
 def get_table_id(resource: Resource) -> int:
-    """
-    Get the number of the record table of a resource.
-
-    Raises: ``UnknownResource`` when it has none.
-    """
+    """Get the number of the record table of a resource."""
     if resource.table_version_id is None:
         raise UnknownResource(resource=resource.pk)
     return resource.table_version_id
