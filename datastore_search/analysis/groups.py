@@ -91,7 +91,7 @@ class GroupKey:
     # Bins -----------------------------------------------------------------------------------------
 
     def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
-        """Select the bins' ``bounds``: a sorted array of keys, of one value one; null if none."""
+        """Select the ``bounds`` of bins, a sorted array of keys: one for one value, or null."""
         bins = self.group.bins or 1
         return Clause(
             sql.SQL(

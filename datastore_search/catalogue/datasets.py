@@ -39,7 +39,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class CountedOrganization:
-    """An organization, the number of its datasets, and the spellings of it as a publisher."""
+    """An organization, the number of its datasets, and its spellings as ``publishers``."""
 
     organization: Organization
     count: int

@@ -140,7 +140,7 @@ class Shares:
             self._condition.notify_all()
 
     def _make_room(self, request: _Request) -> None:
-        """Refuse one of too many waiting requests, of the client with the most of them."""
+        """Refuse a request of the client with the most waiting requests, when too many wait."""
         if self._may_work(request):
             return
         most = conf.MAX_WAITING

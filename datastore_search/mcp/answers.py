@@ -37,7 +37,7 @@ _ELLIPSIS: Final = "…"
 
 
 def parse_result(value: RawJson | Spool) -> Any:
-    """Parse a member of a result, JSON by PostgreSQL; decimals keep their digits."""
+    """Parse a member that PostgreSQL has written as JSON; decimals keep their digits."""
     if isinstance(value, Spool):
         with closing(value):
             if value.size_bytes > MAX_MEMORY_BYTES:

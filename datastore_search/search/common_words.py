@@ -1,4 +1,4 @@
-"""Which words of a table are common: rare ones need no kept ranks (``docs/decisions/0027``)."""
+"""Which words of a table are common; rare ones' ranks are not kept (``docs/decisions/0027``)."""
 
 from __future__ import annotations
 

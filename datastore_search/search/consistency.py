@@ -206,7 +206,7 @@ class ConsistentRead:
                 yield rows
 
     def verify(self) -> None:
-        """Check that the resource still has the version of its description."""
+        """Raise ``StaleVersion`` unless the resource still has the version of its description."""
         if self._version is not None and not self._is_verified:
             self._compare(_read_version(self.session, self._version))
 

@@ -137,7 +137,7 @@ def _compose_once(text: sql.Composable) -> sql.SQL:
 
 @dataclass(frozen=True, slots=True)
 class FoundRecords:
-    """A JSON list or rows, and ``head``, the first row's columns before the last one."""
+    """Records as a JSON list or rows; ``head`` is the first row without its last column."""
 
     records: list[bytes] | Spool
     count: int

@@ -152,7 +152,7 @@ class RecordCopy:
 
 
 def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
-    """Yield nothing, after the last row of a copy."""
+    """Raise ``RecordsIncomplete`` after the last row of a copy, if rows are missing."""
     if copy.cursor.rowcount < promised:
         raise RecordsIncomplete
     yield from ()

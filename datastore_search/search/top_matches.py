@@ -78,7 +78,7 @@ def use_top_matches(key: TopMatchesKey, query: BoundQuery, *, is_counted: bool) 
 
 
 def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:
-    """Keep a ranking's number of matches and PostgreSQL array of ids; too few have no ids."""
+    """Keep a ranking's number of matches and array of ids; one without ids is not kept."""
     total, ids = head
     if ids is not None:
         numbers = array("q", map(int, ids[1:-1].split(b",")))

@@ -51,7 +51,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """``members`` are canonical JSON texts by field; ``number`` counts from 1, ``id`` was sent."""
+    """A parsed record: JSON texts by field, ``number`` from 1, and the ``_id`` that was sent."""
 
     number: int
     members: dict[str, str]

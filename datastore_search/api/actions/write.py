@@ -1,4 +1,4 @@
-"""The actions that write records.  Source: CKAN's of these names, section 13 of its semantics."""
+"""The actions that write records.  Source: section 13 of CKAN's semantics."""
 
 from __future__ import annotations
 
