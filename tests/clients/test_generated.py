@@ -1,8 +1,8 @@
 """
-The client that OpenAPI Generator makes of the OpenAPI document: generated, type-checked and called.
+Clients that generators make of the OpenAPI document: generated, type-checked and called.
 
-The generator has an environment of its own (``generated.txt``), as it needs older packages than the
-tests; it is made once and kept in pytest's cache.
+The generators have an environment of their own (``generated.txt``), as they need older packages
+than the tests; it is made once and kept in pytest's cache.
 """
 
 from __future__ import annotations
@@ -25,17 +25,24 @@ from .rivers import FINDINGS
 FOLDER = Path(__file__).parent
 REQUIREMENTS = FOLDER / "generated.txt"
 
-GENERATE = (
-    *("openapi-generator-cli", "generate", "-g", "python", "-i", "openapi.json"),
-    *("-o", "client", "--package-name", "portal_client"),
-)
+COMMANDS = {
+    "openapi-generator": (
+        *("openapi-generator-cli", "generate", "-g", "python", "-i", "openapi.json"),
+        *("-o", "client", "--package-name", "portal_client"),
+    ),
+    "openapi-python-client": (
+        *("openapi-python-client", "generate", "--path", "openapi.json"),
+        *("--output-path", "client", "--config", "config.json", "--fail-on-warning"),
+    ),
+}
+CONFIG = {"package_name_override": "portal_client", "post_hooks": []}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(scope="module")
 def programs(pytestconfig: pytest.Config) -> Path:
-    """The folder with the generator, and a Python with the client's packages."""
+    """The folder with the programs of the generators, and a Python with the clients' packages."""
     needed = REQUIREMENTS.read_bytes() + sys.version.encode()
     name = f"generators-{blake2b(needed, digest_size=8).hexdigest()}"
     assert pytestconfig.cache is not None
@@ -51,7 +58,7 @@ def programs(pytestconfig: pytest.Config) -> Path:
 
 
 def run(command: Sequence[str | Path], folder: Path) -> str:
-    """Run a program of the generator's environment, which must succeed, and return its output."""
+    """Run a program of the generators' environment, which must succeed, and return its output."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -72,16 +79,18 @@ def run(command: Sequence[str | Path], folder: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_generated_client_is_well_typed_and_works(
-    portal: str, programs: Path, tmp_path: Path
+    name: str, portal: str, programs: Path, tmp_path: Path
 ) -> None:
     document = requests.get(f"{portal}/en/api/schema/?format=json", timeout=60)
     (tmp_path / "openapi.json").write_bytes(document.content)
-    program, *arguments = GENERATE
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    program, *arguments = COMMANDS[name]
 
     run([programs / program, *arguments], tmp_path)
     run([programs / "mypy", "--explicit-package-bases", "portal_client"], tmp_path / "client")
-    script = FOLDER / "programs" / "openapi-generator.py"
+    script = FOLDER / "programs" / f"{name}.py"
     found = run([programs / "python", script, portal, make_writer_token()], tmp_path)
 
     assert json.loads(found) == FINDINGS
