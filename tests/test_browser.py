@@ -80,6 +80,22 @@ def upload_file(browser: Chrome, base: str, resource: Resource, path: Path) -> N
 
 
 @pytest.mark.slow
+def test_the_breadcrumbs_look_like_those_of_the_other_pages_of_the_admin(
+    browser: Chrome, base: str
+) -> None:
+    resource = make_resource()
+    log_in(browser, base, "en")
+    names = ("background-color", "color", "padding-left", "margin-top", "list-style-position")
+    looks = []
+    for page in ("change", "load"):
+        browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/{page}/")
+        crumbs = browser.find_element(By.CSS_SELECTOR, ".breadcrumbs")
+        looks.append({name: crumbs.value_of_css_property(name) for name in names})
+
+    assert looks[0] == looks[1]
+
+
+@pytest.mark.slow
 def test_staff_make_preview_load_and_describe_a_table(
     browser: Chrome, base: str, tmp_path: Path
 ) -> None:

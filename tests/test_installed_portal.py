@@ -16,7 +16,9 @@ from .test_portal import PAGE, change_settings, read_steps, run_steps
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
-UNINSTALLING = ROOT / "docs" / "how-to" / "uninstall.md"
+OPERATING, UNINSTALLING = (
+    ROOT / "docs" / "how-to" / f"{name}.md" for name in ("operate", "uninstall")
+)
 
 #: A package that an example imports and that the tests do not install: a generated client.
 NOT_INSTALLED = ("portal_client",)
@@ -69,7 +71,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
         (made.folder / "portal" / "urls.py").write_text(steps[5])
         made.run(steps[6], steps[7])
         printed = made.run("python -c 'import datastore_search; print(datastore_search.__file__)'")
-        assert printed.startswith(str(folder.resolve() / ".venv")), printed
+        assert printed.startswith(str(made.folder.resolve() / ".venv")), printed
         yield made
 
 
@@ -143,6 +145,22 @@ def test_every_example_in_python_imports_what_exists(portal: Portal) -> None:
     assert len(lines) >= 20
 
 
+@pytest.mark.slow
+def test_the_logging_of_the_docs_writes_lines_of_json(portal: Portal) -> None:
+    (settings,) = (block for block in list_blocks(OPERATING, "python") if "LOGGING" in block)
+    (portal.folder / "portal" / "logged.py").write_text(complete_settings(settings))
+
+    printed = portal.run(
+        "python -c 'import django, logging; django.setup();"
+        ' logging.getLogger("datastore_search").warning("A line")\' 2>&1',
+        DJANGO_SETTINGS_MODULE="portal.logged",
+    )
+
+    assert re.search(
+        r'"level": "WARNING", "logger": "datastore_search", "message": "A line"', printed
+    )
+
+
 def test_every_extra_of_the_docs_exists() -> None:
     named = {
         extra
@@ -168,6 +186,19 @@ def list_commands() -> list[str]:
         if "manage.py " in line and not line.startswith("DATABASE_URL=")
     ]
     return [re.sub(r"^.*?(?=\S*python manage\.py)", "", line) for line in lines]
+
+
+def test_every_regular_command_changes_to_the_folder_of_the_portal() -> None:
+    lines = [
+        line
+        for page in DOCS
+        for block in list_blocks(page, "cron", "text")
+        for line in block.splitlines()
+        if "manage.py" in line
+    ]
+
+    assert len(lines) >= 4
+    assert all(re.search(r"  cd /srv/portal && \S+/python manage\.py \w+", line) for line in lines)
 
 
 @pytest.mark.slow

@@ -70,6 +70,25 @@ def test_messages_come_in_the_language_of_the_path(
     assert check_error(response, 409, "Validation Error") == {"resource_id": [message]}
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        (f"/vi/{ACTION}/", 404, "Không tìm thấy. Hãy bỏ dấu gạch chéo ở cuối địa chỉ."),
+        (
+            f"/vi/{ACTION}",
+            415,
+            "Loại nội dung “text/plain” không được hỗ trợ. Hãy gửi JSON hoặc biểu mẫu.",
+        ),
+    ],
+)
+def test_a_refusal_of_a_request_is_in_the_language_of_the_path(
+    client: Client, db: None, path: str, status: int, message: str
+) -> None:
+    response = client.post(path, "x", content_type="text/plain")
+
+    assert (response.status_code, response.json()["error"]["message"]) == (status, message)
+
+
 def test_a_page_without_a_language_is_redirected_to_one(client: Client, db: None) -> None:
     response = client.get("/admin/")
 

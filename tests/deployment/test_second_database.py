@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -29,7 +32,8 @@ from ..builders import act, ask, check_error, get_result, load_csv, make_user
 from .portals import check_reads, use_databases
 from .servers import run_own_server
 
-_PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "deploy.md"
+_ROOT = Path(__file__).resolve().parents[2]
+_PAGE = _ROOT / "docs" / "how-to" / "deploy.md"
 (_ROUTER,) = re.findall(r"(?ms)^```python\n(class DataRouter:.*?)^```", _PAGE.read_text())
 
 _names: dict[str, Any] = {"__name__": __name__}
@@ -185,3 +189,86 @@ def test_the_doctor_finds_nothing(rivers: Resource) -> None:
     out = StringIO()
     call_command("datastore_doctor", "--count", stdout=out)
     assert out.getvalue() == "Nothing is damaged.\n"
+
+
+# The portal's own tests ---------------------------------------------------------------------------
+
+_MUSEUM = {
+    "__init__": "",
+    "settings": """
+import os
+from example_project.settings import INSTALLED_APPS, MIDDLEWARE, TEMPLATES
+import dj_database_url
+SECRET_KEY = "of a test"
+INSTALLED_APPS = [*INSTALLED_APPS, "museum"]
+ROOT_URLCONF = "example_project.urls"
+DATABASES = {alias: dj_database_url.parse(os.environ[alias]) for alias in ("default", "data")}
+DATABASE_ROUTERS = ["museum.routers." + os.environ["ROUTER"]]
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+""",
+    "routers": f"""{_ROUTER}
+class MuseumRouter:
+    def db_for_read(self, model, **hints):
+        return "data" if model._meta.app_label == "museum" else None
+
+    db_for_write = db_for_read
+
+    def allow_migrate(self, alias, app_label, **hints):
+        return (alias == "data") == (app_label == "museum")
+""",
+    "models": """
+from django.db import models
+
+class Exhibit(models.Model):
+    name = models.CharField(max_length=50)
+""",
+    "tests": """
+import pathlib, tempfile
+from django.core.management import call_command
+from django.test import TestCase, TransactionTestCase
+from datastore_search.models import Resource
+from museum.models import Exhibit
+
+class Portal:
+    databases = {"default", "data"}
+
+    def test_a_file_is_loaded_and_searched(self):
+        Exhibit.objects.create(name="Boat")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "rivers.csv")
+            file.write_text("code,text\\na,river\\nb,lake\\n")
+            call_command("load_resource", str(file), "--name", "rivers", verbosity=0)
+        resource = Resource.objects.get()
+        path = f"/en/api/action/datastore_search?resource_id={resource.pk}&q=river"
+        self.assertEqual(self.client.get(path).json()["result"]["total"], 1)
+        resource.delete()
+
+class Rolled(Portal, TestCase): pass
+class Committed(Portal, TransactionTestCase): pass
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("router", ["DataRouter", "MuseumRouter"])
+def test_the_tests_of_a_portal_run_with_a_router(
+    server: ThrowawayServer, tmp_path: Path, router: str
+) -> None:
+    (tmp_path / "museum").mkdir()
+    for name, text in _MUSEUM.items():
+        (tmp_path / "museum" / f"{name}.py").write_text(text)
+    urls = {"default": server.url, "data": server.url.replace("/portal?", "/data?")}
+
+    warnings = "error::DeprecationWarning:museum"
+    process = subprocess.run(
+        [sys.executable, "-W", warnings, "-m", "django", "test", "museum"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        env={
+            **os.environ, **urls, "DATABASE_URL": server.url, "ROUTER": router,
+            "DJANGO_SETTINGS_MODULE": "museum.settings", "PYTHONPATH": f"{tmp_path}:{_ROOT}",
+        },
+    )  # fmt: skip
+
+    assert process.returncode == 0, process.stderr
+    assert "Ran 2 tests" in process.stderr

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.nginx import serve_nginx
+from benchmarks.nginx import CONFIGURATION, serve_nginx
 from benchmarks.server import find_free_port, wait_for_server
 from datastore_search.models import Resource
 from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
@@ -377,3 +379,34 @@ def test_health_and_metrics_are_for_this_machine_alone(server: str, path: str) -
     for spelling in (path, f"/{path}", path.replace("e", "%65"), f"/en/..{path}"):
         forged = send_from(server, "127.0.9.1", spelling, "GET", "X-Forwarded-For: 127.0.0.1")
         assert forged[0].status == 403
+
+
+GUNICORN = """
+def application(environ, start_response):
+    start_response("200 OK", [])
+    return [environ["QUERY_STRING"].encode()]
+"""
+
+
+@pytest.mark.slow
+def test_the_longest_address_of_nginx_is_the_longest_of_gunicorn(tmp_path: Path) -> None:
+    page = CONFIGURATION.with_name("deploy.md").read_text(encoding="utf-8")
+    (option,) = re.findall(r" (--limit-request-line 8190)\n", page)
+    (tmp_path / "application.py").write_text(GUNICORN)
+    behind = f"127.0.0.1:{find_free_port()}"
+    gunicorn = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "application", "--bind", behind, *option.split()],
+        cwd=tmp_path,
+    )
+    query = "a" * (8190 - len("GET /api/? HTTP/1.1"))
+    try:
+        wait_for_server(behind, gunicorn)
+        with serve_nginx(behind) as server:
+            longest, body = send(server, "GET", f"/api/?{query}")
+            longer, _body = send(server, "GET", f"/api/?{query}a")
+    finally:
+        gunicorn.terminate()
+        gunicorn.wait(60)
+
+    assert (longest.status, body.decode()) == (200, query)
+    assert longer.status == 414

@@ -75,6 +75,17 @@ def test_one_request_too_many_is_429_with_the_seconds_to_wait(
         assert "no-store" in refused["Cache-Control"]
 
 
+def test_too_many_requests_are_refused_in_the_language_of_the_path(
+    client: Client, db: None
+) -> None:
+    path = "/vi/api/3/action/unknown"
+    get_statuses(client, path, 2)
+
+    error = check_error(client.get(path), 429, "Too Many Requests")
+
+    assert error == {"message": "Quá nhiều yêu cầu. Hãy thử lại sau 60 giây."}
+
+
 def test_a_large_body_counts_as_several_requests(client: Client, resource: Resource) -> None:
     token = make_user_token("writer", "change")
     record = {"code": "7", "title": "x" * 70_000}

@@ -312,6 +312,22 @@ def test_datastore_create_makes_and_drops_the_index(portal: None) -> None:
     assert list_substring_indexes(resource) == []
 
 
+@pytest.mark.slow
+def test_a_restored_dump_has_the_index(portal: None, server: Server) -> None:
+    make_indexed()
+    server.create_database("restored")
+    url, restored_url = map(server.build_url, ("portal", "restored"))
+
+    server.run_commands(
+        'pg_dump "$URL" | psql -Xq --set=ON_ERROR_STOP=1 "$RESTORED_URL"',
+        URL=url, RESTORED_URL=restored_url,
+    )  # fmt: skip
+
+    indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+    assert server.run_sql(restored_url, indexes) == server.run_sql(url, indexes)
+    assert "extensions.gin_trgm_ops" in server.run_sql(restored_url, indexes)
+
+
 # Without the extension ----------------------------------------------------------------------------
 
 
