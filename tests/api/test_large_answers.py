@@ -123,6 +123,7 @@ def test_head_has_the_length_of_a_large_answer_and_no_body(
     assert by_get["Content-Length"] == by_head["Content-Length"] == str(size)
     for response in (by_head, by_get):
         del response["X-Request-ID"]
+        response.headers.pop("Last-Modified", None)  # not in the second of the change
     assert by_head.headers == by_get.headers
     assert by_head.getvalue() == b""
 

@@ -219,7 +219,7 @@ _Q = [
         (finds_more(8, 9), r"q/(composed|decomposed)"),
     ),
     *_list_differences(
-        "Spellings that readers hold equal",
+        "Equivalent spellings",
         (finds_more(10, 11), r"q/(sharp s|two s)"),
         (finds_more(11), r"q/stop word in another language"),
     ),
@@ -269,7 +269,7 @@ _FILTERS = [
         (finds(25), r"filters/null of a text"),
     ),
     *_list_differences(
-        "A value that cannot be of the field's type",
+        "A value that does not fit the field's type",
         (refuses("filters"), _TYPED + r" (word|empty text|true|bad operand)"),
         (refuses("filters"), r"filter/(date|timestamp|time|bool|texts|ints) (number|huge)"),
         (refuses("filters"), r"filter/(date|timestamp|time|bool|texts|ints) .*fraction"),
@@ -331,7 +331,7 @@ _TABLES = [
         (gives(include_deleted_records=True), r"(records_)?delete/accepted:.* include records"),
     ),
     *_list_differences(
-        "An id that is new",
+        "A new id",
         (fails(404), r"create/unknown resource:1-create"),
         (succeeds, r"create/unknown id:1-create"),
     ),

@@ -39,7 +39,7 @@ def _nothing_left(connections_before: set[int]) -> Iterator[None]:
     Resource.objects.all().delete()
     storage.drop_record_table(connection, TABLE.id)
     clean_up_loads()
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads  # those of other tests may end
     assert storage.list_record_tables(connection) == set()
     assert list_new_connections(connections_before) == set()
 

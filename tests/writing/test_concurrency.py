@@ -377,9 +377,8 @@ def test_readers_do_not_wait_for_writers(table: Table, settings: Any) -> None:
 
 
 def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table,
 ) -> None:
-    monkeypatch.setattr(storage.indexes, "LOCK_TIMEOUT", timedelta(milliseconds=200))
     make_table(table)
     table.insert({"key": 1})
     before = table.read_state()
