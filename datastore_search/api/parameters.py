@@ -204,7 +204,8 @@ class QueryParameters(ConditionParameters):
     offset = NonNegativeIntegerField(
         help_text=_("Number of matching records to skip before the first."), shown_default="0"
     )
-    fields = NamesField(  # type: ignore[assignment] # not the property: the metaclass takes it out
+    # CKAN names the parameter.  DRF's metaclass moves it out of the class: see CreateParameters.
+    fields = NamesField(  # type: ignore[assignment]
         help_text=_(
             "The fields to return, in this order; all if not given. A name with a comma is "
             "in double quotes."
@@ -350,7 +351,9 @@ class CreateParameters(ActionParameters):
             "new resource is public, and an existing one is not changed."
         )
     )
-    fields = FieldsField(  # type: ignore[assignment] # not the property: the metaclass takes it out
+    # CKAN names the parameter.  DRF's metaclass moves each declared field out of the class, so
+    # ``Serializer.fields``, the property that mypy compares it with, stays what it is.
+    fields = FieldsField(  # type: ignore[assignment]
         help_text=format_lazy(
             _(
                 "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"

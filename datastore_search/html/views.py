@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -207,7 +208,7 @@ class PageView(View):
         return render(self.request, f"datastore_search/{template}", own | context, status=status)
 
 
-class ResourcePageView(PageView):
+class ResourcePageView(PageView, ABC):
     """A page of one version of a resource."""
 
     def get(
@@ -216,9 +217,9 @@ class ResourcePageView(PageView):
         """Send the page."""
         return with_consistent_read(resource_id, self.answer, client=Client.from_request(request))
 
+    @abstractmethod
     def answer(self, read: ConsistentRead) -> HttpResponse:
         """Answer from a consistent read, which may be repeated, to those who may read it."""
-        raise NotImplementedError
 
 
 # The data page ------------------------------------------------------------------------------------

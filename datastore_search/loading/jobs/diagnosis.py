@@ -135,14 +135,16 @@ def _diagnose_resource(
         )
     if not found.has_primary_key:
         yield Finding("index.missing", name, "The table has no primary key.")
-    for field in _find_lost_fields(connection, resource, version):
+    lost_fields = _find_lost_fields(connection, resource, version)
+    for field in lost_fields:
         yield Finding(
             "field.missing",
             name,
             f"The records have values of “{field.name}”, which is not a field.",
             partial(_add_lost_field, connection, resource, version, field),
         )
-    left = _find_lost_fields(connection, resource, version)
+    # Some may be mended now.
+    left = lost_fields and _find_lost_fields(connection, resource, version)
     orders = {storage.name_order_index(version.pk, field.name) for field in left}
     indexes = [index for index in found.indexes if index.role not in orders]
     yield from _diagnose_indexes(connection, resource, version, indexes)
