@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import act, check_error, get_result, make_slow
+from ..builders import act, check_error, get_result
 
 pytestmark = pytest.mark.django_db
 
@@ -140,18 +139,6 @@ def test_ranges_may_be_very_wide_or_narrow(client: Client, resource: Resource, w
     found = aggregate(client, resource, group_by=[{"field": "amount", "width": width}])
 
     assert sum(group["count"] for group in found["records"]) == 6
-
-
-@pytest.mark.parametrize("records_format", ["objects", "csv"])
-def test_a_slow_aggregate_is_refused_within_the_time_limit(
-    client: Client, resource: Resource, settings: Any, records_format: str
-) -> None:
-    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
-    make_slow(resource)
-
-    fault = read_fault(client, resource, group_by="stage", records_format=records_format)
-
-    assert fault == {"query": ["Search took too long"]}
 
 
 def test_a_column_has_the_entry_of_its_field(client: Client, resource: Resource) -> None:

@@ -38,17 +38,6 @@ def test_json_is_read_in_any_unicode_encoding(
     assert get_ids(response) == [4]
 
 
-def test_json_sent_as_a_form_is_read_whole(client: Client, resource: Resource) -> None:
-    body = json.dumps(
-        {"resource_id": str(resource.pk), "filters": {"title": "a=b&c"}, "q": "x&y=z"}
-    )
-
-    response = client.post(PATH, body, content_type=FORM)
-
-    assert response.json()["result"]["filters"] == {"title": "a=b&c"}
-    assert response.json()["result"]["q"] == "x&y=z"
-
-
 def test_an_empty_form_leaves_the_query_string(client: Client, resource: Resource) -> None:
     for kind in (FORM, "application/json", "text/plain"):
         response = client.post(f"{PATH}?resource_id={resource.pk}&limit=1", "", content_type=kind)

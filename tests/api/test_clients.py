@@ -345,9 +345,3 @@ def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, pref
         with pytest.raises(NotFound) as refusal:
             ckan.action.datastore_search(resource_id=table)
         assert table in str(refusal.value)
-
-
-# ckanapi, the program -----------------------------------------------------------------------------
-
-
-# The catalogue ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from datastore_search.models import Field, Resource
+from datastore_search.models import Resource
 
 from ..builders import ask, check_error, get_ids, get_result, make_resource, make_slow
 
@@ -30,17 +30,6 @@ def test_the_best_match_comes_first_with_its_rank(client: Client, db: None) -> N
     assert list(result["records"][0]) == ["_id", "a", "b", "rank"]
     assert result["fields"][-1] == {"id": "rank", "type": "float"}
     assert result["total"] == 3
-
-
-def test_at_most_limit_records_come_in_the_order_of_the_file(
-    client: Client, resource: Resource
-) -> None:
-    result = get_result(search(client, resource, limit=2, offset=1))
-
-    assert [record["_id"] for record in result["records"]] == [2, 3]
-    assert result["total"] == 6
-    assert result["limit"] == 2
-    assert result["offset"] == 1
 
 
 @pytest.mark.parametrize(
@@ -77,20 +66,6 @@ def test_a_record_has_its_fields_in_order_with_nulls(client: Client, resource: R
         '"records": [{"_id":6,"code":"006","subject":null,"stage":"active",'
         '"title":"No subject at all","amount":9.00,"seen":"2023-09-09"}]'
     ) in response.content.decode()
-
-
-def test_the_fields_are_described(client: Client, resource: Resource) -> None:
-    Field.objects.filter(resource=resource, name="seen").update(label="Day", notes="of the visit")
-
-    assert get_result(search(client, resource, limit=0))["fields"] == [
-        {"id": "_id", "type": "int"},
-        {"id": "code", "type": "text"},
-        {"id": "subject", "type": "text"},
-        {"id": "stage", "type": "text"},
-        {"id": "title", "type": "text"},
-        {"id": "amount", "type": "numeric"},
-        {"id": "seen", "type": "date", "info": {"label": "Day", "notes": "of the visit"}},
-    ]
 
 
 def test_get_and_post_answer_alike(client: Client, resource: Resource) -> None:
@@ -141,13 +116,6 @@ def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> No
     check_error(search(client, empty), 404, "Not Found Error")
 
 
-@pytest.mark.parametrize("sent", [{}, {"resource_id": None}, {"resource_id": ""}, {"limit": 5}])
-def test_a_missing_resource_id_is_409(client: Client, db: None, sent: dict[str, Any]) -> None:
-    assert check_error(ask(client, sent), 409, "Validation Error") == {
-        "resource_id": ["Missing value"]
-    }
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -165,13 +133,6 @@ def test_a_missing_resource_id_is_409(client: Client, db: None, sent: dict[str, 
 )
 def test_a_body_that_is_no_json_object_is_400(client: Client, db: None, body: str | bytes) -> None:
     check_error(ask(client, body), 400, "Bad Request")
-
-
-@pytest.mark.parametrize("value", [-1, "-1"])
-def test_a_negative_limit_is_refused(client: Client, resource: Resource, value: object) -> None:
-    for name in ("limit", "offset"):
-        error = check_error(search(client, resource, **{name: value}), 409, "Validation Error")
-        assert error == {name: ["Must be a natural number"]}
 
 
 @pytest.mark.parametrize("value", ["abc", 1.5, "5.0", "1e3", " ", [], [5], {"a": 1}, "٣x"])
@@ -210,12 +171,6 @@ def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: An
     error = check_error(search(client, resource), 409, "Validation Error")
 
     assert error == {"query": ["Search took too long"]}
-
-
-def test_an_unknown_action_is_400(client: Client, db: None) -> None:
-    error = check_error(client.get("/en/api/action/datastore_dance"), 400, "Bad Request")
-
-    assert "datastore_dance" in error["message"]
 
 
 def test_an_unexpected_error_discloses_nothing(

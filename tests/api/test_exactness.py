@@ -148,21 +148,11 @@ def test_every_type_is_stored_by_the_api() -> None:
 
 
 @pytest.mark.parametrize("kind", BY_API)
-@pytest.mark.parametrize("action", ["datastore_create", "datastore_upsert"])
-def test_a_value_comes_back_from_the_api_exactly(
-    client: Client, token: str, action: str, kind: str
-) -> None:
+def test_a_value_comes_back_from_the_api_exactly(client: Client, token: str, kind: str) -> None:
     records = "[{}]".format(", ".join(f'{{"v": {sent}}}' for sent, _ in BY_API[kind]))
     fields = f'"fields": [{{"id": "v", "type": "{kind}"}}]'
 
-    if action == "datastore_create":
-        resource = create_resource(client, token, f'{fields}, "records": {records}')
-    else:
-        resource = create_resource(client, token, fields)
-        body = f'{{"resource_id": "{resource.pk}", "records": {records}, "method": "insert"}}'
-        path = "/en/api/action/datastore_upsert"
-        response = ask(client, body, path=path, Authorization=token)
-        assert response.status_code == 200, response.content
+    resource = create_resource(client, token, f'{fields}, "records": {records}')
 
     assert read_field(client, resource, "v") == [parse_json(results) for _, results in BY_API[kind]]
     assert {field.name: field.type for field in resource.fields.all()} == {"v": kind}
@@ -182,23 +172,6 @@ def test_the_least_and_greatest_doubles_come_back(client: Client, token: str) ->
         "records"
     ]
     assert [float(cell) for cell in found_in_rows.split()] == results
-
-
-def test_include_records_shows_what_is_stored(client: Client, token: str) -> None:
-    resource = Resource.objects.create(name="shown")
-    body = {
-        "resource_id": str(resource.pk),
-        "fields": [{"id": kind, "type": kind} for kind in BY_API],
-        "records": [{kind: json.loads(values[0][0]) for kind, values in BY_API.items()}],
-        "include_records": True,
-    }
-
-    created = ask(client, body, path="/en/api/action/datastore_create", Authorization=token).json()[
-        "result"
-    ]
-
-    assert created["records"] == get_result(search(client, resource))["records"]
-    assert list(created["records"][0]) == ["_id", *BY_API]
 
 
 # Values from a file -------------------------------------------------------------------------------
@@ -418,24 +391,6 @@ def test_a_field_hides_the_rank_of_the_same_name(
     assert by_field["records"][0]["rank two words"] == make_value(0, "rank two words")
 
 
-def test_unknown_names_are_only_text(client: Client, named: dict[str, Resource]) -> None:
-    for name in ("%(b)s", "{1}", "'; --", '"', "aB", "Đuong", "n" * 66, "đ" * 31 + "xyz"):
-        refusal = search(
-            client,
-            named["api"],
-            fields=[quote_name(name)],
-            sort=quote_name(name),
-            q={name: "x"},
-            filters={name: "x"},
-        )
-        message = f"Unknown field: “{name}”"
-        error = refusal.json()["error"]
-        assert refusal.status_code == 409
-        assert {error[parameter][0] for parameter in ("fields", "sort", "q", "filters")} == {
-            message
-        }
-
-
 def test_records_are_written_by_any_name(client: Client, token: str) -> None:
     resource = create_resource(
         client,
@@ -467,9 +422,8 @@ def test_records_are_written_by_any_name(client: Client, token: str) -> None:
 # Many fields --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [60, 1_600])
-def test_many_fields_come_back_in_their_order(client: Client, token: str, count: int) -> None:
-    names = [f"field {n} %s" for n in range(count)]
+def test_many_fields_come_back_in_their_order(client: Client, token: str) -> None:
+    names = [f"field {n} %s" for n in range(1_600)]
     kinds = ["int4", "text", "numeric", "_int4", "bool"]
     values: list[Any] = [5, "x,y", 2.5, [1, None], True]
     fields = [{"id": name, "type": kinds[n % 5]} for n, name in enumerate(names)]
@@ -493,7 +447,7 @@ def test_many_fields_come_back_in_their_order(client: Client, token: str, count:
     assert lists == [[1, *record.values()]]
     text = get_result(search(client, resource, records_format="csv", limit=1))["records"]
     (row,) = csv.reader(io.StringIO(text))
-    assert row == ["1", *(["5", "x,y", "2.5", "[1, null]", "t"] * (count // 5))]
+    assert row == ["1", *(["5", "x,y", "2.5", "[1, null]", "t"] * 320)]
 
 
 def test_many_fields_are_requested_sorted_and_filtered(client: Client, db: None) -> None:
@@ -518,22 +472,3 @@ def test_many_fields_are_requested_sorted_and_filtered(client: Client, db: None)
     distinct = get_result(search(client, resource, distinct=True, fields=names, sort=names[-1]))
     assert distinct["total"] == 3
     assert [record["f0"] for record in distinct["records"]] == ["w0r1", "w0r2", "w0r3"]
-
-
-def test_more_fields_than_a_table_has_are_refused(client: Client, token: str) -> None:
-    resource = Resource.objects.create(name="wide")
-    names = [f"f{n}" for n in range(1_601)]
-
-    error = "There are 1601 fields; at most 1600 can be stored."
-    for sent in (
-        {"fields": [{"id": name} for name in names]},
-        {"records": [dict.fromkeys(names, 1)]},
-    ):
-        response = ask(
-            client,
-            {"resource_id": str(resource.pk), **sent},
-            path="/en/api/action/datastore_create",
-            Authorization=token,
-        )
-        assert response.status_code == 409
-        assert response.json()["error"]["fields"] == [error]

@@ -29,7 +29,7 @@ from datastore_search.search import (
     with_consistent_read,
 )
 
-from ..builders import ask, check_error, fetch_page, get_ids, get_result, make_resource
+from ..builders import ask, check_error, fetch_page, get_ids, make_resource
 from .typed import CELLS, IDS, ROWS, get_column_name, open_cursor_year_first
 
 REFUSED = "refused"
@@ -633,14 +633,3 @@ def test_fields_whose_names_begin_with_a_dollar_are_written_with_two(
     assert get_ids(search(client, resource, {"$$price": 8, "$$or": 9, "$$$x": 10})) == [2]
     assert get_ids(search(client, resource, {"$or": [{"$$or": 6}, {"$$price": 8}]})) == [1, 2]
     check_error(search(client, resource, {"$price": 8}), 409, "Validation Error")
-
-
-def test_filters_are_echoed_as_sent(client: Client, typed: Resource) -> None:
-    parameters: tuple[Any, ...] = (
-        {"int4": {"gt": 5, "in": [7, None]}, "$or": [{"text": ["abc"]}, {"bool": True}]},
-        [{"int4": 7}],
-        {"int4": []},
-    )
-    for filters in parameters:
-        for sent in (filters, json.dumps(filters)):
-            assert get_result(search(client, typed, sent))["filters"] == filters

@@ -386,7 +386,7 @@ def test_rows_that_cannot_be_read_to_their_end_leave_no_file(files: list[Any]) -
 def test_memory_does_not_grow_with_the_answer(
     client: Client, db: None, records_format: str
 ) -> None:
-    resource = make_resource("n,text\n0,x\n", types={"n": "int4", "text": "text"})
+    resource = make_resource("n,text\n0,x\n", types={"n": "int4", "text": "text"}, indexes=[])
     table = sql.Identifier(f"datastore_search_record_{resource.table_version_id}")
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ALTER TABLE {} ALTER search DROP EXPRESSION").format(table))

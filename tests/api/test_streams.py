@@ -197,19 +197,7 @@ def test_a_download_whose_database_goes_away_ends_as_broken(
     with serve(name, uploads) as port:
         address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}?format=json"
         with subprocess.Popen(
-            [
-                *[
-                    "curl",
-                    "--silent",
-                    "--limit-rate",
-                    "4M",
-                    "--max-time",
-                    "120",
-                    "--output",
-                    "/dev/null",
-                ],
-                address,
-            ]
+            ["curl", "-s", "--limit-rate", "4M", "--max-time", "120", "-o", "/dev/null", address]
         ) as curl:
             wait_until(end_dumps, "the dump", alive=lambda: curl.poll() is None)
 

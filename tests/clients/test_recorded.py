@@ -37,9 +37,10 @@ def send(request: str, base: str) -> Exchange:
     return Exchange(request, answer.status, media_type, parse_answer(text, media_type))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_client_gets_the_answers_that_it_understood(name: str, portal: str) -> None:
-    for recorded in read_recording(name):
-        found = send(recorded.request, portal)
-        assert (found.status, found.media_type) == (recorded.status, recorded.media_type)
-        assert find_missing(recorded.answer, found.answer) == []
+def test_a_recorded_client_gets_the_answers_that_it_understood(portal: str) -> None:
+    assert NAMES
+    for name in NAMES:
+        for recorded in read_recording(name):
+            found = send(recorded.request, portal)
+            assert (found.status, found.media_type) == (recorded.status, recorded.media_type), name
+            assert find_missing(recorded.answer, found.answer) == [], name

@@ -117,16 +117,6 @@ def test_users_have_their_own_rate_by_any_token_and_by_session(
     assert get_statuses(client, "/en/datastore/", 4) == [200, 200, 200, 429]
 
 
-def test_a_write_is_counted_before_it_is_done(client: Client, resource: Resource) -> None:
-    token = make_user_token("writer", "change")
-    sent = {"resource_id": str(resource.pk), "force": True, "records": [{"code": "7"}]}
-    sent["method"] = "insert"
-
-    statuses = [act(client, "datastore_upsert", sent, token).status_code for _ in range(4)]
-
-    assert statuses == [200, 200, 200, 429]
-
-
 @pytest.mark.parametrize(
     ("num_proxies", "forwarded", "expected"),
     [

@@ -33,34 +33,26 @@ def find_out(resource: Resource, query: Query, limit: int = 10) -> bool:
     return with_consistent_read(resource.pk, lambda read: has_rare_word(read, query, limit=limit))
 
 
-@pytest.mark.parametrize(
-    ("q", "expected"),
-    [
-        ("harbour", True),
-        ("bridge harbour", True),
-        ("bridge", False),
-        ("Bridges", False),  # another form of a common word
-        ("running", False),  # its stem is shorter
-        ("bridge run", False),
-        ("harb", False),  # so short a beginning may have many words
-        ("hải-cảng", False),
-        ("", False),
-    ],
-)
-def test_a_rare_word_is_one_that_few_records_have(survey: Resource, q: str, expected: bool) -> None:
-    assert find_out(survey, Query(limit=1, q=q)) is expected
+#: Queries, and whether one of their words is rare.
+QUERIES = [
+    (Query(limit=1, q="harbour"), True),
+    (Query(limit=1, q="bridge harbour"), True),
+    (Query(limit=1, q="bridge"), False),
+    (Query(limit=1, q="Bridges"), False),  # another form of a common word
+    (Query(limit=1, q="running"), False),  # its stem is shorter
+    (Query(limit=1, q="bridge run"), False),
+    (Query(limit=1, q="harb"), False),  # so short a beginning may have many words
+    (Query(limit=1, q="hải-cảng"), False),
+    (Query(limit=1, q=""), False),
+    (Query(limit=1, q_fields={"text": "harbour"}), True),
+    (Query(limit=1, q="harbour | bridge", plain=False), False),
+    (Query(limit=1, q="harbour", substrings=True), False),
+]
 
 
-def test_words_of_one_field_count_too(survey: Resource) -> None:
-    assert find_out(survey, Query(limit=1, q_fields={"text": "harbour"}))
-
-
-def test_queries_of_other_kinds_may_find_any_number(survey: Resource) -> None:
-    assert not find_out(survey, Query(limit=1, q="harbour | bridge", plain=False))
-    assert not find_out(survey, Query(limit=1, q="harbour", substrings=True))
-
-
-def test_a_table_of_few_records_has_only_rare_words(survey: Resource) -> None:
+def test_a_rare_word_is_one_that_few_records_have(survey: Resource) -> None:
+    for query, expected in QUERIES:
+        assert find_out(survey, query) is expected, query
     assert find_out(survey, Query(limit=1, q="bridge"), limit=ALL + 1)
 
 

@@ -161,14 +161,6 @@ def test_only_the_first_letters_of_a_record_are_looked_at(db: None) -> None:
     assert found == {"a": [[0, 5], [99_986, 99_991], [99_992, 99_997]]}
 
 
-@pytest.mark.parametrize("options", [{"records_format": "csv"}, {"limit": 1_001}])
-def test_what_is_copied_has_no_highlights(texts: Resource, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameters) as raised:
-        fetch_page(texts, Query(**{"limit": 10, "q": "old", "highlight": True, **options}))
-
-    assert [each.parameter for each in raised.value.errors] == ["highlight"]
-
-
 def test_records_that_are_too_large_are_refused(
     texts: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,12 +59,3 @@ def test_a_compressed_record_is_decompressed_once_for_all_its_fields(db: None) -
     assert len(unpacking) == len(fetching) == 1
     assert unpacking[0].count("||") == 1
     assert fetching[0].count("page.record -> 'field") == len(record)
-
-
-def test_all_digits_come_back(db: None) -> None:
-    digits = "12345678901234567890.12345678901234567890", "9223372036854775807"
-    resource = make_resource(f"n,i\n{digits[0]},{digits[1]}\n")
-
-    page = fetch_page(resource, Query(limit=1))
-
-    assert page.text == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'.encode()

@@ -123,7 +123,7 @@ def make_tables() -> tuple[list[str], Resource, Resource]:
     return texts, resources[0], resources[1]
 
 
-@pytest.mark.parametrize("database", DATABASES)
+@pytest.mark.parametrize("database", ["libc", pytest.param("icu", marks=pytest.mark.slow)])
 def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, database: str) -> None:
     with (
         django_db_blocker.unblock(),
@@ -133,7 +133,7 @@ def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, dat
         with connection.cursor() as cursor:
             cursor.execute("SET enable_seqscan = off")  # the table is small
 
-        @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
         @given(data=st.data())
         def compare_answers(data: st.DataObject) -> None:
             text = data.draw(st.sampled_from(texts))
@@ -156,8 +156,7 @@ def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, dat
             assert found == [n + 1 for n in range(len(texts)) if "370" in str(n * 137)]
 
 
-@pytest.mark.parametrize("operator", ["contains", "icontains", "startswith", "istartswith"])
-def test_a_rare_part_is_found_by_the_index(portal: None, operator: str) -> None:
+def test_a_rare_part_is_found_by_the_index(portal: None) -> None:
     rows = "\n".join(f"{'the same words in each row ' * 8}{n * 7919}" for n in range(3_000))
     resource = make_indexed(f"text\n{rows}\nquayside\n")
     (name,) = list_substring_indexes(resource)
@@ -170,42 +169,38 @@ def test_a_rare_part_is_found_by_the_index(portal: None, operator: str) -> None:
             )
             return int(cursor.fetchone()[0])
 
-    before = count_scans()
-
-    assert find_ids(resource, filters={"text": {operator: "quays"}}) == [3_001]
-    assert count_scans() > before
+    for operator in ("contains", "icontains", "startswith", "istartswith"):
+        before = count_scans()
+        assert find_ids(resource, filters={"text": {operator: "quays"}}) == [3_001]
+        assert count_scans() > before
 
 
 # q ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("q", "expected"),
-    [
-        ("idge", [1]),
-        ("ridg ammal", []),
-        ("level idge", [1]),
-        ("ODGE", []),
-        ("xes", [2]),
-        ("ượng", [4]),
-        ("ng", []),
-        ("at", [1, 6]),
-        ("&", []),
-        ({"title": "idge"}, [1]),
-        ({"subject": "idge"}, []),
-        ({"subject": "ershed", "title": "idge"}, [1]),
-        ({"subject": "ERSHED", "title": "dge"}, [1]),
-        ({"title": "watershed"}, []),
-    ],
-)
-def test_q_finds_parts_of_words(portal: None, q: object, expected: list[int]) -> None:
+PARTS: list[tuple[object, list[int]]] = [
+    ("idge", [1]),
+    ("ridg ammal", []),
+    ("level idge", [1]),
+    ("ODGE", []),
+    ("xes", [2]),
+    ("ượng", [4]),
+    ("ng", []),
+    ("at", [1, 6]),
+    ("&", []),
+    ({"title": "idge"}, [1]),
+    ({"subject": "idge"}, []),
+    ({"subject": "ershed", "title": "idge"}, [1]),
+    ({"subject": "ERSHED", "title": "dge"}, [1]),
+    ({"title": "watershed"}, []),
+]
+
+
+def test_q_finds_parts_of_words(portal: None) -> None:
     resource = make_indexed()
 
-    assert find_ids(resource, q=q, substrings=True) == expected
-
-
-def test_what_q_finds_without_substrings_it_finds_with_them(portal: None) -> None:
-    resource = make_indexed()
+    for q, expected in PARTS:
+        assert find_ids(resource, q=q, substrings=True) == expected, q
 
     for q in ("running", "ha noi", "fox", "mammal other", "nuoc", "ac", "10.50", "²"):
         assert set(find_ids(resource, q=q)) <= set(find_ids(resource, q=q, substrings=True))
@@ -295,15 +290,10 @@ def test_datastore_create_makes_and_drops_the_index(portal: None) -> None:
     assert len(list_substring_indexes(resource)) == 1
     assert find_ids(resource, q="port", substrings=True) == [1]
 
-    get_result(
-        act(Client(), "datastore_create", {**same, "records": []}, token), "datastore_create"
-    )
+    create_table(token, **same, records=[])
     assert len(list_substring_indexes(resource)) == 1
 
-    get_result(
-        act(Client(), "datastore_create", {**same, "index_substrings": False}, token),
-        "datastore_create",
-    )
+    create_table(token, **same, index_substrings=False)
     assert list_substring_indexes(resource) == []
     refused = ask(Client(), {"resource_id": str(resource.pk), "q": "port", "substrings": True})
     assert find_refused(refused) == ["substrings"]

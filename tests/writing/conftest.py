@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 
 from ..builders import make_writer_token
+from ..ckan.writing.step import STOCK_RECORDS
 from ..shared import ModuleTransaction
-from .tables import STOCK_RECORDS, Table, make_stock
+from .tables import Table, make_stock
 
 
 @pytest.fixture(scope="module")

@@ -15,18 +15,7 @@ from datastore_search import storage
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 
 from ..builders import act, check_error
-
-STOCK_FIELDS = [
-    {"id": "code", "type": "text"},
-    {"id": "name", "type": "text"},
-    {"id": "count", "type": "int4"},
-    {"id": "amount", "type": "numeric"},
-]
-STOCK_RECORDS = [
-    {"code": "a", "name": "apple", "count": 1, "amount": "1.50"},
-    {"code": "b", "name": "bread", "count": 2, "amount": "2.00"},
-    {"code": "c", "name": None, "count": None, "amount": None},
-]
+from ..ckan.writing.step import STOCK_FIELDS, STOCK_RECORDS
 
 
 class _Clients(threading.local):

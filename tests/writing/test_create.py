@@ -12,7 +12,8 @@ from datastore_search import storage
 from datastore_search.models import Load, Origin, Resource, TableVersion
 
 from ..builders import act, check_error, load_csv, make_resource
-from .tables import STOCK_FIELDS, STOCK_RECORDS, Table
+from ..ckan.writing.step import STOCK_FIELDS, STOCK_RECORDS
+from .tables import Table
 
 DUPLICATE = "a record with the same primary key already exists."
 NOT_A_LIST = "Must be a list of objects."
@@ -84,21 +85,6 @@ def test_parameters_may_be_json_texts(table: Table) -> None:
 
     assert table.read_values("a, b") == [1, 2]
     assert table.get_refusal("create", records=[{"a, b": 1}])["records_row"] == 0
-
-
-def test_totals_and_words_are_right_after_each_call(stock: Table) -> None:
-    def search() -> tuple[list[int], list[int]]:
-        assert stock.count_records() == (len(stock.read_ids()), len(stock.read_ids()))
-        return stock.read_ids(), stock.read_ids(q="figs")
-
-    stock.run("create", records=[{"code": "d", "name": "dates and figs"}])
-    assert search() == ([1, 2, 3, 4], [4])
-
-    stock.run("create", fields=[{"id": "more", "type": "text"}], records=[{"more": "figs"}])
-    assert search() == ([1, 2, 3, 4, 5], [4, 5])
-
-    stock.run("create", fields=STOCK_FIELDS[:1], delete_fields=True)
-    assert search() == ([1, 2, 3, 4, 5], [])
 
 
 def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:

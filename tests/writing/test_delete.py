@@ -11,7 +11,8 @@ from datastore_search import storage
 from datastore_search.models import Alias, Field, Resource
 
 from ..builders import check_error, make_resource
-from .tables import STOCK_FIELDS, Table
+from ..ckan.writing.step import STOCK_FIELDS
+from .tables import Table
 
 BOTH = pytest.mark.parametrize("action", ["delete", "records_delete"])
 

@@ -10,7 +10,8 @@ from datastore_search.exceptions.writing import UnknownFieldType
 from datastore_search.field_types import field_types
 from datastore_search.table_limits import MAX_FIELDS
 
-from .tables import STOCK_FIELDS, Table
+from ..ckan.writing.step import STOCK_FIELDS
+from .tables import Table
 
 # Types and names ----------------------------------------------------------------------------------
 

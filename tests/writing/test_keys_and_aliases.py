@@ -28,10 +28,11 @@ def test_a_key_is_a_list_of_fields(stock: Table, key: Any, fields: list[str]) ->
     stock.run("create", primary_key=key)
 
     assert stock.resource.primary_key == fields
-    described = stock.run("info")["fields"]
-    assert [
-        field["id"] for field in described if field["schema"]["index_name"] == "primary_key"
-    ] == sorted(fields)
+    described = {field["id"]: field["schema"] for field in stock.run("info")["fields"]}
+    keys = [name for name, schema in described.items() if schema["index_name"] == "primary_key"]
+    assert keys == sorted(fields)
+    unique = [name for name, schema in described.items() if schema["uniquekey"]]
+    assert unique == (fields if len(fields) == 1 else [])
 
 
 def test_a_key_of_no_field_is_refused(stock: Table) -> None:
