@@ -272,21 +272,21 @@ PROBES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("sent", PROBES, ids=json.dumps)
 def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had_read_it(
-    client: Client, resource: Resource, sent: dict[str, Any]
+    client: Client, resource: Resource
 ) -> None:
     Alias.objects.create(resource=resource, name="rivers")
     parameters = {"resource_id": "rivers"}
-    assert len(get_ids(ask(client, parameters))) == 6
-    ask(client, {**parameters, **sent})
+    for sent in PROBES:
+        ask(client, {**parameters, **sent})
 
     make_private(resource)
 
     assert len(get_ids(ask(client, parameters, Authorization=make_token()))) == 6
-    error = check_error(ask(client, {**parameters, **sent}), 403, "Authorization Error")
-    for secret in ("code", "subject", "stage", "amount", "6"):
-        assert secret not in error["message"].replace(str(resource.pk), "")
+    for sent in PROBES:
+        error = check_error(ask(client, {**parameters, **sent}), 403, "Authorization Error")
+        for secret in ("code", "subject", "stage", "amount", "6"):
+            assert secret not in error["message"].replace(str(resource.pk), ""), sent
 
 
 def test_a_client_with_a_public_answer_gets_no_304_when_the_resource_is_private(
@@ -412,16 +412,17 @@ def kill_session() -> None:
         other.close()
 
 
-@pytest.mark.parametrize("sent", [{}, {"filters": {"stage": "active"}}, {"q": "river"}])
 def test_a_dead_connection_is_replaced_and_the_search_answered(
-    client: Client, committed: Resource, sent: dict[str, Any]
+    client: Client, committed: Resource
 ) -> None:
-    parameters = {"resource_id": str(committed.pk), **sent}
-    first = get_result(ask(client, parameters))
+    searches: list[dict[str, Any]] = [{}, {"filters": {"stage": "active"}}, {"q": "river"}]
+    for sent in searches:
+        parameters = {"resource_id": str(committed.pk), **sent}
+        first = get_result(ask(client, parameters))
 
-    kill_session()
+        kill_session()
 
-    assert get_result(ask(client, parameters)) == first
+        assert get_result(ask(client, parameters)) == first
 
 
 def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: Resource) -> None:

@@ -324,7 +324,7 @@ def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None
 
     with Readers(table) as readers:
         turn = 0
-        while turn < 12 or (turn < 500 and readers.reads < 120 and not readers.errors):
+        while turn < 12 or (turn < 500 and readers.reads < 60 and not readers.errors):
             turn += 1
             first = turn * 3
             table.insert(*make_triples(first, turn))
@@ -335,7 +335,7 @@ def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None
                 table.run("records_delete", filters={"key": {"gte": 10_000}})
 
     assert readers.errors == []
-    assert readers.reads >= 120
+    assert readers.reads >= 60
     check_counts(table)
 
 
