@@ -13,7 +13,7 @@ from datastore_search.admin.field_parts import split_fields
 from datastore_search.models import Resource
 from datastore_search.table_limits import MAX_FIELDS
 
-from ..builders import make_resource, make_user
+from ..builders import make_resource
 from .test_loading import FORM, make_file
 from .test_resources import LIST, build_form
 
@@ -21,12 +21,6 @@ COUNT = 600
 
 #: Django's own limit.
 MAX_INPUTS = 1_000
-
-
-@pytest.fixture
-def staff(client: Client, no_resource: None) -> Client:
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    return client
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -139,19 +138,6 @@ def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_delete
     assert office.post(f"{LIST}{kept.pk}/delete/", {"post": "yes"}).status_code == 403
     assert office.get(f"{LIST}add/").status_code == 403
     assert list_titles(office) == ["Changed", "To be seen"]
-
-
-def test_a_group_may_have_the_permission(
-    client: Client, clerk: Any, guardian: None, others: list[Resource]
-) -> None:
-    group = Group.objects.create(name="rivers")
-    grant(group, "view", make_listed_resource("seen", title="To be seen"))
-    client.force_login(clerk, backend=PASSWORD)
-    assert client.get(LIST).status_code == 403
-
-    clerk.groups.add(group)
-
-    assert list_titles(client) == ["To be seen"]
 
 
 def test_users_without_permission_have_no_list(client: Client, clerk: Any, guardian: None) -> None:

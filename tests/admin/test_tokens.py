@@ -20,12 +20,6 @@ ADD = f"{TOKENS}add/"
 
 
 @pytest.fixture
-def staff(client: Client, db: None) -> Client:
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    return client
-
-
-@pytest.fixture
 def clerk(db: None) -> Any:
     """Staff who may add, see and delete tokens."""
     user = make_user("clerk", is_staff=True)

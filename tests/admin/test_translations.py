@@ -11,16 +11,10 @@ from django.test import Client
 from datastore_search.admin.translations import get_own_name
 from datastore_search.models import Resource
 
-from ..builders import make_resource, make_user
+from ..builders import make_resource
 from .test_resources import LIST
 
 STATIONS = "station,level\nOld bridge,1.5\n"
-
-
-@pytest.fixture
-def staff(client: Client, no_resource: None) -> Client:
-    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
-    return client
 
 
 def make_stations() -> Resource:
@@ -118,16 +112,3 @@ def test_a_language_that_is_not_enabled_has_no_page(staff: Client, language: str
     resource = make_stations()
 
     assert staff.get(f"{LIST}{resource.pk}/texts/{language}/").status_code == 404
-
-
-@pytest.mark.parametrize("verb", ["view", "delete"])
-def test_texts_are_for_users_who_may_change_the_resource(
-    client: Client, db: None, verb: str
-) -> None:
-    resource = make_stations()
-    client.force_login(make_user(permissions=(f"{verb}_resource",), is_staff=True))
-    address = f"{LIST}{resource.pk}/texts/fr/"
-
-    assert client.get(address).status_code == 403
-    assert client.post(address, {"title": "Rivières"}).status_code == 403
-    assert "/texts/fr/" not in client.get(f"{LIST}{resource.pk}/change/").content.decode()
