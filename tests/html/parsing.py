@@ -7,6 +7,10 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+from django.test import Client
+
+from datastore_search.models import Resource
+
 
 class _Table(HTMLParser):
     """Collects the cells of the first table, but for the menus of its headings."""
@@ -36,6 +40,14 @@ class _Table(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in_cell and not self._done:
             self.rows[-1][-1] += data
+
+
+def open_page(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> str:
+    """Return a data page, which must be a success."""
+    response = client.get(f"/{locale}/datastore/{resource.pk}/", query or {}, follow=True)
+    assert response.status_code == 200, extract_text(response)
+    page: str = response.content.decode()
+    return page
 
 
 def parse_table(response: Any) -> list[list[str]]:

@@ -131,40 +131,6 @@ def list_errors(browser: Chrome) -> list[str]:
 
 
 @pytest.mark.slow
-@EACH_LOCALE
-def test_a_question_is_asked_and_taken_back_by_keyboard(
-    browser: Chrome, base: str, survey: Resource, locale: str
-) -> None:
-    for width, height in WIDTHS:
-        set_size(browser, width, height)
-        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
-        tab_to(browser, "form summary")
-        press(browser, Keys.ENTER)
-        tab_to(browser, "[name='field.subject']")
-        press(browser, "WATERSHED")
-        tab_to(browser, "[name='from.budget']")
-        press(browser, "250.000,5" if locale != "en" else "250,000.5", Keys.ENTER)
-
-        wait_for_chips(browser, 2)
-        assert not browser.find_elements(By.CSS_SELECTOR, "form details[open]")
-        assert is_in_sight(browser, "tbody td")
-        assert measure_overflow(browser) <= 0
-        tab_to(browser, "thead a[href*='sort=budget']")
-        press(browser, Keys.ENTER)
-        wait_for_chips(browser, 3)
-        heading = browser.find_element(By.CSS_SELECTOR, "[aria-sort]")
-        assert heading.get_attribute("aria-sort") == "ascending"
-        assert is_in_sight(browser, "tbody td")
-        tab_to(browser, ".datastore-chips a")
-        press(browser, Keys.ENTER)
-        wait_for_chips(browser, 2)
-        tab_to(browser, "tbody th a")
-        press(browser, Keys.ENTER)
-        wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record dd"))
-        assert measure_overflow(browser) <= 0
-    assert list_errors(browser) == []
-
-
 def test_results_are_in_sight_after_every_filter(
     browser: Chrome, base: str, survey: Resource
 ) -> None:
@@ -198,6 +164,7 @@ def test_the_keyboard_skips_to_the_table_and_past_it(
     assert list_errors(browser) == []
 
 
+@pytest.mark.slow
 def test_every_control_stays_whole(browser: Chrome, base: str, survey: Resource) -> None:
     broken = {}
     for locale in ("en", "ar"):
@@ -267,35 +234,6 @@ def test_leaflet_draws_a_map_under_a_strict_policy(
     Resource.objects.all().delete()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [360, 1440])
-def test_a_long_question_is_changed_by_keyboard_and_stays_in_the_history(
-    browser: Chrome, base: str, survey: Resource, width: int
-) -> None:
-    set_size(browser, width, 900)
-    question = "&".join(f"not.subject=a+long+value+{number}" for number in range(20))
-    browser.get(f"{base}/en/datastore/{survey.pk}/?{question}")
-    before = browser.current_url
-    assert measure_overflow(browser) <= 0
-    tab_to(browser, ".datastore-chips button")
-    press(browser, Keys.ENTER)
-
-    wait_for_chips(browser, 19)
-    assert "change=" not in browser.current_url
-    assert "value+0&" not in browser.current_url
-    browser.back()
-    wait_for_chips(browser, 20)
-    assert browser.current_url == before
-    tab_to(browser, "thead th:nth-child(4) > button")
-    press(browser, Keys.SPACE)
-    wait_for_chips(browser, 21)
-    assert browser.current_url == f"{before}&sort=budget"
-    tab_to(browser, "tbody th button")
-    press(browser, Keys.ENTER)
-    wait_until(browser, lambda: "/r/1/?" in browser.current_url)
-    assert list_errors(browser) == []
-
-
 def test_the_first_column_stays_in_sight(browser: Chrome, base: str, survey: Resource) -> None:
     set_size(browser, 800, 900)
     for locale in ("en", "ar"):
@@ -322,7 +260,7 @@ document.body.replaceChildren(frame);
 """
 
 
-@pytest.mark.parametrize("path", ["", "chart/"])
+@pytest.mark.parametrize("path", ["", pytest.param("chart/", marks=pytest.mark.slow)])
 def test_only_named_sites_frame_an_embedded_page(
     browser: Chrome, base: str, survey: Resource, settings: Any, path: str
 ) -> None:

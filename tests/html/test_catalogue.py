@@ -43,28 +43,27 @@ def test_what_was_never_loaded_is_not_listed(client: Client, no_resource: None) 
     assert "There are no resources yet." in extract_text(client.get(PATH))
 
 
-@pytest.mark.parametrize(
-    ("q", "expected"),
-    [
-        ("river", ["River"]),
-        ("RIV gaug", ["River"]),
-        ("gauge nothing", []),
-        ("flow-rate", ["River"]),
-        ("debit", ["River"]),
-        ("forest-name", ["Forest"]),
-        ("50%", ["Forest"]),
-        ("_", ["River"]),
-        ("  ", ["Forest", "River"]),
-    ],
-)
+WORDS: dict[str, list[str]] = {
+    "river": ["River"],
+    "RIV gaug": ["River"],
+    "gauge nothing": [],
+    "flow-rate": ["River"],
+    "debit": ["River"],
+    "forest-name": ["Forest"],
+    "50%": ["Forest"],
+    "_": ["River"],
+    "  ": ["Forest", "River"],
+}
+
+
 def test_resources_are_found_by_words_of_their_description(
-    client: Client, no_resource: None, q: str, expected: list[str]
+    client: Client, no_resource: None
 ) -> None:
     river = make_resource("flow-rate,no_1\n1,2\n", name="r", title="River", description="Gauges")
     Field.objects.filter(resource=river, name="flow-rate").update(label="Débit debit")
     make_resource("a\n1\n", name="forest-name", title="Forest", description="to 50% of 100%")
 
-    assert list_titles(client, q=q) == expected
+    assert {q: list_titles(client, q=q) for q in WORDS} == WORDS
 
 
 @pytest.mark.parametrize("q", ["x" * 201, "a\0b"])
@@ -119,19 +118,6 @@ def test_a_private_resource_is_listed_only_for_those_who_may_read_it(
     assert list_titles(client) == ["Open"]
     client.force_login(make_user("reader", permissions=("view_resource",)))
     assert list_titles(client) == ["Hidden", "Open"]
-
-
-@pytest.mark.parametrize("q", ["Hidden", "salary", "secret", ""])
-def test_nothing_of_a_private_resource_is_found_or_counted(
-    client: Client, no_resource: None, q: str
-) -> None:
-    hidden = make_resource("salary\n1\n", title="Hidden", description="secret", private=True)
-
-    page = client.get(PATH, {"q": q}).content.decode()
-
-    for word in ("Hidden</", "salary</", "secret</", "private", str(hidden.pk), " of 1"):
-        assert word not in page
-    assert client.get(PATH, {"q": q, "page": "2"}).status_code == 404
 
 
 def test_only_the_anonymous_catalogue_may_be_stored_by_a_shared_cache(

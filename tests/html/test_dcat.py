@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import rdflib
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from pyshacl import validate
 from rdflib.compare import to_isomorphic
 from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
@@ -55,11 +52,6 @@ def fetch_graph(client: Client, path: str = TURTLE, **headers: str) -> rdflib.Gr
 
 def list_identifiers(graph: rdflib.Graph) -> set[str]:
     return {str(each) for each in graph.objects(None, DCTERMS.identifier)}
-
-
-def count_reads(statements: CaptureQueriesContext) -> int:
-    """Count the statements that read resources, but for those of the snapshot around them."""
-    return sum("datastore_search_resource" in each["sql"] for each in statements)
 
 
 @pytest.fixture
@@ -146,28 +138,3 @@ def test_private_and_unloaded_resources_are_in_no_catalogue(
     assert str(private.pk) not in response.content.decode()
     assert "Secret office" not in response.content.decode()
     assert "public" in response["Cache-Control"]
-
-
-@pytest.mark.parametrize("path", [TURTLE, JSON_LD])
-def test_an_unchanged_catalogue_is_304_without_reading_it(
-    client: Client, described: Resource, path: str
-) -> None:
-    tag = client.get(path)["ETag"]
-
-    with CaptureQueriesContext(connection) as statements:
-        assert client.get(path, headers={"if-none-match": tag}).status_code == 304
-    assert count_reads(statements) == 1
-    described.title = "Other waters"
-    described.save()
-    assert client.get(path, headers={"if-none-match": tag}).status_code == 200
-
-
-def test_a_page_takes_two_statements(client: Client, no_resource: None) -> None:
-    for number in range(5):
-        make_listed_resource(f"r{number}", **DESCRIBED)
-
-    with CaptureQueriesContext(connection) as statements:
-        response = client.get(JSON_LD)
-
-    assert count_reads(statements) == 2
-    assert len(json.loads(response.content)["@graph"]) == 7

@@ -15,7 +15,7 @@ from datastore_search.models import Resource
 
 from ..builders import make_resource, make_writer_token
 from ..writing.tables import Table
-from .parsing import extract_text
+from .parsing import extract_text, open_page
 
 #: Forty records: three stages, two of them twice as common with rivers; ten codes; no two titles.
 ROWS = "".join(
@@ -41,13 +41,6 @@ class ParsedFacet:
 @pytest.fixture
 def survey(db: None) -> Resource:
     return make_resource(f"{HEADER}\n{ROWS}")
-
-
-def open_page(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> str:
-    response = client.get(f"/{locale}/datastore/{resource.pk}/", query or {}, follow=True)
-    assert response.status_code == 200, extract_text(response)
-    page: str = response.content.decode()
-    return page
 
 
 def get_form(page: str) -> str:
@@ -172,11 +165,8 @@ def test_the_form_keeps_the_rest_of_the_question(client: Client, survey: Resourc
         ("sort", "code"),
         ("facet", "code"),
     ]
-    asked: dict[str, Any] = {}
-    for name, value in query:
-        asked.setdefault(name, []).append(value)
 
-    page = open_page(client, survey, asked)
+    page = open_page(client, survey, query)
 
     assert list_hidden(page) == [
         ("q", "title"),

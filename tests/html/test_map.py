@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from datastore_search.geometry import Path
+from datastore_search.geometry import CoordinateFields, Path, find_coordinate_fields
 from datastore_search.html import map_data
 from datastore_search.html.map_data import MapData, Place
 from datastore_search.html.map_drawing import draw_map
@@ -97,7 +97,6 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
 @pytest.mark.parametrize(
     ("latitude", "longitude"),
     [
-        ("lat", "lon"),
         ("Latitude", "Longitude"),
         ("site_lat", "site_long"),
         ("decimalLatitude", "decimalLongitude"),
@@ -107,25 +106,31 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
         ("خط العرض", "خط الطول"),
     ],
 )
-def test_fields_are_recognised_by_their_names(
-    client: Client, db: None, latitude: str, longitude: str
-) -> None:
-    resource = make_resource(f"id,{latitude},n,{longitude}\n1,10.5,7,106.25\n")
+def test_fields_are_recognised_by_their_names(latitude: str, longitude: str) -> None:
+    types = {"id": "int4", latitude: "numeric", "n": "numeric", longitude: "float8"}
+
+    assert find_coordinate_fields(types, {}) == CoordinateFields(latitude, longitude)
+
+
+def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:
+    resource = make_resource("id,lat,n,lon\n1,10.5,7,106.25\n")
 
     assert parse_table(open_map(client, resource))[1] == ["1", "10.5; 106.25"]
     page = client.get(f"/en/datastore/{resource.pk}/", {"from.n": "1", "sort": "n"})
     assert '<a href="map/?from.n=1">Map of these records</a>' in page.content.decode()
 
 
-@pytest.mark.parametrize(
-    "csv",
-    ["lat,n\n1.5,2\n", "lat,lon\n1.5,700\n", "start_lat,end_lon\n1,2\n", "platform,salon\n1,2\n"],
-)
-def test_other_fields_are_not_taken_for_places(client: Client, db: None, csv: str) -> None:
-    resource = make_resource(csv)
+def test_other_fields_are_not_taken_for_places(client: Client, db: None) -> None:
+    for row in (
+        "lat,n\n1.5,2",
+        "lat,lon\n1.5,700",
+        "start_lat,end_lon\n1,2",
+        "platform,salon\n1,2",
+    ):
+        resource = make_resource(f"{row}\n")
 
-    assert "No field suits a map." in extract_text(open_map(client, resource))
-    assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
+        assert "No field suits a map." in extract_text(open_map(client, resource))
+        assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
 
 # GeoJSON ------------------------------------------------------------------------------------------

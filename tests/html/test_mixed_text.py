@@ -48,8 +48,8 @@ def measure(browser: Chrome, selector: str, text_selector: str = "") -> list[lis
     return found
 
 
-@pytest.mark.parametrize("locale", ["en", "ar"])
-def test_texts_begin_where_the_lines_of_the_page_begin(
+@pytest.mark.parametrize("locale", [pytest.param("en", marks=pytest.mark.slow), "ar"])
+def test_texts_begin_where_the_lines_of_the_page_begin_and_figures_end_at_the_right(
     browser: Chrome, live_server: Any, mixed: Resource, locale: str
 ) -> None:
     page = f"{live_server.url}/{locale}/datastore/{mixed.pk}"
@@ -70,15 +70,7 @@ def test_texts_begin_where_the_lines_of_the_page_begin(
     assert len({right for _before, right in counts}) == 1
     browser.get(f"{page}/r/2/")
     assert {before for before, _right in measure(browser, ".datastore-record dd")} == {0}
-
-
-@pytest.mark.parametrize("locale", ["en", "ar"])
-def test_figures_end_at_the_right(
-    browser: Chrome, live_server: Any, mixed: Resource, locale: str
-) -> None:
-    set_size(browser, 1440, 900)
-    browser.get(f"{live_server.url}/{locale}/datastore/{mixed.pk}/chart/?show=sum&of=n&by=day")
-
+    browser.get(f"{page}/chart/?show=sum&of=n&by=day")
     for column in ("td:nth-child(2)", "td:nth-child(3)"):
         ends = measure(browser, f".datastore-figures {column}")
         assert len({right for _before, right in ends}) == 1

@@ -17,6 +17,7 @@ from datastore_search.html.resource_lists import FeedView, SitemapView
 from datastore_search.models import Resource
 
 from ..builders import make_listed_resource
+from .test_dcat import JSON_LD, TURTLE
 
 SITEMAP = "/en/datastore/sitemap.xml"
 FEED = "/en/datastore/changes.atom"
@@ -194,12 +195,12 @@ def test_the_feed_begins_with_the_last_change_and_leads_to_older_ones(
 # Both ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [SITEMAP, FEED])
+@pytest.mark.parametrize("path", [SITEMAP, FEED, TURTLE, JSON_LD])
 def test_a_list_is_read_by_two_statements_and_304_by_one(
     client: Client, no_resource: None, path: str
 ) -> None:
     for number in range(5):
-        make_listed_resource(f"r{number}", tags=["a"], publisher="Office")
+        made = make_listed_resource(f"r{number}", tags=["a"], publisher="Office")
 
     counts = []
     tag = ""
@@ -210,3 +211,6 @@ def test_a_list_is_read_by_two_statements_and_304_by_one(
         tag = response["ETag"]
 
     assert (counts, response.status_code) == ([2, 1], 304)
+    made.title = "Other waters"
+    made.save()
+    assert client.get(path, headers={"if-none-match": tag}).status_code == 200

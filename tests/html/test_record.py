@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.filters import In
-from datastore_search.html.record_keys import decode_key, encode_key
 from datastore_search.models import Field, Resource
 
 from ..builders import get_ids, make_resource, make_writer_token
@@ -42,18 +40,6 @@ def test_a_record_has_all_its_fields(client: Client, db: None) -> None:
     assert "<bdi>12,345.50</bdi>" in page
     assert '<a href="https://a.example/" rel="nofollow noopener">' in page
     assert '<span class="datastore-null">empty</span>' in page
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_any_key_makes_an_address_of_one_part(key: str) -> None:
-    resource = Resource(primary_key=["a", "b"])
-    fields = [Field(name=name, type="text", position=0) for name in "ab"]
-    resource.__dict__["schema"] = fields
-
-    encoded = encode_key(resource, {"_id": "1", "a": key, "b": "x"})
-
-    assert re.fullmatch(r"[\w~-]+,x", encoded, re.ASCII)
-    assert decode_key(resource, encoded) == (In("a", (key,)), In("b", ("x",)))
 
 
 def test_a_record_is_found_by_its_primary_key(client: Client, db: None) -> None:

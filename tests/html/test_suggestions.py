@@ -14,15 +14,9 @@ from datastore_search.html import did_you_mean
 from datastore_search.models import Resource
 
 from ..builders import make_resource
-from .parsing import extract_text
+from .parsing import open_page
 
 pytestmark = pytest.mark.django_db
-
-
-def open_page(client: Client, resource: Resource, query: Any = None) -> str:
-    response = client.get(f"/en/datastore/{resource.pk}/", query or {}, follow=True)
-    assert response.status_code == 200, extract_text(response)
-    return response.content.decode()
 
 
 def list_suggested(page: str) -> list[tuple[str, str, str]]:
