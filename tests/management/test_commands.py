@@ -15,6 +15,8 @@ from datastore_search.models import Resource
 
 from ..builders import SURVEY, ask, get_ids, make_user
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 
 def run_command(*arguments: object, **options: Any) -> tuple[str, str]:
     out, err = StringIO(), StringIO()
@@ -27,16 +29,6 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "My survey 2024.csv"
     path.write_text(SURVEY)
     return path
-
-
-def test_load_resource_makes_a_resource(db: None, path: Path) -> None:
-    out, err = run_command("load_resource", path)
-
-    resource = Resource.objects.get()
-    assert (resource.name, resource.private) == ("my-survey-2024", False)
-    assert str(resource.pk) in out
-    assert "6 records" in out
-    assert err == ""
 
 
 def test_load_resource_takes_id_name_privacy_and_types(db: None, path: Path) -> None:
@@ -105,27 +97,6 @@ def test_progress_is_printed_on_a_terminal_unless_it_is_silenced(db: None, path:
     assert "6 of 6 records" in shown.getvalue()
     assert silenced.getvalue() == ""
     assert run_command("load_resource", path)[1] == ""  # no terminal
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.csv"], "There is no file"),
-        (["{path}", "--name", "not a slug!"], "slug"),
-        (["{path}", "--language", "klingon"], "klingon"),
-        (["{path}", "--type", "amount"], "FIELD=TYPE"),
-        (["{path}", "--type", "nope=text"], "nope"),
-        (["{path}", "--type", "amount=colour"], "colour"),
-        (["{path}", "--type", "title=int"], "Line 2, field “title”"),
-    ],
-)
-def test_load_resource_says_what_is_wrong_and_leaves_nothing(
-    db: None, path: Path, arguments: list[str], message: str
-) -> None:
-    with pytest.raises(CommandError, match=message):
-        run_command("load_resource", *(argument.format(path=path) for argument in arguments))
-
-    assert not Resource.objects.exists()
 
 
 def test_create_api_token_prints_the_token_alone(client: Client, db: None) -> None:

@@ -200,34 +200,29 @@ _KINDS = ["filters", "words", "numbers", "dates", "texts"]
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    ("definition", "role"),
-    [
+def test_a_missing_index_is_created_as_it_was(indexed: Resource) -> None:
+    before = list_indexes(indexed)
+    for definition, role in (
         ("gin (data jsonb_path_ops)", "filters"),
         ("gin (search)", "words"),
         ("data -> 'level'::text", "_by_"),
         ("UNIQUE INDEX", "_key"),
-    ],
-)
-def test_a_missing_index_is_created_as_it_was(
-    indexed: Resource, definition: str, role: str
-) -> None:
-    before = list_indexes(indexed)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indexname FROM pg_indexes WHERE tablename = %s"
-            " AND strpos(indexdef, %s) > 0 AND NOT indexname LIKE '%%pkey'",
-            [get_record_table(indexed), definition],
-        )
-        ((name,),) = cursor.fetchall()
-        cursor.execute(f"DROP INDEX {name}")
+    ):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT indexname FROM pg_indexes WHERE tablename = %s"
+                " AND strpos(indexdef, %s) > 0 AND NOT indexname LIKE '%%pkey'",
+                [get_record_table(indexed), definition],
+            )
+            ((name,),) = cursor.fetchall()
+            cursor.execute(f"DROP INDEX {name}")
 
-    (found,) = examine()
-    assert (found["code"], found["name"]) == ("index.missing", str(indexed.pk))
-    assert role in found["message"]
-    assert list_codes(examine("--fix")) == ["index.missing"]
-    assert examine() == []
-    assert list_indexes(indexed) == before
+        (found,) = examine()
+        assert (found["code"], found["name"]) == ("index.missing", str(indexed.pk))
+        assert role in found["message"]
+        assert list_codes(examine("--fix")) == ["index.missing"]
+        assert examine() == []
+        assert list_indexes(indexed) == before
 
 
 @pytest.mark.django_db(transaction=True)
@@ -285,12 +280,6 @@ def test_a_table_of_no_resource_is_dropped(resource: Resource) -> None:
     version = make_unpublished_version(load)
 
     check_is_mended("table.unserved", str(version.pk))
-
-
-def test_the_rows_of_a_load_that_is_over_are_dropped(resource: Resource) -> None:
-    execute("CREATE TABLE datastore_search_staging_123456 (line bigint)")
-
-    check_is_mended("table.staging", "123456")
 
 
 def test_what_may_lose_records_is_left_to_a_person(resource: Resource) -> None:
