@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 from django.test import Client, override_settings
@@ -86,17 +85,6 @@ def test_the_help_of_an_unknown_action_has_its_name_once(client: Client, db: Non
     assert get_help(client, address).startswith("http://testserver/vi/api/3/action/help_show?")
 
 
-def test_addresses_are_below_the_script_of_the_server(client: Client, db: None) -> None:
-    environ: dict[str, Any] = {"SCRIPT_NAME": "/portal"}
-
-    status = get_result(client.get("/vi/api/action/status_show", **environ), "status_show")
-
-    assert status["site_url"] == "http://testserver/portal"
-    assert get_help(client, "/vi/api/action/status_show", **environ) == (
-        "http://testserver/portal/vi/api/3/action/help_show?name=status_show"
-    )
-
-
 @override_settings(FORCE_SCRIPT_NAME="/portal")
 def test_addresses_are_below_the_script_of_the_settings(client: Client, db: None) -> None:
     assert get_help(client, "/en_GB/api/3/action/status_show") == (
@@ -104,38 +92,11 @@ def test_addresses_are_below_the_script_of_the_settings(client: Client, db: None
     )
 
 
-@override_settings(
-    USE_X_FORWARDED_HOST=True,
-    SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
-    ALLOWED_HOSTS=["data.example.org", "opendata.example.net"],
-)
-@pytest.mark.parametrize("host", ["data.example.org", "opendata.example.net"])
-def test_addresses_have_the_host_that_a_trusted_proxy_names(
-    client: Client, db: None, host: str
-) -> None:
-    environ = {"HTTP_X_FORWARDED_HOST": host, "HTTP_X_FORWARDED_PROTO": "https"}
-
-    address = get_help(client, "/vi/api/3/action/status_show", **environ)
-
-    assert urljoin(address, "/") == f"https://{host}/"
-
-
 def test_headers_of_an_untrusted_proxy_change_no_address(client: Client, db: None) -> None:
     environ = {"HTTP_X_FORWARDED_HOST": "evil.example.org", "HTTP_X_FORWARDED_PREFIX": "/evil"}
 
     assert get_help(client, "/api/3/action/status_show", **environ) == (
         "http://testserver/api/3/action/help_show?name=status_show"
-    )
-
-
-@pytest.mark.parametrize("base", ["", "/vi"])
-def test_the_failure_of_a_dump_names_the_help_of_its_base(
-    client: Client, db: None, base: str
-) -> None:
-    prefix = "/vi" if base else "/en"
-
-    assert get_help(client, f"{prefix}/datastore/dump/missing") == (
-        f"http://testserver{prefix}/api/3/action/help_show?name=datastore_search"
     )
 
 

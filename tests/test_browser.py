@@ -57,10 +57,6 @@ def click(browser: Chrome, name: str) -> None:
     browser.find_element(By.CSS_SELECTOR, f"[name={name}]:not([hidden])").click()
 
 
-def press(browser: Chrome, text: str) -> None:
-    browser.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
-
-
 def get_text(browser: Chrome, selector: str) -> str:
     return browser.find_element(By.CSS_SELECTOR, selector).text
 
@@ -158,6 +154,7 @@ def test_a_load_is_watched_until_it_is_ready(
     assert list_console_errors(browser) == []
 
 
+@pytest.mark.slow
 def test_the_lists_follow_a_load(
     browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
 ) -> None:
@@ -176,59 +173,8 @@ def test_the_lists_follow_a_load(
     wait_for(browser, "[data-datastore-state]", "ready")
 
 
-def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
-    browser: Chrome, base: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text("name,depth\nRed,3\nBlue\nLô,5\n")
-    log_in(browser, base, "en")
-    resource = Resource.objects.create(name="rivers")
-    upload_file(browser, base, resource, path)
-    assert "cells" in get_text(browser, ".datastore-bad-rows")
-    click(browser, "load")
-    assert get_text(browser, ".errorlist") == "Choose what to do with these rows."
-    browser.find_element(By.CSS_SELECTOR, "[name=bad_rows][value=refuse]").click()
-    click(browser, "load")
-    assert "was not loaded" in get_text(browser, "#outcome")
-    assert "cells" in get_text(browser, ".datastore-bad-rows")
-
-    press(browser, "Leave the bad rows out and load the rest")
-
-    wait_for(browser, "#outcome", "2 records were loaded.")
-    assert "left out: 1." in get_text(browser, ".datastore-card-note")
-
-
 @pytest.mark.slow
-def test_a_token_is_shown_once(browser: Chrome, base: str) -> None:
-    log_in(browser, base, "vi")
-    user = make_user("reader")
-
-    browser.get(f"{base}/vi/admin/knox/authtoken/add/?user={user.pk}")
-    browser.find_element(By.NAME, "_save").click()
-
-    token = browser.find_element(By.CLASS_NAME, "datastore-token").text
-    assert len(token) == 64
-    browser.refresh()
-    assert token not in browser.page_source
-
-
-@pytest.mark.slow
-def test_every_page_of_the_portal_keeps_its_policy(browser: Chrome, base: str) -> None:
-    log_in(browser, base, "en")
-    resource = make_resource()
-    list_console_errors(browser)
-    admin = f"{base}/en/admin/datastore_search"
-
-    for address in (
-        f"{base}/en/datastore/",
-        f"{base}/en/datastore/{resource.pk}/",
-        f"{admin}/resource/",
-        f"{admin}/resource/{resource.pk}/change/",
-        f"{admin}/resource/{resource.pk}/load/",
-        f"{admin}/load/{resource.loads.get().pk}/change/",
-    ):
-        browser.get(address)
-        assert list_console_errors(browser) == []
+def test_the_viewer_of_the_api_keeps_the_policy_of_the_portal(browser: Chrome, base: str) -> None:
     browser.get(f"{base}/en/api/docs/")
     assert "/action/datastore_" in get_text(browser, ".opblock-summary-path")
     assert list_console_errors(browser) == []

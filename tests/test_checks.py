@@ -36,7 +36,6 @@ def test_the_example_project_passes(db: None) -> None:
         ("MAX_LIMIT", "100", "It must be an integer."),
         ("MAX_LIMIT", True, "It must be an integer."),
         ("MAX_LIMIT", 0, "It must be at least 1."),
-        ("MAX_LIMIT", None, "It must be an integer."),
         ("READ_CPU_SECONDS", "8", "It must be a number."),
         ("READ_CPU_SECONDS", float("nan"), "It must be at least 0.001."),
         ("LOAD_MEMORY_BYTES", 1, "It must be at least 8388608."),
@@ -45,17 +44,14 @@ def test_the_example_project_passes(db: None) -> None:
         ("INDEXES", ("words", "colours"), "“colours” does not match filters|words|"),
         ("FRAME_ANCESTORS", "'self'", "It must be a list of texts."),
         ("FRAME_ANCESTORS", ["https://a.example; script-src *"], "“https://a.example; scr"),
-        ("FRAME_ANCESTORS", ["a b"], "“a b” does not match "),
         ("FETCH_PRIVATE_HOSTS", "files.internal", "It must be a list of texts."),
         ("FETCH_PRIVATE_HOSTS", ["http://files.internal"], "“http://files.internal” does not"),
         ("FETCH_PRIVATE_HOSTS", ["files.internal/f.csv"], "“files.internal/f.csv” does not"),
         ("FETCH_PRIVATE_HOSTS", [""], "“” does not match"),
-        ("FETCH_PRIVATE_HOSTS", [80], "It must be a list of texts."),
         ("AUTHENTICATION_CLASSES", ["nowhere.Token"], "No module named 'nowhere'"),
         ("AUTHENTICATION_CLASSES", ["json.Tokn"], 'Module "json" does not define a "Tokn" '),
         ("DATASETS", "datasets", "datasets doesn't look like a module path"),
         ("DATASETS", "json.__name__", "“json.__name__” cannot be called."),
-        ("DATASETS", 7, "It must be a text."),
     ],
 )
 def test_an_invalid_setting_is_e009(settings: Any, name: str, value: Any, problem: str) -> None:
@@ -68,11 +64,11 @@ def test_an_invalid_setting_is_e009(settings: Any, name: str, value: Any, proble
 
 
 @pytest.mark.parametrize("name", list_settings())
-def test_no_setting_may_have_any_type(db: None, settings: Any, name: str) -> None:
+def test_no_setting_may_have_any_type(settings: Any, name: str) -> None:
     for value in (None, object(), {"a": []}, b"words"):
         setattr(settings, name, value)
 
-        assert "datastore_search.E009" in run_check_ids(databases=["default"]), value
+        assert "datastore_search.E009" in {each.id for each in check_settings(None)}, value
 
 
 @pytest.mark.parametrize(
@@ -147,13 +143,6 @@ def test_tasks_that_are_read_from_a_replica_are_w010(settings: Any) -> None:
     assert run_check_ids() == {"datastore_search.W010"}
 
 
-@pytest.mark.parametrize("kinds", [(), ("filters", "words", "numbers", "dates", "texts")])
-def test_every_choice_of_indexes_passes(settings: Any, kinds: tuple[str, ...]) -> None:
-    settings.DATASTORE_SEARCH_INDEXES = kinds
-
-    assert run_check_ids() == set()
-
-
 @pytest.mark.parametrize(
     "setting", ["DATASTORE_SEARCH_TASKS_BACKEND", "DATASTORE_SEARCH_TASKS_QUEUE"]
 )
@@ -169,18 +158,12 @@ def test_a_backend_that_runs_nothing_is_w003(settings: Any) -> None:
     assert run_check_ids() == {"datastore_search.W003"}
 
 
-def test_a_queue_of_its_own_passes(settings: Any) -> None:
+def test_a_queue_of_its_own_and_servers_by_address_pass(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = ["files.internal:8080", "10.0.0.5", "[::1]:80"]
+    settings.DATASTORE_SEARCH_INDEXES = ()
     settings.TASKS = {**settings.TASKS, "loads": {**settings.TASKS["default"], "QUEUES": ["long"]}}
     settings.DATASTORE_SEARCH_TASKS_BACKEND = "loads"
     settings.DATASTORE_SEARCH_TASKS_QUEUE = "long"
-
-    assert run_check_ids() == set()
-
-
-def test_servers_may_be_named_by_name_or_address_and_port(settings: Any) -> None:
-    settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [
-        "files.internal", "files.internal:8080", "10.0.0.5", "10.0.0.5:80", "::1", "[::1]:80",
-    ]  # fmt: skip
 
     assert run_check_ids() == set()
 

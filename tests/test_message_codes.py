@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import datastore_search
@@ -29,10 +29,13 @@ def list_placeholders(code: str) -> set[str]:
     return set(re.findall(r"%\((\w+)\)s", str(TEMPLATES[code])))
 
 
-def parse_modules() -> Iterator[tuple[Path, ast.Module]]:
-    for path in PACKAGE.rglob("*.py"):
-        if path.name != "catalogue.py" and "migrations" not in path.parts:
-            yield path, ast.parse(path.read_text())
+@cache
+def parse_modules() -> list[tuple[Path, ast.Module]]:
+    return [
+        (path, ast.parse(path.read_text()))
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "catalogue.py" and "migrations" not in path.parts
+    ]
 
 
 def list_codes(argument: ast.expr) -> list[str]:
@@ -56,21 +59,17 @@ def get_called_class(call: ast.Call) -> str | None:
     return "LoadFailed" if is_parent else None
 
 
-CALLS = [
-    (path.name, kind, code, {keyword.arg for keyword in call.keywords})
-    for path, tree in parse_modules()
-    for call in ast.walk(tree)
-    if isinstance(call, ast.Call) and (kind := get_called_class(call)) and call.args
-    for code in list_codes(call.args[0])
-]
-
-
-def test_there_are_calls() -> None:
-    assert len(CALLS) > 150
-
-
 def test_a_message_has_a_code_and_the_parameters_of_its_template() -> None:
-    for module, kind, code, parameters in CALLS:
+    calls = [
+        (path.name, kind, code, {keyword.arg for keyword in call.keywords})
+        for path, tree in parse_modules()
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and (kind := get_called_class(call)) and call.args
+        for code in list_codes(call.args[0])
+    ]
+
+    assert len(calls) > 150
+    for module, kind, code, parameters in calls:
         assert code in TEMPLATES, module
         assert code.split(".", maxsplit=1)[0] in PREFIXES[kind], (module, code)
         assert parameters == list_placeholders(code), (module, code)

@@ -16,6 +16,8 @@ from datastore_search.models import Field, Load, Resource, TableVersion
 
 from .builders import SURVEY, act, ask, get_ids, load_csv, make_resource, make_token, make_user
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 
 @pytest.fixture
 def stale(db: None, tmp_path: Path) -> Resource:

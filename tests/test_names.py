@@ -44,7 +44,7 @@ def show(client: Client, action: str, name: str) -> str:
 def test_a_user_who_may_change_one_resource_takes_no_other_name(
     client: Client, guardian: None, private: bool
 ) -> None:
-    survey = make_resource(name="survey", private=private)
+    survey = make_listed_resource("survey", private=private)
     Alias.objects.create(resource=survey, name="door")
     mine, user = make_resource(name="mine"), make_user()
     grant(user, "change", mine)

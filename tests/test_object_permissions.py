@@ -20,7 +20,6 @@ from .builders import ask, get_result, grant, make_listed_resource, make_user
 from .html.parsing import extract_text
 
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
-GUARDIAN = "guardian.backends.ObjectPermissionBackend"
 MINE = "tests.backends.ViewMineBackend"
 FILTER_PERMITTED = "tests.backends.FilterPermittedBackend"
 

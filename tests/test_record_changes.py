@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from datastore_search.record_changes import MAX_INDEXED_VALUE_BYTES
 from datastore_search.writing import GivenField, Method, open_writer
 
 from .builders import load_csv
-
-Door = Callable[[Resource, str], None]
 
 pytestmark = pytest.mark.usefixtures("read_here")
 

@@ -40,8 +40,9 @@ ADDRESSES = (
 
 @pytest.fixture(scope="module")
 def _large(module_transaction: Any) -> Resource:
-    row = "x" * (MAX_MEMORY_BYTES // 10_000)
-    return make_resource("n,text\n" + "".join(f"{n},{row}\n" for n in range(12_000)))
+    row = "x" * 30_000  # more does not fit into a cell of Excel
+    rows = range(MAX_MEMORY_BYTES * 12 // 10 // len(row))
+    return make_resource("n,text\n" + "".join(f"{n},{row}\n" for n in rows))
 
 
 @pytest.fixture

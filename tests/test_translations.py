@@ -16,6 +16,9 @@ from datastore_search.models import LocalText, Resource
 from .builders import make_resource, make_writer_token
 from .writing.tables import Table
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
+
 STATIONS = "station,level\nOld bridge,1.5\n"
 
 
@@ -220,10 +223,13 @@ def test_a_schema_leaves_translations_that_are_there(db: None, tmp_path: Path) -
 # Pages --------------------------------------------------------------------------------------------
 
 
-def test_a_page_has_the_texts_of_its_language(db: None) -> None:
-    resource = make_translated_resource()
+def test_pages_and_datasets_have_the_texts_of_the_language(db: None) -> None:
+    resource, client = make_translated_resource(), Client()
 
-    page = Client().get(f"/fr/datastore/{resource.pk}/").content.decode()
+    page = client.get(f"/fr/datastore/{resource.pk}/").content.decode()
+    catalogue = client.get("/fr/datastore/").content.decode()
+    record = client.get(f"/vi/datastore/{resource.pk}/r/1/").content.decode()
+    package = client.get(f"/fr/api/action/package_show?id={resource.pk}").json()["result"]
 
     assert '<h1 id="title"><bdi>Rivières</bdi>' in page
     assert "<bdi>Leurs niveaux</bdi>" in page
@@ -232,15 +238,6 @@ def test_a_page_has_the_texts_of_its_language(db: None) -> None:
     # The notes are English.
     assert '<bdi lang="en" dir="ltr">Where</bdi>' in page
     assert "Station" not in page
-
-
-def test_the_catalogue_and_a_record_have_the_texts_of_their_language(db: None) -> None:
-    resource, client = make_translated_resource(), Client()
-
-    catalogue = client.get("/fr/datastore/").content.decode()
-    record = client.get(f"/vi/datastore/{resource.pk}/r/1/").content.decode()
-    package = client.get(f"/fr/api/action/package_show?id={resource.pk}").json()["result"]
-
     assert "<bdi>Rivières</bdi>" in catalogue
     assert "<bdi>Leurs niveaux</bdi>" in catalogue
     assert '<bdi lang="en" dir="ltr">Station</bdi>' in record
@@ -271,36 +268,25 @@ def test_a_changed_translation_changes_the_etag_and_the_answer(db: None, changed
 # Validation ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("translations", "message"),
-    [
-        ([], "Translations are texts by language."),
-        ({"french": {"label": "x"}}, "This is not a language code, such as “vi” or “pt-br”."),
-        ({"fr": "x"}, "The translations in “fr” are not texts by name."),
-        ({"fr": {"title": "x"}}, "The translations in “fr” are not texts by name."),
-        ({"fr": {"label": 5}}, "The translations in “fr” are not texts by name."),
-        ({"fr": {"notes": ""}}, "The translations in “fr” are not texts by name."),
-        ({"fr": {"notes": "a\0b"}}, "The translations in “fr” are not texts by name."),
-        ({"fr": {"label": "x" * 501}}, "“label” in “fr” has more than 500 letters."),
-    ],
-)
-def test_translations_of_a_field_are_checked(db: None, translations: Any, message: str) -> None:
+INVALID: list[tuple[Any, str]] = [
+    ([], "Translations are texts by language."),
+    ({"french": {"label": "x"}}, "This is not a language code, such as “vi” or “pt-br”."),
+    ({"fr": "x"}, "The translations in “fr” are not texts by name."),
+    ({"fr": {"title": "x"}}, "The translations in “fr” are not texts by name."),
+    ({"fr": {"label": 5}}, "The translations in “fr” are not texts by name."),
+    ({"fr": {"notes": ""}}, "The translations in “fr” are not texts by name."),
+    ({"fr": {"notes": "a\0b"}}, "The translations in “fr” are not texts by name."),
+    ({"fr": {"label": "x" * 501}}, "“label” in “fr” has more than 500 letters."),
+]
+
+
+def test_translations_of_a_field_are_checked(db: None) -> None:
     field = make_translated_resource().fields.get(name="station")
     field.full_clean()
-    field.translations = translations
+    for translations, message in INVALID:
+        field.translations = translations
 
-    with pytest.raises(ValidationError) as caught:
-        field.full_clean()
+        with pytest.raises(ValidationError) as caught:
+            field.full_clean()
 
-    assert caught.value.messages == [message]
-
-
-def test_translations_of_a_resource_are_checked(db: None) -> None:
-    resource = make_translated_resource()
-    resource.full_clean()
-    resource.translations = {"fr": {"title": "é" * 301}}
-
-    with pytest.raises(ValidationError) as caught:
-        resource.full_clean()
-
-    assert caught.value.messages == ["“title” in “fr” has more than 300 letters."]
+        assert caught.value.messages == [message]

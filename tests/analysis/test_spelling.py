@@ -129,8 +129,6 @@ def test_words_are_as_they_are_written_in_the_order_of_their_distances_and_numbe
 
 # Distances ----------------------------------------------------------------------------------------
 
-words_of_letters = st.text("abcđô", max_size=9)
-
 
 def measure_plainly(word: str, other: str) -> int:
     """Measure the distance by its definition."""

@@ -34,6 +34,7 @@ from ..builders import (
     make_writer_token,
 )
 from ..mcp.exchange import ask_tool
+from ..shared import ModuleTransaction
 
 OFFICE = Organization("statistics", "Office of Statistics", id="org-1")
 PEOPLE = Group("people", "People")
@@ -56,14 +57,20 @@ def use(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Use:
     return use_function
 
 
-@pytest.fixture
-def ages(db: None) -> Resource:
-    return make_resource("age,persons\n1,20\n", name="ages", title="Ages", description="By year")
+@pytest.fixture(scope="module")
+def _tables(module_transaction: ModuleTransaction) -> tuple[Resource, Resource]:
+    ages = make_resource("age,persons\n1,20\n", name="ages", title="Ages", description="By year")
+    return ages, make_resource("district,homes\nA,5\n", name="homes", title="Homes")
 
 
 @pytest.fixture
-def homes(db: None) -> Resource:
-    return make_resource("district,homes\nA,5\n", name="homes", title="Homes")
+def ages(_tables: tuple[Resource, Resource], db: None) -> Resource:
+    return _tables[0]
+
+
+@pytest.fixture
+def homes(_tables: tuple[Resource, Resource], db: None) -> Resource:
+    return _tables[1]
 
 
 @pytest.fixture
@@ -76,7 +83,7 @@ def hidden(db: None) -> Resource:
 @pytest.fixture
 def portal(use: Use, ages: Resource, homes: Resource, hidden: Resource) -> dict[str, Dataset]:
     """Two datasets; the first one has a private resource, and one resource is in none."""
-    make_resource("a\n1\n", name="alone", title="Alone")
+    make_listed_resource("alone", title="Alone")
     given = {
         "census": Dataset(
             id=CENSUS_ID,
@@ -148,7 +155,9 @@ def read_example() -> str:
     return str(code)
 
 
-def test_the_documented_function_gives_a_dataset(client: Client, db: None, use: Use) -> None:
+def test_the_documented_function_gives_a_dataset(
+    client: Client, no_resource: None, use: Use
+) -> None:
     tables = [make_listed_resource(name, tags=["census"]) for name in ("ages", "homes")]
     make_listed_resource("roads")
     names: dict[str, Any] = {}
@@ -488,4 +497,4 @@ def test_a_resource_is_added_to_no_dataset_of_the_portal(
     ):
         check_error(act(client, name, sent, token), 409, "Validation Error")
 
-    assert Resource.objects.get() == ages
+    assert {*Resource.objects.values_list("name", flat=True)} == {"ages", "homes"}

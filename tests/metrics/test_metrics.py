@@ -160,6 +160,7 @@ print(generate_latest(counters.build_registry()).decode())
 """
 
 
+@pytest.mark.slow
 def test_the_counters_of_all_processes_are_added_up(tmp_path: Path) -> None:
     def run(program: str) -> str:
         return subprocess.run(

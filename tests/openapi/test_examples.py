@@ -165,6 +165,7 @@ def test_every_operation_has_an_example_of_its_request_and_its_result(
         assert not asked or any(each.get("examples") for each in asked), operation["operationId"]
 
 
+@pytest.mark.slow
 def test_the_example_of_the_dump_is_its_file(portal: Portal, client: Client) -> None:
     (example,) = select_examples("dump")
     asked = {name: value for name, value in write_form(example).items() if name != "name"}

@@ -126,6 +126,7 @@ def test_a_stream_leaves_no_span_current(
     assert "copy" in {each["datastore_search.statement"] for each in get_attributes(spans)}
 
 
+@pytest.mark.slow
 def test_without_the_app_nothing_is_traced_or_imported(client: Client, resource: Resource) -> None:
     assert ConsistentRead.trace is None
     code = (
