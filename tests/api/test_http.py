@@ -1,4 +1,4 @@
-"""HTTP: methods, content types, addresses, and no redirects."""
+"""HTTP: methods, content types, bodies, addresses, and no redirects."""
 
 from __future__ import annotations
 
@@ -176,6 +176,72 @@ def test_json_that_calls_itself_a_form_is_read(
     body = form.replace("{}", text_of(resource, q="Hà Nội", filters={"title": {"ne": "a=b&c"}}))
 
     assert get_ids(client.post(ACTION, body.encode(), content_type=FORM)) == [4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoding"),
+    [
+        ("application/json", "utf-8"),
+        ("application/json; charset=latin-1", "utf-8"),
+        ("application/json; charset=nonsense", "utf-8"),
+        ("application/json; charset=utf-8", "utf-8-sig"),
+        ("Application/JSON; odata=verbose; x", "utf-16"),
+        ("application/ld+json", "utf-16-le"),
+        ("", "utf-32-be"),
+    ],
+)
+def test_json_is_read_in_any_unicode_encoding(
+    client: Client, resource: Resource, kind: str, encoding: str
+) -> None:
+    body = json.dumps({"resource_id": str(resource.pk), "q": "Hà Nội"}, ensure_ascii=False)
+
+    response = client.generic("POST", ACTION, body.encode(encoding), kind)
+
+    assert get_ids(response) == [4]
+
+
+def test_an_empty_form_leaves_the_query_string(client: Client, resource: Resource) -> None:
+    for kind in (FORM, "application/json", "text/plain"):
+        response = client.post(f"{ACTION}?resource_id={resource.pk}&limit=1", "", content_type=kind)
+        assert get_ids(response) == [1]
+
+
+def test_a_query_string_wins_over_a_json_body(client: Client, resource: Resource) -> None:
+    response = client.post(
+        f"{ACTION}?resource_id={resource.pk}&limit=1",
+        '{"limit": 3}',
+        content_type="application/json",
+    )
+
+    assert get_ids(response) == [1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data", b"x"),
+        ("multipart/form-data; boundary=b", b"--b\r\nrubbish"),
+        (FORM, b"&".join(b"a%d=1" % i for i in range(2000))),
+        (FORM, b"{"),
+    ],
+)
+def test_a_broken_form_is_refused(client: Client, db: None, kind: str, body: bytes) -> None:
+    response = client.post(ACTION, body, content_type=kind)
+
+    assert response.status_code in (400, 409)
+    assert response.json()["success"] is False
+
+
+def test_invalid_bytes_never_break_anything(client: Client, resource: Resource) -> None:
+    bodies: list[tuple[str, Any]] = [
+        (FORM, f"resource_id={resource.pk}&q=%ff%fe".encode()),
+        (FORM, b"resource_id=%00"),
+        (FORM, b"\xff\xfe=\x00"),
+        ("application/json", b'{"resource_id": "\xff"}'),
+    ]
+    for kind, body in bodies:
+        assert client.post(ACTION, body, content_type=kind).status_code in (200, 400, 404, 409)
+    check_error(client.get(ACTION + "?resource_id=%00"), 409, "Validation Error")
 
 
 def test_json_that_is_percent_encoded_is_read(client: Client, resource: Resource) -> None:

@@ -14,10 +14,11 @@ from django.test import Client
 from django.utils.http import http_date
 
 from datastore_search import http_caching
-from datastore_search.models import Alias, Field, Resource
+from datastore_search.models import Alias, Resource
 from datastore_search.writing import Method, open_writer
 
 from ..builders import act, load_csv, make_resource, make_slow, make_token, make_user
+from ..search.test_consistency import delete_alias, insert_record, label_field, move_alias
 
 SEARCH = "/en/api/3/action/datastore_search?resource_id={id}"
 INFO = "/en/api/3/action/datastore_info?resource_id={id}"
@@ -93,30 +94,13 @@ def test_an_unchanged_answer_is_304_without_a_read_of_the_records(
 # Different ----------------------------------------------------------------------------------------
 
 
-def insert_record(resource: Resource) -> None:
-    with open_writer(resource) as writer:
-        writer.write([{"code": "007"}], Method.INSERT)
-
-
 def update_without_effect_on_the_total(resource: Resource) -> None:
     with open_writer(resource) as writer:
         writer.write([{"_id": 1, "code": "007"}], Method.UPDATE)
 
 
-def label_field(resource: Resource) -> None:
-    Field.objects.filter(resource=resource, name="code").update(label="Code")
-
-
 def add_alias(resource: Resource) -> None:
     Alias.objects.create(resource=resource, name="rivers")
-
-
-def delete_alias(resource: Resource) -> None:
-    Alias.objects.filter(resource=resource).delete()
-
-
-def move_alias(resource: Resource) -> None:
-    Alias.objects.filter(resource=resource).update(resource=make_resource())
 
 
 def change_title(resource: Resource) -> None:
@@ -301,18 +285,19 @@ def test_there_is_no_last_modified_within_the_second_of_a_change(
 
 
 @pytest.mark.parametrize("address", [SEARCH, INFO, FACETS, AGGREGATE, DUMP])
-def test_a_private_answer_is_for_its_reader_alone(client: Client, db: None, address: str) -> None:
-    resource = make_resource(private=True)
+def test_a_private_answer_is_for_its_reader_alone(
+    client: Client, hidden: Resource, address: str
+) -> None:
     token = make_token()
 
-    first = fetch(client, address, resource, Authorization=token)
-    again = fetch(client, address, resource, Authorization=token, If_None_Match=first["ETag"])
+    first = fetch(client, address, hidden, Authorization=token)
+    again = fetch(client, address, hidden, Authorization=token, If_None_Match=first["ETag"])
 
     assert again.status_code == 304
     for response in (first, again):
         assert response["Cache-Control"] == "max-age=0, must-revalidate, private"
         assert "Authorization" in response["Vary"]
-    assert fetch(client, address, resource, If_None_Match=first["ETag"]).status_code == 403
+    assert fetch(client, address, hidden, If_None_Match=first["ETag"]).status_code == 403
 
 
 @each_address

@@ -27,7 +27,7 @@ from datastore_search.guards.watchdog import Watched
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
-from ..builders import ask, check_error, make_resource, make_slow, make_token
+from ..builders import ask, make_resource, make_slow, make_token
 
 API = "/en/api/action/datastore_search"
 
@@ -98,15 +98,6 @@ def test_the_reader_of_a_private_resource_has_the_longer_limit_from_the_start(
 
     reads = [query for query in captured if "datastore_search_record_" in query["sql"]]
     assert len(reads) == 1
-
-
-def test_the_shorter_limit_holds_for_an_anonymous_client(
-    client: Browser, resource: Resource, settings: Any
-) -> None:
-    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
-    make_slow(resource, 1)
-
-    check_error(ask(client, {"resource_id": str(resource.pk)}), 409, "Validation Error")
 
 
 # What is cancelled --------------------------------------------------------------------------------

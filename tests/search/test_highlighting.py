@@ -209,7 +209,7 @@ def read_text(text: str, language: str) -> Iterator[ConsistentRead]:
         yield ConsistentRead(session, relation)
 
 
-@pytest.mark.parametrize("language", ["english", "turkish"])
+@pytest.mark.parametrize("language", ["english", pytest.param("turkish", marks=pytest.mark.slow)])
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

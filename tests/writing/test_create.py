@@ -73,20 +73,6 @@ def test_only_the_new_records_come_back_as_they_are_stored(stock: Table) -> None
     ]
 
 
-def test_parameters_may_be_json_texts(table: Table) -> None:
-    table.run(
-        "create",
-        fields='[{"id": "a, b", "type": "int"}]',
-        records='[{"a, b": 1}, {"a, b": 2}]',
-        primary_key='"a, b"',
-        include_records="true",
-        aliases="",
-    )
-
-    assert table.read_values("a, b") == [1, 2]
-    assert table.get_refusal("create", records=[{"a, b": 1}])["records_row"] == 0
-
-
 def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
     result = empty.run("create", fields=STOCK_FIELDS, records=STOCK_RECORDS, primary_key=["code"])
 

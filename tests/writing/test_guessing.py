@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import Any
 
@@ -114,15 +113,3 @@ def test_a_declared_field_without_a_type_is_guessed(table: Table) -> None:
     )
 
     assert [field["type"] for field in result["fields"]] == ["int4", "numeric", "time", "text"]
-
-
-def test_long_digits_are_stored_exactly(table: Table) -> None:
-    digits = "12345678901234567890.123456789012345678"
-    records = f'[{{"a": {digits}}}]'
-
-    result = table.run("create", records=records)
-
-    assert result["fields"] == [{"id": "a", "type": "numeric"}]
-    response = table.call("search")
-    (record,) = json.loads(response.content, parse_float=str)["result"]["records"]
-    assert record == {"_id": 1, "a": digits}
