@@ -154,16 +154,6 @@ def test_other_requests_are_no_line(
     assert get_details(caplog) == []
 
 
-def test_without_the_log_and_receivers_nothing_is_measured(
-    client: Client, resource: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.DATASTORE_SEARCH_SLOW_REQUEST_MS = 0
-    monkeypatch.setattr(request_answered, "receivers", [])  # metrics may be among them
-    monkeypatch.setattr(request_reports, "perf_counter", None)  # a call would fail
-
-    assert act(client, "datastore_search", {"resource_id": str(resource.pk)}).status_code == 200
-
-
 @pytest.fixture
 def answered() -> Iterator[list[dict[str, Any]]]:
     """What a receiver of the signal gets."""

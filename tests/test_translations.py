@@ -14,6 +14,7 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import LocalText, Resource
 
 from .builders import make_resource, make_writer_token
+from .shared import ModuleTransaction
 from .writing.tables import Table
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.usefixtures("read_here")
 STATIONS = "station,level\nOld bridge,1.5\n"
 
 
-def make_translated_resource() -> Resource:
-    """Make a resource with English texts, and some in French, Portuguese and Arabic."""
+@pytest.fixture(scope="module")
+def _translated(module_transaction: ModuleTransaction) -> Resource:
     resource = make_resource(
         STATIONS,
         title="Rivers",
@@ -40,6 +41,12 @@ def make_translated_resource() -> Resource:
         translations={"fr": {"label": "Gare"}, "ar": {"label": "محطة", "notes": "أين"}},
     )
     return resource
+
+
+@pytest.fixture
+def translated(_translated: Resource, db: None) -> Resource:
+    """A resource with English texts, and some in French, Portuguese and Arabic."""
+    return Resource.objects.get(pk=_translated.pk)
 
 
 def get_infos(client: Client, resource: Resource, language: str) -> dict[str, Any]:
@@ -96,12 +103,14 @@ def test_a_resource_without_a_title_has_its_name_whose_language_is_unknown() -> 
 # datastore_info and datastore_create --------------------------------------------------------------
 
 
-def test_info_has_the_texts_of_the_language_of_the_path_and_all_translations(db: None) -> None:
-    client, resource = Client(), make_translated_resource()
+def test_info_has_the_texts_of_the_language_of_the_path_and_all_translations(
+    translated: Resource,
+) -> None:
+    client = Client()
     translations = {"label_ar": "محطة", "label_fr": "Gare", "notes_ar": "أين"}
 
     infos = {
-        language: get_infos(client, resource, language)["station"]
+        language: get_infos(client, translated, language)["station"]
         for language in ("en", "fr", "vi", "ar")
     }
 
@@ -155,7 +164,7 @@ def test_a_translated_label_that_is_too_long_is_kept_as_it_was_sent(db: None) ->
     assert Resource.objects.get(pk=table.id).fields.get().translations == {}
 
 
-def test_datastore_create_reads_the_texts_of_a_new_resource(db: None) -> None:
+def test_datastore_create_reads_the_texts_of_a_new_resource(no_resource: None) -> None:
     table = Table(make_writer_token())
     described = {
         "name": "Rivers",
@@ -174,10 +183,9 @@ def test_datastore_create_reads_the_texts_of_a_new_resource(db: None) -> None:
 # Table Schema -------------------------------------------------------------------------------------
 
 
-def test_the_schema_has_the_plain_texts_and_all_translations(db: None) -> None:
-    resource = make_translated_resource()
+def test_the_schema_has_the_plain_texts_and_all_translations(translated: Resource) -> None:
 
-    schema = Client().get(f"/fr/datastore/{resource.pk}/schema.json").json()
+    schema = Client().get(f"/fr/datastore/{translated.pk}/schema.json").json()
 
     assert schema["fields"][1] == {
         "name": "station",
@@ -191,9 +199,8 @@ def test_the_schema_has_the_plain_texts_and_all_translations(db: None) -> None:
     }
 
 
-def test_a_load_with_a_schema_has_its_translations(db: None, tmp_path: Path) -> None:
-    resource = make_translated_resource()
-    schema: Any = Client().get(f"/en/datastore/{resource.pk}/schema.json").json()
+def test_a_load_with_a_schema_has_its_translations(translated: Resource, tmp_path: Path) -> None:
+    schema: Any = Client().get(f"/en/datastore/{translated.pk}/schema.json").json()
     path = tmp_path / "stations.csv"
     path.write_text(STATIONS)
 
@@ -201,19 +208,18 @@ def test_a_load_with_a_schema_has_its_translations(db: None, tmp_path: Path) -> 
     load_file(copy, path, options=LoadOptions(schema=schema))
 
     assert [field.info for field in copy.fields.all()] == [
-        field.info for field in resource.fields.all()
+        field.info for field in translated.fields.all()
     ]
 
 
-def test_a_schema_leaves_translations_that_are_there(db: None, tmp_path: Path) -> None:
-    resource = make_translated_resource()
+def test_a_schema_leaves_translations_that_are_there(translated: Resource, tmp_path: Path) -> None:
     path = tmp_path / "stations.csv"
     path.write_text(STATIONS)
     given = {"name": "station", "title@fr": "Arrêt", "description@fr": "Où", "title@vi": "Trạm"}
 
-    load_file(resource, path, options=LoadOptions(schema={"fields": [given]}, force=True))
+    load_file(translated, path, options=LoadOptions(schema={"fields": [given]}, force=True))
 
-    assert resource.fields.get(name="station").translations == {
+    assert translated.fields.get(name="station").translations == {
         "fr": {"label": "Gare", "notes": "Où"},
         "ar": {"label": "محطة", "notes": "أين"},
         "vi": {"label": "Trạm"},
@@ -223,13 +229,13 @@ def test_a_schema_leaves_translations_that_are_there(db: None, tmp_path: Path) -
 # Pages --------------------------------------------------------------------------------------------
 
 
-def test_pages_and_datasets_have_the_texts_of_the_language(db: None) -> None:
-    resource, client = make_translated_resource(), Client()
+def test_pages_and_datasets_have_the_texts_of_the_language(translated: Resource) -> None:
+    client = Client()
 
-    page = client.get(f"/fr/datastore/{resource.pk}/").content.decode()
+    page = client.get(f"/fr/datastore/{translated.pk}/").content.decode()
     catalogue = client.get("/fr/datastore/").content.decode()
-    record = client.get(f"/vi/datastore/{resource.pk}/r/1/").content.decode()
-    package = client.get(f"/fr/api/action/package_show?id={resource.pk}").json()["result"]
+    record = client.get(f"/vi/datastore/{translated.pk}/r/1/").content.decode()
+    package = client.get(f"/fr/api/action/package_show?id={translated.pk}").json()["result"]
 
     assert '<h1 id="title"><bdi>Rivières</bdi>' in page
     assert "<bdi>Leurs niveaux</bdi>" in page
@@ -248,20 +254,22 @@ def test_pages_and_datasets_have_the_texts_of_the_language(db: None) -> None:
 
 
 @pytest.mark.parametrize("changed", ["resource", "field"])
-def test_a_changed_translation_changes_the_etag_and_the_answer(db: None, changed: str) -> None:
-    resource, client = make_translated_resource(), Client()
-    path = f"/fr/api/action/datastore_info?resource_id={resource.pk}"
+def test_a_changed_translation_changes_the_etag_and_the_answer(
+    translated: Resource, changed: str
+) -> None:
+    client = Client()
+    path = f"/fr/api/action/datastore_info?resource_id={translated.pk}"
     before = client.get(path)
 
     if changed == "resource":
-        Resource.objects.filter(pk=resource.pk).update(translations={"fr": {"title": "Fleuves"}})
+        Resource.objects.filter(pk=translated.pk).update(translations={"fr": {"title": "Fleuves"}})
     else:
-        resource.fields.filter(name="station").update(translations={"fr": {"label": "Arrêt"}})
+        translated.fields.filter(name="station").update(translations={"fr": {"label": "Arrêt"}})
     after = client.get(path, headers={"If-None-Match": before["ETag"]})
 
     assert after.status_code == 200
     assert after["ETag"] != before["ETag"]
-    label = get_infos(client, resource, "fr")["station"]["label"]
+    label = get_infos(client, translated, "fr")["station"]["label"]
     assert label == ("Gare" if changed == "resource" else "Arrêt")
 
 
@@ -280,8 +288,8 @@ INVALID: list[tuple[Any, str]] = [
 ]
 
 
-def test_translations_of_a_field_are_checked(db: None) -> None:
-    field = make_translated_resource().fields.get(name="station")
+def test_translations_of_a_field_are_checked(translated: Resource) -> None:
+    field = translated.fields.get(name="station")
     field.full_clean()
     for translations, message in INVALID:
         field.translations = translations

@@ -130,29 +130,6 @@ def test_words_are_as_they_are_written_in_the_order_of_their_distances_and_numbe
 # Distances ----------------------------------------------------------------------------------------
 
 
-def measure_plainly(word: str, other: str) -> int:
-    """Measure the distance by its definition."""
-    if not word or not other:
-        return len(word) + len(other)
-    costs = [
-        measure_plainly(word[1:], other) + 1,
-        measure_plainly(word, other[1:]) + 1,
-        measure_plainly(word[1:], other[1:]) + (word[0] != other[0]),
-    ]
-    if len(word) > 1 and len(other) > 1 and word[:2] == other[1::-1]:
-        costs.append(measure_plainly(word[2:], other[2:]) + 1)
-    return min(costs)
-
-
-@given(word=st.text("abc", max_size=5), other=st.text("abc", max_size=5))
-def test_a_distance_is_the_least_number_of_edits(word: str, other: str) -> None:
-    exact = measure_plainly(word, other)
-
-    for most in (1, 2):
-        measured = measure_distance(word, other, most)
-        assert measured == exact if exact <= most else measured > most
-
-
 @given(
     words=st.lists(st.text("abcdefđô", min_size=3, max_size=8), max_size=30, unique=True),
     word=st.text("abcdefđô", min_size=3, max_size=8),

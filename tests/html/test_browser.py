@@ -17,10 +17,6 @@ from datastore_search.models import Resource
 from ..builders import make_resource
 
 WIDTHS = [(360, 740), (1440, 900)]
-LOCALES = ["en", "vi", "ar"]
-EACH_LOCALE = pytest.mark.parametrize(
-    "locale", ["en", *[pytest.param(each, marks=pytest.mark.slow) for each in LOCALES[1:]]]
-)
 
 #: From the beginning of a page to what is below its table, without the links in its header.
 MAX_TABS_PAST_TABLE = 12
@@ -108,20 +104,10 @@ def is_in_sight(browser: Chrome, selector: str) -> bool:
     return bool(browser.execute_script(script, selector))
 
 
-def list_chips(browser: Chrome) -> list[str]:
-    return [
-        each.text for each in browser.find_elements(By.CSS_SELECTOR, ".datastore-chips li > bdi")
-    ]
-
-
 def wait_until(browser: Chrome, is_true: Callable[[], object]) -> None:
     """Wait for the page that a key leads to."""
     ignored = [WebDriverException]
     WebDriverWait(browser, 30, ignored_exceptions=ignored).until(lambda _browser: is_true())
-
-
-def wait_for_chips(browser: Chrome, count: int) -> None:
-    wait_until(browser, lambda: len(list_chips(browser)) == count)
 
 
 def list_errors(browser: Chrome) -> list[str]:
@@ -147,20 +133,19 @@ def test_results_are_in_sight_after_every_filter(
 def test_the_keyboard_skips_to_the_table_and_past_it(
     browser: Chrome, base: str, survey: Resource
 ) -> None:
-    for locale in ("en", "ar"):
-        for size in WIDTHS:
-            set_size(browser, *size)
-            browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
-            tabs = tab_to(browser, "[href='#records']")
-            press(browser, Keys.ENTER)
-            wait_until(browser, partial(is_in_sight, browser, "[href='#pages']:focus"))
-            assert is_in_sight(browser, ".datastore-table")
-            press(browser, Keys.ENTER)
-            tabs += tab_to(browser, ".datastore-paging a")
-            assert tabs <= MAX_TABS_PAST_TABLE
-            tab_to(browser, ".datastore-downloads a")
-            assert is_in_sight(browser, ".datastore-downloads a:focus")
-            assert measure_overflow(browser) <= 0
+    for locale, size in zip(("en", "ar"), WIDTHS, strict=True):
+        set_size(browser, *size)
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+        tabs = tab_to(browser, "[href='#records']")
+        press(browser, Keys.ENTER)
+        wait_until(browser, partial(is_in_sight, browser, "[href='#pages']:focus"))
+        assert is_in_sight(browser, ".datastore-table")
+        press(browser, Keys.ENTER)
+        tabs += tab_to(browser, ".datastore-paging a")
+        assert tabs <= MAX_TABS_PAST_TABLE
+        tab_to(browser, ".datastore-downloads a")
+        assert is_in_sight(browser, ".datastore-downloads a:focus")
+        assert measure_overflow(browser) <= 0
     assert list_errors(browser) == []
 
 
@@ -177,27 +162,26 @@ def test_every_control_stays_whole(browser: Chrome, base: str, survey: Resource)
     assert broken == {}
 
 
-@EACH_LOCALE
+@pytest.mark.parametrize("locale", ["en", pytest.param("ar", marks=pytest.mark.slow)])
 def test_a_map_leads_to_its_records(
     browser: Chrome, base: str, transactional_db: None, locale: str
 ) -> None:
     sites = make_resource("name,lat,lon\nHuế,16.4637,107.5909\nHà Nội,21.0278,105.8342\n")
-    for width, height in WIDTHS:
-        set_size(browser, width, height)
-        browser.get(f"{base}/{locale}/datastore/{sites.pk}/")
-        tab_to(browser, "a[href^='map/']")
-        press(browser, Keys.ENTER)
-        wait_until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".datastore-map circle"))
-        assert measure_overflow(browser) <= 0
-        tab_to(browser, ".datastore-figures th a")
-        press(browser, Keys.ENTER)
-        wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record dd"))
-        browser.back()
-        browser.execute_script(
-            "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))",
-            browser.find_element(By.CSS_SELECTOR, ".datastore-map a[href^='../r/2/'] circle"),
-        )
-        wait_until(browser, lambda: "/r/2/" in browser.current_url)
+    set_size(browser, *WIDTHS[0])
+    browser.get(f"{base}/{locale}/datastore/{sites.pk}/")
+    tab_to(browser, "a[href^='map/']")
+    press(browser, Keys.ENTER)
+    wait_until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".datastore-map circle"))
+    assert measure_overflow(browser) <= 0
+    tab_to(browser, ".datastore-figures th a")
+    press(browser, Keys.ENTER)
+    wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record dd"))
+    browser.back()
+    browser.execute_script(
+        "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+        browser.find_element(By.CSS_SELECTOR, ".datastore-map a[href^='../r/2/'] circle"),
+    )
+    wait_until(browser, lambda: "/r/2/" in browser.current_url)
     assert list_errors(browser) == []
     Resource.objects.all().delete()
 
@@ -211,25 +195,24 @@ def test_leaflet_draws_a_map_under_a_strict_policy(
     }
     sites = make_resource("name,lat,lon\nHuế,16.4,107.5\n<img src=x onerror=hostile=1>,21,105.8\n")
     find = browser.find_elements
-    for width, height in WIDTHS:
-        set_size(browser, width, height)
-        browser.get(f"{base}/vi/datastore/{sites.pk}/map/")
-        assert not browser.execute_script("return window.L")
-        tab_to(browser, "[data-draw]")
-        press(browser, Keys.ENTER)
-        wait_until(browser, lambda: find(By.CSS_SELECTOR, ".datastore-leaflet .leaflet-tile"))
-        assert len(find(By.CSS_SELECTOR, ".datastore-leaflet path")) == 2
-        places = "document.querySelectorAll('.datastore-leaflet path')"
-        browser.execute_script(
-            f"for (const each of {places}) each.dispatchEvent(new MouseEvent('mouseover'))"
-        )
-        assert not browser.execute_script("return 'hostile' in window")
-        assert "© layers" in browser.find_element(By.CSS_SELECTOR, ".datastore-leaflet").text
-        assert measure_overflow(browser) <= 0
-        tab_to(browser, "[data-question]")
-        press(browser, Keys.ENTER)
-        wait_for_chips(browser, 4)
-        assert len(find(By.CSS_SELECTOR, ".datastore-map circle")) == 2
+    set_size(browser, *WIDTHS[1])
+    browser.get(f"{base}/vi/datastore/{sites.pk}/map/")
+    assert not browser.execute_script("return window.L")
+    tab_to(browser, "[data-draw]")
+    press(browser, Keys.ENTER)
+    wait_until(browser, lambda: find(By.CSS_SELECTOR, ".datastore-leaflet .leaflet-tile"))
+    assert len(find(By.CSS_SELECTOR, ".datastore-leaflet path")) == 2
+    places = "document.querySelectorAll('.datastore-leaflet path')"
+    browser.execute_script(
+        f"for (const each of {places}) each.dispatchEvent(new MouseEvent('mouseover'))"
+    )
+    assert not browser.execute_script("return 'hostile' in window")
+    assert "© layers" in browser.find_element(By.CSS_SELECTOR, ".datastore-leaflet").text
+    assert measure_overflow(browser) <= 0
+    tab_to(browser, "[data-question]")
+    press(browser, Keys.ENTER)
+    wait_until(browser, lambda: len(find(By.CSS_SELECTOR, ".datastore-chips li > bdi")) == 4)
+    assert len(find(By.CSS_SELECTOR, ".datastore-map circle")) == 2
     assert list_errors(browser) == []
     Resource.objects.all().delete()
 

@@ -218,24 +218,6 @@ def test_a_script_gets_the_places(client: Client, db: None) -> None:
     assert places["area"]["areas"] == [[[10.0, 100.0], [10.0, 104.0], [14.0, 104.0], [10.0, 100.0]]]
 
 
-def test_tiles_are_those_that_the_portal_names(
-    client: Client, sites: Resource, settings: Any
-) -> None:
-    query = {"lat": "lat", "lon": "lon"}
-    assert "data-tiles" not in open_map(client, sites, query).content.decode()
-    settings.DATASTORE_SEARCH_MAP_TILES = {
-        "url": "https://tiles.example.org/{z}/{x}/{y}.png",
-        "attribution": "<a>us</a>",
-    }
-
-    page = open_map(client, sites, query).content.decode()
-
-    assert (
-        'data-tiles="https://tiles.example.org/{z}/{x}/{y}.png"'
-        ' data-attribution="&lt;a&gt;us&lt;/a&gt;"'
-    ) in page
-
-
 # Clusters -----------------------------------------------------------------------------------------
 
 
