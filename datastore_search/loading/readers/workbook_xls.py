@@ -39,7 +39,11 @@ def open_xls(path: Path) -> xlrd.Book:
     try:
         with Path(os.devnull).open("w") as log:
             return xlrd.open_workbook(
-                str(path), logfile=log, ragged_rows=True, formatting_info=True
+                str(path),
+                logfile=log,
+                ragged_rows=True,
+                formatting_info=True,
+                ignore_workbook_corruption=True,  # a sector that two streams name
             )
     except MemoryError:
         raise

@@ -33,6 +33,8 @@ from ..contents import (
 )
 from .staging import temporary_staging_area
 
+TORTURE_FILES = Path(__file__).parents[1] / "torture" / "files"
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -291,3 +293,14 @@ def test_an_ods_is_refused_for_errors_in_the_sheet_that_is_read(path: Path) -> N
     assert read_content(path, content)[1] == [(2, "k"), (3, "a"), (4, "a")]
     with temporary_staging_area() as staging_area, fails_with("workbook.unplaced"):
         read_workbook(path, LoadOptions(sheet="T"), staging_area)
+
+
+def test_an_xls_whose_streams_share_sectors_is_read(path: Path) -> None:
+    content = (TORTURE_FILES / "old.xls").read_bytes()
+    shared = bytearray(content)
+    directory = 512 * (1 + int.from_bytes(content[48:52], "little"))
+    root, workbook = (slice(at + 116, at + 124) for at in (directory, directory + 128))
+
+    shared[root] = shared[workbook]  # the first sector and the length
+
+    assert read_content(path, bytes(shared))[1] == read_content(path, content)[1]
