@@ -26,7 +26,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Files of the format %(format)s are read only where datastore-search[%(extra)s] is"
         " installed."
     ),
-    "file.unknown_encoding": _("The file's character encoding was not recognised."),
+    "file.unknown_encoding": _(
+        "The file's character encoding was not recognised. Save the file as UTF-8, or choose its"
+        " encoding, such as “Windows-1252”."
+    ),
     "file.ambiguous_encoding": _(
         "The file does not declare its character encoding, and its words can be read in several"
         " ways. Choose the encoding that reads them right: %(readings)s."
