@@ -24,6 +24,7 @@ _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
 #: Whether files are read in the process of the test: set per thread, as two may load at once.
 _is_reading_here: ContextVar[bool] = ContextVar("is_reading_here", default=False)
+_is_reading_workbooks: ContextVar[bool] = ContextVar("is_reading_workbooks", default=False)
 _has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
 
 _run_child, _start_child, _send_request = (
@@ -34,25 +35,28 @@ _run_child, _start_child, _send_request = (
 
 
 @contextmanager
-def read_in_test_process() -> Iterator[None]:
+def read_in_test_process(*, workbooks: bool = False) -> Iterator[None]:
     """
     Let ``open_table`` read files without a child, whose start takes 0.25 seconds of processor time.
 
     Nothing else changes: requests and answers are JSON, and the staging area is written to its file
-    and opened again.  Limits that the operating system enforces do not apply.  A child reads
-    workbooks.
+    and opened again.  Limits that the operating system or DuckDB enforces do not apply.  A child
+    reads workbooks, unless ``workbooks`` says that they are known to end no process.
     """
     token = _is_reading_here.set(True)
+    workbooks_token = _is_reading_workbooks.set(workbooks)
     try:
         yield
     finally:
+        _is_reading_workbooks.reset(workbooks_token)
         _is_reading_here.reset(token)
 
 
 def _run(
     path: Path, options: ReadOptions, name: str, folder: Path, *interrupter: Any
 ) -> dict[str, Any]:
-    token = _has_no_child.set(_is_reading_here.get() and not name.endswith(_WORKBOOKS))
+    can_read_here = _is_reading_workbooks.get() or not name.endswith(_WORKBOOKS)
+    token = _has_no_child.set(_is_reading_here.get() and can_read_here)
     try:
         return _run_child(path, options, name, folder, *interrupter)
     finally:
@@ -127,5 +131,23 @@ def _restart_database(folder: Path) -> duckdb.DuckDBPyConnection | None:
     return database
 
 
+_open_area, _restrict_area = staging.StagingArea.open, staging.StagingArea.restrict
+
+
+def _open(area: staging.StagingArea, width: int) -> None:
+    """Open a staging area; one that is read here is not restricted, or it could not be reused."""
+    if _is_reading_here.get():
+        area._attach()
+        area.allow_width(width)
+    else:
+        _open_area(area, width)
+
+
+def _restrict(area: staging.StagingArea, path: Path) -> None:
+    if not _is_reading_here.get():
+        _restrict_area(area, path)
+
+
 patch.object(staging, "_connect", _connect).start()
+patch.multiple(staging.StagingArea, open=_open, restrict=_restrict).start()
 patch.multiple(process, _run_child=_run, _start_child=_start, _send_request=_answer).start()
