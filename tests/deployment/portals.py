@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client, override_settings
 
-from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Mode, Resource
 from datastore_search.search.consistency import _descriptions
 
 from ..builders import READING, act
-from .servers import run_own_server
+from ..reading import read_in_test_process
 
 
 @contextmanager
@@ -47,15 +47,6 @@ def _replace_databases(old: Iterable[str], new: Mapping[str, Any]) -> None:
     _descriptions.clear()
 
 
-@contextmanager
-def run_portal_server() -> Iterator[ThrowawayServer]:
-    """Run a separate PostgreSQL with a migrated portal, which is not used yet."""
-    with run_own_server() as server:
-        with use_databases({"default": server.url}):
-            migrate_portal()
-        yield server
-
-
 def check_reads(resource: Resource) -> None:
     """Expect that every action, page and dump reads a resource of the codes a and b."""
     for action, parameters in READING.items():
@@ -76,14 +67,16 @@ def migrate_portal() -> None:
 
 
 def empty_portal() -> None:
-    """Delete all resources."""
+    """Delete all resources and users."""
     for resource in Resource.objects.using("default").all():
         resource.delete(using="default")
+    get_user_model().objects.using("default").all().delete()
 
 
 def load_text(resource: Resource, text: str, mode: str = Mode.REPLACE, **options: Any) -> Load:
-    """Load a text as a CSV file, as a process of the portal does."""
+    """Load a text as a CSV file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file.csv")
         path.write_text(text)
-        return load_file(resource, path, options=LoadOptions(mode=mode, **options))
+        with read_in_test_process():
+            return load_file(resource, path, options=LoadOptions(mode=mode, **options))

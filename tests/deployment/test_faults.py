@@ -25,7 +25,7 @@ from datastore_search.tokens import issue_token
 from ..builders import READING, act, check_error, get_result, get_version_id, load_csv
 from ..failures import fails_with
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
-from .portals import empty_portal, load_text, run_portal_server, use_databases
+from .portals import empty_portal, load_text, use_databases
 
 #: Actions, and what each is sent beside the id of the resource.
 SEARCHES: dict[str, dict[str, Any]] = {
@@ -74,8 +74,11 @@ DJANGO_PAGES = (
     "admin/jsi18n/",
 )
 
-#: Beyond 10,000 rows a load copies over several connections; a disk of 8 MiB has no room for these.
-_ROWS = 60_000
+#: Beyond 10,000 rows a load copies over several connections.
+_ROWS = 12_000
+
+#: A disk of 8 MiB has no room for these.
+_MANY_ROWS = 60_000
 
 
 class Portal(NamedTuple):
@@ -112,20 +115,13 @@ def open_client(session: str = "") -> Client:
     return client
 
 
-@pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
-    with django_db_blocker.unblock(), run_portal_server() as server:
-        yield server
-
-
 @pytest.fixture
-def portal(server: ThrowawayServer, settings: Any) -> Iterator[Portal]:
-    with use_databases({"default": server.url}):
+def portal(portal_server: ThrowawayServer, django_db_blocker: Any) -> Iterator[Portal]:
+    with django_db_blocker.unblock(), use_databases({"default": portal_server.url}):
         try:
-            yield make_portal(server)
+            yield make_portal(portal_server)
         finally:
             empty_portal()
-            get_user_model().objects.all().delete()
 
 
 def make_portal(server: ThrowawayServer) -> Portal:
@@ -256,7 +252,8 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
             refused = act(Client(), "datastore_upsert", {**written, "force": True}, portal.token)
             assert check_unavailable(refused)["message"].startswith("The database’s disk is full")
             load = submit_load(
-                portal.resource, file=ContentFile(write_rows().encode(), name="second.csv")
+                portal.resource,
+                file=ContentFile(write_rows(_MANY_ROWS).encode(), name="second.csv"),
             )
             assert portal.count_records() == 2
         load.refresh_from_db()
@@ -274,13 +271,13 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
 
     again = retry_load(load)
     again.refresh_from_db()
-    assert (again.state, again.record_count) == (LoadState.READY, _ROWS)
-    assert portal.count_records() == _ROWS
+    assert (again.state, again.record_count) == (LoadState.READY, _MANY_ROWS)
+    assert portal.count_records() == _MANY_ROWS
     assert storage.list_record_tables(connection) == {get_version_id(again)}
 
 
-def write_rows() -> str:
-    return "code,text\n" + "".join(f"{row},river\n" for row in range(_ROWS))
+def write_rows(count: int = _ROWS) -> str:
+    return "code,text\n" + "".join(f"{row},river\n" for row in range(count))
 
 
 def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(

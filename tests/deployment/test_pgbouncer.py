@@ -33,7 +33,7 @@ from datastore_search.tokens import issue_token
 from ..builders import act, ask, get_result, get_version_id, make_user
 from ..loading.jobs.workers import build_database_url
 from ..reader_threads import ReaderThreads
-from .portals import empty_portal, load_text, run_portal_server, use_databases
+from .portals import empty_portal, load_text, use_databases
 from .servers import run_pgbouncer, wait_until
 
 _POOL_SIZE = 6
@@ -62,10 +62,9 @@ def many_slots(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOTS = settings.DATASTORE_SEARCH_MAX_SLOTS_PER_CLIENT = 40
 
 
-@pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
-    with django_db_blocker.unblock(), run_portal_server() as server:
-        yield server
+@pytest.fixture
+def server(portal_server: ThrowawayServer) -> ThrowawayServer:
+    return portal_server
 
 
 @pytest.fixture
@@ -350,7 +349,9 @@ def test_cancelled_searches_end_in_postgresql_and_leave_nothing_behind(
     assert list_pool_leftovers(build_database_url()) == set()
 
 
-@pytest.mark.parametrize("parameters", [{}, {"format": "xlsx"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, pytest.param({"format": "xlsx"}, marks=pytest.mark.slow)]
+)
 def test_dumps_leave_nothing_behind_even_if_their_client_goes(
     address: str, parameters: dict[str, str]
 ) -> None:

@@ -23,20 +23,16 @@ from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, get_version_id, make_user
 from ..failures import fails_with
-from .portals import empty_portal, load_text, run_portal_server, use_databases
+from .portals import empty_portal, load_text, use_databases
 from .routers import ChangingRouter, ReplicaRouter
 from .servers import Standby, run_standby, wait_until
 
 
 @pytest.fixture(scope="module")
-def servers(django_db_blocker: Any) -> Iterator[tuple[ThrowawayServer, Standby]]:
-    with (
-        django_db_blocker.unblock(),
-        run_portal_server() as primary,
-        # Queries on the standby do not delay its replay.
-        run_standby(primary, max_standby_streaming_delay="0") as standby,
-    ):
-        yield primary, standby
+def servers(portal_server: ThrowawayServer) -> Iterator[tuple[ThrowawayServer, Standby]]:
+    # Queries on the standby do not delay its replay.
+    with run_standby(portal_server, max_standby_streaming_delay="0") as standby:
+        yield portal_server, standby
 
 
 @pytest.fixture
