@@ -79,10 +79,8 @@ ALL_KINDS = ["filters", "words", "numbers", "dates", "texts"]
     ("kinds", "names"),
     [
         ([], set()),
-        (["filters"], set()),
         (["words"], set()),
         (["numbers"], NUMBER_FIELDS),
-        (["dates"], DATE_FIELDS),
         (["texts"], {"short"}),
         (ALL_KINDS, NUMBER_FIELDS | DATE_FIELDS | {"short"}),
     ],

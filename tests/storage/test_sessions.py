@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from psycopg import capabilities, sql
 
 from datastore_search import storage
-from datastore_search.models import Resource
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
@@ -49,36 +49,29 @@ def read_in_session(open_session: OpenSession, error: BaseException | None = Non
             raise error
 
 
-each_failure = pytest.mark.parametrize("failure", [None, KeyError("ours"), DatabaseError("theirs")])
-
-
-@each_kind_of_session
-@each_failure
-def test_settings_end_with_the_session(
-    transactional_db: None, open_session: OpenSession, failure: Exception | None
-) -> None:
+def check_settings_end(open_session: OpenSession) -> None:
+    """Expect that a session leaves no setting, however it ends."""
     before = read_settings()
-
-    with suppress(KeyError, DatabaseError):
-        read_in_session(open_session, failure)
-
-    assert read_settings() == before
-
-
-@each_kind_of_session
-@each_failure
-def test_settings_do_not_stay_in_the_transaction_of_the_caller(
-    db: None, open_session: OpenSession, failure: Exception | None
-) -> None:
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL work_mem = '77MB'; SET LOCAL statement_timeout = '99s'")
-        before = read_settings()
-
+    for failure in (None, KeyError("ours"), DatabaseError("theirs")):
         with suppress(KeyError, DatabaseError):
             read_in_session(open_session, failure)
 
         assert read_settings() == before
+
+
+@each_kind_of_session
+def test_settings_end_with_the_session(transactional_db: None, open_session: OpenSession) -> None:
+    check_settings_end(open_session)
+
+
+@each_kind_of_session
+def test_settings_do_not_stay_in_the_transaction_of_the_caller(
+    db: None, open_session: OpenSession
+) -> None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL work_mem = '77MB'; SET LOCAL statement_timeout = '99s'")
+        check_settings_end(open_session)
 
 
 @each_kind_of_session
@@ -117,20 +110,12 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_late
             counts = []
             with open_session(connection, timedelta(seconds=9), 2**20) as session:
                 for _time in range(2):
-                    count = sql.SQL("SELECT count(*) FROM datastore_search_resource")
+                    count = sql.SQL("SELECT count(*) FROM auth_group")
                     counts.append(session.fetch_rows(count)[0][0])
                     with other.cursor() as cursor:
-                        cursor.execute(
-                            "INSERT INTO datastore_search_resource (id, name, title, description,"
-                            " private, language, primary_key, options, created_at, modified_at,"
-                            " content_language, translations, license, source, publisher, contact,"
-                            " contact_email, tags, spatial, frequency)"
-                            " VALUES (gen_random_uuid(), gen_random_uuid(), '', '',"
-                            " false, 'english', '[]', '{}', now(), now(),"
-                            " '', '{}', '', '', '', '', '', '{}', '', '')"
-                        )
+                        cursor.execute("INSERT INTO auth_group (name) VALUES (gen_random_uuid())")
             assert counts == numbers
-            Resource.objects.all().delete()
+            Group.objects.all().delete()
     finally:
         other.close()
 
@@ -141,31 +126,21 @@ NUMBERS = sql.SQL("SELECT 'head', generate_series(1, %s)")
 
 
 @each_kind_of_session
-@pytest.mark.parametrize(
-    ("rows", "batch_rows", "sizes"),
-    [
+def test_texts_come_in_batches(transactional_db: None, open_session: OpenSession) -> None:
+    for rows, batch_rows, sizes in (
         (0, 32, [0]),
-        (1, 32, [1]),
         (32, 32, [32]),
         (70, 32, [32, 32, 6]),
         (3, 1, [1, 1, 1]),
         (0, None, [0]),
         (70, None, [70]),
-    ],
-)
-def test_texts_come_in_batches(
-    transactional_db: None,
-    open_session: OpenSession,
-    rows: int,
-    batch_rows: int | None,
-    sizes: list[int],
-) -> None:
-    with open_session(connection, timedelta(seconds=9), 2**20) as session:
-        batches = session.fetch_texts(NUMBERS, [rows], list, batch_rows=batch_rows)
+    ):
+        with open_session(connection, timedelta(seconds=9), 2**20) as session:
+            batches = session.fetch_texts(NUMBERS, [rows], list, batch_rows=batch_rows)
 
-    assert [len(batch.last) for batch in batches] == sizes
-    assert {batch.head for batch in batches} == {(b"head",) if rows else ()}
-    assert [int(text or 0) for batch in batches for text in batch.last] == [*range(1, rows + 1)]
+        assert [len(batch.last) for batch in batches] == sizes
+        assert {batch.head for batch in batches} == {(b"head",) if rows else ()}
+        assert [int(text or 0) for batch in batches for text in batch.last] == [*range(1, rows + 1)]
 
 
 def test_texts_come_one_by_one_from_a_libpq_without_batches(
