@@ -14,7 +14,6 @@ import pytest
 from django.test import Client
 
 from datastore_search.dumping import workbook
-from datastore_search.loading.sources.folders import delete_abandoned_folders
 from datastore_search.models import Resource
 from datastore_search.search import streaming
 
@@ -168,27 +167,6 @@ def test_a_workbook_is_sent_in_blocks_and_leaves_nothing(
     rows = read_rows(response)
     assert len(rows) == 5_001
     assert rows[-1] == (5_000, 4_999, "x" * 100)
-
-
-def test_folders_of_killed_processes_are_cleaned_up_and_no_others(
-    client: Client, long: Resource, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed = folder / "datastore_search_killed"
-    killed.mkdir()
-    (killed / "lock").touch()
-    (killed / "dump.xlsx").write_bytes(b"private")
-    seen: list[str] = []
-
-    def clean_up(working: Path) -> None:
-        delete_abandoned_folders()  # as ``datastore_cleanup`` does
-        seen.extend(path.name for path in folder.iterdir() if path != working)
-
-    monkeypatch.setattr(workbook, "_check_size", clean_up)
-
-    rows = read_rows(request_file(client, long, "xlsx"))
-
-    assert len(rows) == 5_001
-    assert seen == []
 
 
 def test_a_workbook_that_takes_too_much_is_refused(

@@ -105,14 +105,8 @@ def run_load(resource: Resource, supervisor: psutil.Popen) -> str:
     return load.state
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGTERM,
-        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_queued_loads_run_and_no_process_is_left(
     resource: Resource, uploads: Path, number: int
 ) -> None:
@@ -127,33 +121,6 @@ def test_queued_loads_run_and_no_process_is_left(
         ended, alive = psutil.wait_procs(processes, timeout=0)
         assert alive == []
         assert len(ended) == len(processes)
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_is_replaced(resource: Resource, uploads: Path) -> None:
-    with run_serve(uploads) as (supervisor, _port):
-        get_worker(supervisor.children()).kill()
-
-        assert run_load(resource, supervisor) == LoadState.READY
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("killed", [1, 2], ids=["one", "all"])
-@pytest.mark.usefixtures("transactional_db")
-def test_workers_of_the_web_server_that_are_killed_are_replaced(uploads: Path, killed: int) -> None:
-    with run_serve(uploads, workers=2) as (supervisor, port):
-        web = get_web_server(supervisor)
-        before = web.children()
-        for process in before[:killed]:
-            process.kill()
-
-        def are_replaced() -> bool:
-            alive = [process for process in web.children() if process.is_running()]
-            return len(alive) == 2 and len({*alive} - {*before}) == killed
-
-        wait_until(are_replaced, "other workers", alive=web.is_running)
-        wait_until(lambda: has_answer(port), "an answer", alive=web.is_running)
-        assert get_web_server(supervisor) == web
 
 
 @pytest.mark.slow

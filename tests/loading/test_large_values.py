@@ -51,6 +51,7 @@ def describe(*texts: str) -> list[tuple[int, str]]:
 # Rows ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_row_of_nearly_sixteen_megabytes_is_loaded(db: None) -> None:
     text = make_text(16 * _MB - len("1,\n") - 1)
 
@@ -70,18 +71,6 @@ def test_a_longer_row_is_named_and_leaves_nothing(db: None, more: int) -> None:
     failed = Load.objects.get(resource=resource)
     assert list_row_errors(failed) == [(2, "", "", _TOO_LONG)]
     assert storage.list_record_tables(connection) == tables
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("mode", "count"), [("replace", 20), ("append", 6)])
-def test_rows_of_five_megabytes_are_loaded(db: None, mode: str, count: int) -> None:
-    resource = load_new_resource("a\nfirst\n")
-    texts = [make_text(5 * _MB + number) for number in range(count)]
-
-    load_text(resource, "a\n" + "\n".join(texts) + "\n", mode=mode)
-
-    kept = ["first"] if mode == "append" else []
-    assert read_values(resource) == describe(*kept, *texts)
 
 
 @pytest.mark.parametrize("heavy", [(), (0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)

@@ -24,8 +24,6 @@ from ..builders import (
     make_unpublished_version,
 )
 from ..failures import fails_with
-from ..reader_threads import ReaderThreads
-from .jobs.holds import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -138,14 +136,6 @@ def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -
     assert first not in storage.list_record_tables(connection)
 
 
-def test_a_table_without_records_answers(client: Client, db: None) -> None:
-    resource = make_resource("a,b\n")
-
-    result = get_result(ask(client, {"resource_id": str(resource.pk), "q": "x"}))
-
-    assert (result["total"], result["records"]) == (0, [])
-
-
 def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -> None:
     names = [
         "name with blanks", "it's 50%, \"or so\"", "%s", "100%", "v1.2", "; DROP TABLE x; --", "{}",
@@ -186,14 +176,6 @@ def test_the_language_of_the_search_takes_effect_with_the_next_load(
 # What is left behind ------------------------------------------------------------------------------
 
 
-def test_deleting_many_resources_drops_their_tables(
-    transactional_db: None, resource_loaded: Resource
-) -> None:
-    Resource.objects.all().delete()
-
-    assert storage.list_record_tables(connection) == set()
-
-
 @pytest.fixture
 def resource_loaded(transactional_db: None) -> Any:
     yield make_resource(SURVEY)
@@ -232,60 +214,3 @@ def test_a_resource_deleted_during_its_load_leaves_nothing(
 
 
 # Readers meanwhile --------------------------------------------------------------------------------
-
-
-class Readers(ReaderThreads):
-    """Readers that search repeatedly, and record the versions and wrong answers."""
-
-    def __init__(self, resource: Resource) -> None:
-        super().__init__(count=4)
-        self.seen: list[int] = []
-        self._resource = resource
-
-    def wait_for(self, version: int) -> None:
-        wait_until(
-            lambda: self.errors or self.seen[-4:] == [version] * 4,
-            f"version {version}",
-            alive=lambda: True,
-        )
-
-    def read_once(self) -> None:
-        client = Client()
-        extras: list[dict[str, Any]] = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
-        for extra in extras:
-            self._search_once(client, extra)
-
-    def _search_once(self, client: Client, extra: dict[str, Any]) -> None:
-        """Search; version *n* has *n* + 50 records, all with the number *n*."""
-        answer = ask(client, {"resource_id": str(self._resource.pk), "limit": 60, **extra})
-        if answer.status_code != 200:
-            self.errors.append(answer.content)
-            return
-        result = answer.json()["result"]
-        versions = {record["version"] for record in result["records"]}
-        if len(versions) != 1 or result["total"] != 50 + min(versions):
-            self.errors.append((versions, result["total"]))
-        self.seen.append(min(versions))
-
-
-@pytest.mark.slow
-def test_readers_see_the_old_records_until_the_switch_and_never_an_error(
-    transactional_db: None, tmp_path: Path
-) -> None:
-    paths = []
-    for version in range(6):
-        path = tmp_path / f"{version}.csv"
-        path.write_text("version,text\n" + f"{version},river\n" * (50 + version))
-        paths.append(path)
-    resource = Resource.objects.create(name="replaced")
-    load_file(resource, paths[0])
-
-    with Readers(resource) as readers:
-        readers.wait_for(0)
-        for path in paths[1:]:
-            load_file(resource, path)
-        readers.wait_for(5)
-    Resource.objects.all().delete()
-
-    assert readers.errors == []
-    assert set(readers.seen) >= {0, 5}

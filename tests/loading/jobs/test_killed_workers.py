@@ -39,6 +39,7 @@ from .workers import DATABASE, IMMEDIATE, build_database_url, run_queued_tasks, 
 
 #: More rows than are copied over a single connection.
 _ROWS = 10_100
+_FEW_ROWS = 500
 
 _WORD = "river"
 
@@ -55,6 +56,8 @@ class Searchers(ReaderThreads):
     """Search; each version has its own number of records, all with the version's number."""
 
     pause_seconds = 0.1
+    #: First, replaced, and appended.
+    expected = ({0}, 20), ({1}, _ROWS), ({1}, _FEW_ROWS), ({0}, 20 + _ROWS)
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(count=2)
@@ -70,8 +73,7 @@ class Searchers(ReaderThreads):
             ).json()
             result = answer.get("result")
             versions = {record["version"] for record in result["records"]} if result else None
-            expected = ({0}, 20), ({1}, _ROWS), ({0}, 20 + _ROWS)  # first, replaced, appended
-            if versions is None or (versions, result["total"]) not in expected:
+            if versions is None or (versions, result["total"]) not in self.expected:
                 self.errors.append(answer)
             else:
                 self.seen += versions
@@ -99,11 +101,13 @@ def served(
         Resource.objects.all().delete()
 
 
-def queue_load(resource: Resource, mode: Mode = Mode.REPLACE, moment: str = "") -> Load:
+def queue_load(
+    resource: Resource, mode: Mode = Mode.REPLACE, moment: str = "", rows: int = _ROWS
+) -> Load:
     texts = _TEXTS.get(moment, [TEXT_FOR_POSTGRESQL])
     return submit_load(
         resource,
-        file=ContentFile(write_records(1, _ROWS, texts), name="second.csv"),
+        file=ContentFile(write_records(1, rows, texts), name="second.csv"),
         options=LoadOptions(mode=mode.value),
     )
 
@@ -122,6 +126,23 @@ def has_no_session(load: Load) -> bool:
     return not storage.is_running(connection, load.pk)
 
 
+def kill_worker(worker: Any, load: Load) -> None:
+    """Kill a worker, and wait until the sessions of its load have ended."""
+    worker.kill()
+    worker.wait(60)
+    wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
+
+
+def wait_for_end(load: Load, worker: Any) -> None:
+    """Wait until a load and its sessions have ended, while its worker is alive."""
+
+    def has_ended() -> bool:
+        load.refresh_from_db()
+        return load.is_finished and has_no_session(load)
+
+    wait_until(has_ended, "the end of the load", alive=lambda: worker.poll() is None)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [*MOMENTS, "inserting"])
 def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
@@ -131,9 +152,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     load = queue_load(served, moment=moment)
 
     with hold_load(load, moment, uploads) as worker:
-        worker.kill()
-        worker.wait(60)
-        wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
+        kill_worker(worker, load)
     clean_up_loads()
 
     load.refresh_from_db()
@@ -159,9 +178,7 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     before = served.table_version_id
     load = queue_load(served)
     with hold_load(load, "copying", uploads) as worker:
-        worker.kill()
-        worker.wait(60)
-        wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
+        kill_worker(worker, load)
     other = queue_load(Resource.objects.create(name="other"))
 
     run_queued_tasks(build_database_url(), uploads)
@@ -175,7 +192,7 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
 def test_a_load_whose_task_is_lost_is_queued_again(
     served: Resource, uploads: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    load = queue_load(served)
+    load = queue_load(served, rows=_FEW_ROWS)
     take_all_tasks()
 
     call_command("datastore_cleanup")
@@ -183,7 +200,7 @@ def test_a_load_whose_task_is_lost_is_queued_again(
     assert "Waiting loads that are queued again: 1." in capsys.readouterr().out
     run_queued_tasks(build_database_url(), uploads)
     load.refresh_from_db()
-    assert (load.state, load.record_count) == (LoadState.READY, _ROWS)
+    assert (load.state, load.record_count) == (LoadState.READY, _FEW_ROWS)
 
 
 def test_a_preview_whose_task_is_lost_is_queued_again(served: Resource, uploads: Path) -> None:
@@ -206,7 +223,7 @@ def take_all_tasks() -> None:
 
 
 def test_a_load_that_is_queued_twice_runs_once(served: Resource, uploads: Path) -> None:
-    load = queue_load(served)
+    load = queue_load(served, rows=_FEW_ROWS)
     assert requeue_waiting_loads() == 1
 
     run_queued_tasks(build_database_url(), uploads)
@@ -232,14 +249,7 @@ def test_a_load_is_cancelled_by_another_process(
             assert load.state not in {LoadState.CANCELLED, LoadState.READY}
         finally:
             worker.send_signal(signal.SIGCONT)
-        wait_until(
-            lambda: has_ended(load), "the end of the load", alive=lambda: worker.poll() is None
-        )
-        wait_until(
-            lambda: has_no_session(load),
-            "the end of the sessions",
-            alive=lambda: worker.poll() is None,
-        )
+        wait_for_end(load, worker)
 
     served.refresh_from_db()
     assert (load.state, load.error) == (LoadState.CANCELLED, "The load was cancelled.")
@@ -257,9 +267,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     load = queue_load(served, Mode.APPEND)
 
     with hold_load(load, moment, uploads) as worker:
-        worker.kill()
-        worker.wait(60)
-        wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
+        kill_worker(worker, load)
     clean_up_loads()
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
@@ -268,14 +276,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     again = retry_load(load)
     with hold_load(again, moment, uploads) as worker:
         cancel_load(again)
-        wait_until(
-            lambda: has_ended(again), "the end of the load", alive=lambda: worker.poll() is None
-        )
-        wait_until(
-            lambda: has_no_session(again),
-            "the end of the sessions",
-            alive=lambda: worker.poll() is None,
-        )
+        wait_for_end(again, worker)
     assert again.state == LoadState.CANCELLED
 
     settings.TASKS = IMMEDIATE
@@ -311,11 +312,6 @@ def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
         )
         first.refresh_from_db()
         assert first.state == LoadState.INDEXING
-
-
-def has_ended(load: Load) -> bool:
-    load.refresh_from_db()
-    return load.is_finished
 
 
 @pytest.mark.slow

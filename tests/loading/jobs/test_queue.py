@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -356,42 +355,6 @@ def test_a_lost_connection_is_distinguished_from_an_error_of_a_statement(
     assert storage.is_connection_lost(error) is is_lost
 
 
-def test_a_connection_that_is_ended_fails_the_load_and_no_more(
-    committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = committed.table_version_id
-    path = tmp_path / "file.csv"
-    path.write_bytes(CSV)
-    index = storage.create_indexes
-
-    def end_session_and_index(*arguments: Any, **options: Any) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_backend_pid()")
-            (pid,) = cursor.fetchone()
-        threading.Thread(target=end_session, args=[pid]).run()
-        index(*arguments, **options)
-
-    monkeypatch.setattr(storage, "create_indexes", end_session_and_index)
-
-    with fails_with("load.database_lost"):
-        load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
-
-    load = Load.objects.filter(resource=committed).first()
-    assert load is not None
-    committed.refresh_from_db()
-    assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.database_lost")))
-    assert committed.table_version_id == before
-    assert storage.list_record_tables(connection) == {before}
-
-
-def end_session(pid: int) -> None:
-    parameters = connection.get_connection_params()
-    names = ("dbname", "user", "password", "host", "port")
-    parameters = {name: parameters[name] for name in names if name in parameters}
-    with psycopg.connect(**parameters) as other:
-        other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
-
-
 @pytest.mark.parametrize("state", [LoadState.QUEUED, LoadState.COPYING])
 def test_an_abandoned_load_is_failed_and_a_queued_one_is_not(
     resource: Resource, state: LoadState
@@ -445,7 +408,6 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
     committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     indexing_started, can_continue = threading.Event(), threading.Event()
-    order: list[tuple[str, str]] = []
     index = storage.create_indexes
 
     def wait_and_index(*arguments: Any, **options: Any) -> None:
@@ -463,41 +425,27 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
         finally:
             connection.close()
 
-    with record_loads(order):
-        loaders = [threading.Thread(target=load, args=[name]) for name in ("1", "2")]
-        loaders[0].start()
-        assert indexing_started.wait(120)
-        loaders[1].start()
-        wait_until(
-            Load.objects.filter(source="2", started_at__isnull=False).exists,
-            "the second load",
-            alive=loaders[1].is_alive,
-        )
-        assert Load.objects.get(source="2").state == LoadState.QUEUED
-        can_continue.set()
-        for loader in loaders:
-            loader.join(120)
-            assert not loader.is_alive()
+    loaders = [threading.Thread(target=load, args=[name]) for name in ("1", "2")]
+    loaders[0].start()
+    assert indexing_started.wait(120)
+    loaders[1].start()
+    wait_until(
+        Load.objects.filter(source="2", started_at__isnull=False).exists,
+        "the second load",
+        alive=loaders[1].is_alive,
+    )
+    assert Load.objects.get(source="2").state == LoadState.QUEUED
+    can_continue.set()
+    for loader in loaders:
+        loader.join(120)
+        assert not loader.is_alive()
 
-    assert order == [("1", LoadState.READY), ("2", LoadState.READY)]
+    order = Load.objects.exclude(source="file.csv").order_by("finished_at")
+    assert list(order.values_list("source", "state")) == [("1", "ready"), ("2", "ready")]
     committed.refresh_from_db()
     assert committed.table_version is not None
     assert committed.table_version.load == Load.objects.get(source="2")
     assert storage.list_record_tables(connection) == {committed.table_version_id}
-
-
-@contextmanager
-def record_loads(order: list[tuple[str, str]]) -> Iterator[None]:
-    """Append the source and the state of each load whose signal is sent within the block."""
-
-    def record_load(load: Load, **_values: object) -> None:
-        order.append((load.source, load.state))
-
-    resource_loaded.connect(record_load)
-    try:
-        yield
-    finally:
-        resource_loaded.disconnect(record_load)
 
 
 # Signals ------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from datastore_search.models import Field, Load, LoadState, Resource
 
 from ...builders import ask, get_ids, make_writer_token
 from ...failures import fails_with
-from ...reader_threads import ReaderThreads
 from ...writing.tables import Table
 from ..files import (
     list_row_errors,
@@ -48,20 +47,12 @@ def test_append_adds_the_rows_behind_the_records(db: None) -> None:
 
     assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
     assert resource.table_version == served
+    assert served is not None
+    served.refresh_from_db()
+    assert (served.record_count, served.value_counts) == (4, {})
     assert (load.state, load.record_count) == (LoadState.READY, 2)
     assert load.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
     assert storage.list_staging_tables(connection) == set()
-
-
-def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
-    resource = load_new_resource("a\n1\n2\n")
-
-    load_text(resource, "a\n3\n", mode="append")
-
-    assert resource.table_version is not None
-    resource.table_version.refresh_from_db()
-    assert (resource.table_version.record_count, resource.table_version.value_counts) == (3, {})
-    assert len(read_records(resource)) == 3
 
 
 def test_a_new_field_is_added_and_the_old_records_lack_it(db: None) -> None:
@@ -91,16 +82,6 @@ def test_a_missing_field_is_null_in_the_new_records(db: None) -> None:
     )
 
 
-def test_bad_rows_that_are_skipped_leave_the_others(db: None) -> None:
-    resource = load_new_resource("a,b\n1,x\n")
-
-    load = load_text(resource, "a,b\n2,y\nmany,z\n3,w\n", mode="append", bad_rows="skip")
-
-    assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "w"]]
-    assert (load.row_error_count, load.record_count, load.row_errors.count()) == (1, 2, 1)
-    assert load.rendered_notices[0] == "Rows that could not be loaded and were left out: 1."
-
-
 def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
     resource = load_new_resource("a\n1\n")
     Field.objects.filter(resource=resource).update(chosen_type="text")
@@ -112,42 +93,23 @@ def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
     assert load.rendered_notices[0] == "Field “a” keeps its type int4, though text was chosen."
 
 
-def test_dates_are_read_as_the_file_before_wrote_them(db: None) -> None:
-    resource = load_new_resource("day\n31/12/2023\n")
-    assert read_types(resource) == {"day": "date"}
+@pytest.mark.parametrize(
+    ("before", "types", "added", "row"),
+    [
+        ("31/12/2023,1", {}, "02/03/2024,2", ["2024-03-02", 2]),
+        ("31/12/2023,1", {}, ",2", [None, 2]),
+        ("31/12/99,5 %", {"day": "date:dmyy", "n": "int4:%"}, "02/03/00,7 %", ["2000-03-02", 7]),
+    ],
+)
+def test_values_are_read_as_the_file_before_wrote_them(
+    db: None, before: str, types: dict[str, str], added: str, row: list[Any]
+) -> None:
+    resource = load_new_resource(f"day,n\n{before}\n", types=types)
 
-    load_text(resource, "day\n02/03/2024\n", mode="append")
-
-    assert read_rows(resource) == [[1, "2023-12-31"], [2, "2024-03-02"]]
-
-
-def test_a_column_without_values_keeps_its_type(db: None) -> None:
-    resource = load_new_resource("day,n\n31/12/2023,1\n")
-
-    load_text(resource, "day,n\n,2\n", mode="append")
+    load_text(resource, f"day,n\n{added}\n", mode="append")
 
     assert read_types(resource) == {"day": "date", "n": "int4"}
-    assert read_rows(resource)[1:] == [[2, None, 2]]
-
-
-def test_ambiguous_dates_are_row_errors_until_an_order_is_chosen(db: None) -> None:
-    resource = load_new_resource("day\n2023-12-31\n")
-
-    with fails_with("load.bad_rows"):
-        load_text(resource, "day\n02/03/2024\n", mode="append")
-    load_text(resource, "day\n02/03/2024\n", mode="append", date_order="mdy")
-
-    assert read_rows(resource) == [[1, "2023-12-31"], [2, "2024-02-03"]]
-
-
-def test_formats_of_the_file_before_are_those_of_the_next(db: None) -> None:
-    resource = load_new_resource(
-        "day,share\n31/12/99,5 %\n", types={"day": "date:dmyy", "share": "int4:%"}
-    )
-
-    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append")
-
-    assert read_rows(resource)[1:] == [[2, "2000-03-02", 7]]
+    assert read_rows(resource)[1:] == [[2, *row]]
 
 
 def test_formats_by_choice_are_not_guessed_for_added_records(db: None) -> None:
@@ -302,23 +264,6 @@ def test_a_name_with_a_percent_sign_may_be_a_key(db: None, mode: str) -> None:
     assert read_rows(resource, sort="_id") == [[1, "x", 1], [2, "y", 2]]
 
 
-def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> None:
-    def read_row_versions() -> list[tuple[int, str]]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT _id, ctid::text FROM"
-                f" datastore_search_record_{stock.table_version_id} ORDER BY _id"
-            )
-            return list(cursor.fetchall())
-
-    before = read_row_versions()
-    load_text(stock, STOCK.replace("bread", "beans"), mode="upsert")
-
-    after = read_row_versions()
-    assert (after[0], after[2]) == (before[0], before[2])
-    assert after[1] != before[1]
-
-
 # The API's tables, and others who change them -----------------------------------------------------
 
 
@@ -341,41 +286,27 @@ def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None
     ]
 
 
-@pytest.fixture
-def run_before_merge(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Let something happen between the reading of a file and its merging."""
-
-    def patch_staging(action: Callable[[], object]) -> None:
-        stage = storage.stage_rows
-
-        def stage_and_run(*arguments: Any) -> None:
-            stage(*arguments)
-            action()
-
-        monkeypatch.setattr(storage, "stage_rows", stage_and_run)
-
-    return patch_staging
-
-
-def test_a_field_that_changed_meanwhile_refuses_the_file(
-    stock: Resource, run_before_merge: Callable[[Callable[[], object]], None]
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stock: stock.fields.filter(name="count").update(type="text"),
+        lambda stock: Resource.objects.filter(pk=stock.pk).update(table_version=None),
+    ],
+    ids=["field", "table"],
+)
+def test_a_resource_that_changed_between_reading_and_merging_refuses_the_file(
+    stock: Resource, monkeypatch: pytest.MonkeyPatch, change: Callable[[Resource], object]
 ) -> None:
-    fields = Field.objects.filter(resource=stock, name="count")
-    run_before_merge(lambda: fields.update(type="text"))
+    stage = storage.stage_rows
+
+    def stage_and_change(*arguments: Any) -> None:
+        stage(*arguments)
+        change(stock)
+
+    monkeypatch.setattr(storage, "stage_rows", stage_and_change)
 
     with fails_with("load.resource_changed"):
         load_text(stock, "code,count\na,5\n", mode="upsert")
-
-    assert read_rows(stock)[0] == [1, "a", "apple", 1]
-
-
-def test_a_table_that_is_gone_meanwhile_refuses_the_file(
-    stock: Resource, run_before_merge: Callable[[Callable[[], object]], None]
-) -> None:
-    run_before_merge(lambda: Resource.objects.filter(pk=stock.pk).update(table_version=None))
-
-    with fails_with("load.resource_changed"):
-        load_text(stock, "code,count\na,5\n", mode="append")
 
 
 def test_a_merge_that_fails_leaves_everything_as_it_was(
@@ -400,61 +331,17 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Table]:
-    """A committed table of 300 records whose sum is zero."""
+    """A committed table of 300 records."""
     table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
-    load_text(resource, "key,by,sum\n" + write_groups(0, 1, "old"), key=("key",))
+    load_text(resource, write_records(0, "old"), key=("key",))
     yield table
     Resource.objects.all().delete()
     clean_up_loads()
 
 
-def write_groups(first: int, number: int, by: str, *, count: int = 300) -> str:
-    """Write records in groups of three; the sum of each group is zero."""
-    return "".join(
-        f"{first + index},{by},{(-2, 1, 1)[index % 3] * number}\n" for index in range(count)
-    )
-
-
-class _Readers(ReaderThreads):
-    """Readers that find all records of a merge, or none."""
-
-    def __init__(self, table: Table) -> None:
-        super().__init__(count=2)
-        self.table = table
-        self.seen: set[tuple[int, int, str]] = set()
-
-    def read_once(self) -> None:
-        response = self.table.call("search", limit=32_000)
-        if response.status_code != 200:
-            self.errors.append(response.content)
-            return
-        result = response.json()["result"]
-        records = result["records"]
-        marks = "+".join(sorted({record["by"] for record in records}))
-        self.seen.add((len(records), result["total"], marks))
-        if len(records) != result["total"] or sum(record["sum"] for record in records):
-            self.errors.append((len(records), result["total"], marks))
-
-
-@pytest.mark.slow
-def test_readers_see_the_records_before_a_merge_or_after_it(committed: Table) -> None:
-    with _Readers(committed) as readers:
-        for turn in range(1, 7):
-            by = f"turn {turn}"
-            load_text(
-                committed.resource, "key,by,sum\n" + write_groups(0, turn + 1, by), mode="upsert"
-            )
-            load_text(
-                committed.resource,
-                "key,by,sum\n" + write_groups(turn * 300, turn, by),
-                mode="append",
-            )
-
-    assert readers.errors == []
-    assert {count for count, _total, _marks in readers.seen} <= {300 * turn for turn in range(1, 8)}
-    assert len(committed.read_records()) == 300 * 7
-    assert committed.count_records() == (2100, 2100)
+def write_records(first: int, by: str) -> str:
+    return "key,by\n" + "".join(f"{key},{by}\n" for key in range(first, first + 300))
 
 
 def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
@@ -473,15 +360,13 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
 
     def merge() -> None:
         try:
-            load_text(
-                committed.resource, "key,by,sum\n" + write_groups(900, 1, "file"), mode="append"
-            )
+            load_text(committed.resource, write_records(900, "file"), mode="append")
         finally:
             connections.close_all()
 
     def write() -> int:
         try:
-            records = [{"key": 0, "by": "api"}, {"key": 5000, "by": "api", "sum": 0}]
+            records = [{"key": 0, "by": "api"}, {"key": 5000, "by": "api"}]
             response = committed.call("upsert", records=records, force=True)
             return int(response.status_code)
         finally:

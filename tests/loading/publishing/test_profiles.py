@@ -240,13 +240,6 @@ def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
 # Kept with the table ------------------------------------------------------------------------------
 
 
-def read_profiled_properties(resource: Resource) -> dict[str, Any] | None:
-    """Give the properties of all profiles in the API."""
-    answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
-    profile: dict[str, Any] | None = answer["result"]["meta"].get("profiled")
-    return profile
-
-
 @pytest.fixture
 def table(db: None) -> Table:
     table = Table(make_writer_token())
@@ -304,29 +297,3 @@ def test_a_search_does_not_read_profiles(table: Table) -> None:
         "field_formats",
         "fingerprint",
     } <= described.table_version.get_deferred_fields()
-
-
-def test_profiles_of_a_private_resource_are_private(table: Table) -> None:
-    Resource.objects.filter(pk=table.id).update(private=True)
-
-    response = act(Client(), "datastore_info", {"id": table.id})
-
-    assert response.status_code == 403
-    assert "profile" not in response.content.decode()
-
-
-def test_fields_profiled_together_are_profiled_as_alone(db: None) -> None:
-    columns = {
-        "few": ["1", "2", "2", "", "9"],
-        "large": ["-4000", "70000", "0", "5", "5"],
-        "cents": ["0.5", "2.25", "", "-1.75", "0.5"],
-        "dates": ["2024-02-29", "1999-12-31", "", "2024-02-29", "2024-01-01"],
-        "german": ["31.12.2024", "13.01.2024", "", "13.01.2024", "14.01.2024"],
-        "texts": ["x", "đường", "x", "", "yy"],
-    }
-    rows = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
-    together = load_new_resource("\n".join(rows) + "\n")
-
-    for name, values in columns.items():
-        alone = [f"{name},line", *(f"{value},{line}" for line, value in enumerate(values))]
-        assert read_profile(together, name) == profile_text("\n".join(alone) + "\n", name)

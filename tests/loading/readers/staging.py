@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.readers.duckdb_sql import SQL
 from datastore_search.loading.readers.formats import read_file
 from datastore_search.loading.readers.options import ReadOptions
-from datastore_search.loading.readers.staging import StagedTable, StagingArea, create_staging_area
+from datastore_search.loading.readers.staging import (
+    ROW_ERRORS,
+    StagedTable,
+    StagingArea,
+    create_staging_area,
+)
 from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.loading.typing.field_formats import Decision
+
+Read = Callable[[Path, Any, StagingArea], StagedTable]
+Rows = list[tuple[Any, ...]]
+#: Line, field, value and code.
+Errors = list[tuple[int, str, str, str]]
 
 
 @contextmanager
@@ -56,6 +70,29 @@ def read_in_process(path: Path, options: ReadOptions, *, name: str = "") -> Iter
     """Open a file as ``open_table`` does, in this process: hundreds of files within seconds."""
     with temporary_staging_area() as staging_area:
         yield read_file(path, options, staging_area, name=name)
+
+
+def read_content(
+    read: Read, path: Path, content: bytes, **options: Any
+) -> tuple[StagedTable, Rows, Errors]:
+    """Read a content: the table, its rows, and its row errors with the code of each."""
+    path.write_bytes(content)
+    with temporary_staging_area() as staging_area:
+        table = read(path, LoadOptions(**options), staging_area)
+        columns = ", ".join(["line", *table.columns])
+        rows = table.connection.execute(f"SELECT {columns} FROM {STAGED_ROWS} ORDER BY line")
+        staged = rows.fetchall()
+        errors = table.connection.execute(
+            f"SELECT line, field, value, error FROM {ROW_ERRORS} ORDER BY line, field"
+        ).fetchall()
+    return table, staged, [(*error[:3], json.loads(error[3])["code"]) for error in errors]
+
+
+def get_read_failure(read: Read, path: Path, content: bytes) -> LoadFailed:
+    """Read a content that must be refused."""
+    with pytest.raises(LoadFailed) as refusal:
+        read_content(read, path, content)
+    return refusal.value
 
 
 def fetch_rows(table: StagedTable) -> list[tuple[Any, ...]]:

@@ -8,7 +8,6 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from django.test import override_settings
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -21,7 +20,6 @@ from datastore_search.loading.readers.row_writer import MAX_ROW_BYTES
 from datastore_search.loading.readers.staging import ROW_ERRORS, StagedTable
 from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.messages import BadRow
-from datastore_search.table_limits import MAX_FIELDS
 
 from ...failures import fails_with
 from .staging import fetch_rows, read_in_process, temporary_staging_area
@@ -176,24 +174,6 @@ def test_lines_of_a_long_file_are_right_to_the_end(path: Path) -> None:
     assert rows[-1] == (100 * 1_001, "2", "two\nlines")
 
 
-def test_rows_keep_their_order(path: Path) -> None:
-    numbers = [str(number) for number in range(200_000)]
-    path.write_text("n,m\n" + "\n".join(f"{number},x" for number in numbers))
-
-    rows, _errors = read_file(path)
-
-    assert [row[1] for row in rows] == numbers
-
-
-def test_many_faults_are_all_reported(path: Path) -> None:
-    path.write_text("a,b\n" + "1\n1,2\n" * 20_000)
-
-    rows, errors = read_file(path)
-
-    assert len(rows) == len(errors) == 20_000
-    assert errors[-1] == (40_000, "The header has 2 cells; the row has 1.")
-
-
 def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
     path.write_text('a,b\n1,2\n3,"4\n' + "5,6\n" * 1_000)
 
@@ -311,25 +291,6 @@ def test_a_delimiter_may_be_a_word(path: Path, delimiter: str) -> None:
     path.write_text("a,b\tc\n")
 
     assert read_names(path, LoadOptions(delimiter=delimiter)) == ("a,b", "c")
-
-
-@pytest.mark.slow
-def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
-    header = ",".join(f"c{number}" for number in range(MAX_FIELDS))
-    row = ",".join('"x"' if number % 2 else "1" for number in range(MAX_FIELDS))
-    path.write_text("\n".join([header, *[row] * 100, "1", row]))
-
-    with (
-        override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20),
-        read_in_process(path, NO_OPTIONS) as table,
-    ):
-        count = table.count_rows()
-        rows = [row for row in fetch_rows(table) if row[0] == 103]
-        errors = read_errors(table)
-
-    assert count == 101
-    assert rows == [(103, *["1", "x"] * (MAX_FIELDS // 2))]
-    assert errors == [(102, "The header has 1600 cells; the row has 1.")]
 
 
 # Encodings ----------------------------------------------------------------------------------------

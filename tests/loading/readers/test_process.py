@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
-from threading import Thread, Timer
+from threading import Timer
 from time import monotonic, sleep
 
 import psutil
 import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
-from django.test import Client, override_settings
+from django.test import override_settings
 from django.utils import timezone
 
 from datastore_search.conf import conf
-from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
 from datastore_search.loading.jobs import LoadOptions, drafts, queue, runner
 from datastore_search.loading.readers import process
-from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.loading.readers.process import open_table
 from datastore_search.loading.readers.staging import create_staging_area
 from datastore_search.loading.sources.limits import ReadingLimits
 from datastore_search.models import Load, LoadState, Resource
 
-from ...builders import ask, get_result, make_resource
 from ...failures import fails_with
-from .bombs import BOMBS
 from .staging import temporary_staging_area
 
 OPTIONS = LoadOptions()
@@ -141,17 +133,6 @@ def test_a_process_that_waits_for_ever_is_ended(
     assert is_ended(stand_in)
 
 
-def test_an_interrupted_reading_ends_at_once(path: Path, stand_in: Path) -> None:
-    stand_in.write_text(_WAITS)
-    interrupter = Interrupter()
-    _call_later(lambda: setattr(interrupter, "failure", LoadCancelled()))
-
-    with fails_with("load.cancelled"), open_table(path, OPTIONS, interrupter=interrupter):
-        pass
-
-    assert is_ended(stand_in)
-
-
 def test_a_killed_process_is_taken_for_one_without_memory(path: Path, stand_in: Path) -> None:
     stand_in.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 
@@ -219,22 +200,6 @@ def test_duckdb_is_closed_with_memory_after_a_shortage(
         raise MemoryError
 
     assert more == [conf.LOAD_MEMORY_BYTES]
-
-
-@pytest.mark.slow
-@override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20)
-def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
-    chance = random.Random(0)
-    rows = io.StringIO()
-    while rows.tell() < 20 * 2**20:
-        text = chance.randbytes(100).hex()
-        cuts = sorted(chance.choices(range(len(text)), k=7))
-        cells = (text[slice(*ends)] for ends in pairwise((0, *cuts, None)))
-        rows.write(",".join(f'"{cell}"' for cell in cells) + "\n")
-    path.write_text("a,b,c,d,e,f,g,h\n" + 6 * rows.getvalue())
-
-    read_file(path)  # is NoMemory where what was freed counts
 
 
 def test_many_cores_make_no_more_threads() -> None:
@@ -334,29 +299,3 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
 
 
 # The portal meanwhile -----------------------------------------------------------------------------
-
-
-def test_searches_are_answered_while_a_bomb_is_read(
-    transactional_db: None, client: Client, tmp_path: Path
-) -> None:
-    resource = make_resource("a\n1\n")
-    bomb = tmp_path / "open_quote_over_lines.csv"
-    content = BOMBS[bomb.name]()
-    bomb.write_bytes(content if isinstance(content, bytes) else content.encode())
-    interrupter = Interrupter()
-    reading = Thread(target=_try_to_read, args=[bomb, interrupter])
-    reading.start()
-
-    # A reader that keeps the interpreter to itself lets one through before it begins.
-    for _search in range(21):
-        assert get_result(ask(client, {"resource_id": str(resource.pk), "limit": 5}))["total"] == 1
-    assert reading.is_alive()
-
-    interrupter.failure = LoadCancelled()
-    reading.join(timeout=60)
-    assert not reading.is_alive()
-
-
-def _try_to_read(path: Path, interrupter: Interrupter) -> None:
-    with suppress(LoadFailed), open_table(path, OPTIONS, interrupter=interrupter):
-        pass

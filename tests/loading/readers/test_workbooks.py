@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
@@ -15,8 +14,6 @@ from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import workbooks
 from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.staging import StagedTable
-from datastore_search.loading.readers.stored_rows import STAGED_ROWS
 from datastore_search.loading.readers.workbook_cells import format_number
 from datastore_search.loading.readers.workbooks import read_workbook
 from datastore_search.storage import MAX_FIELDS
@@ -31,35 +28,13 @@ from ..contents import (
     edit_archive,
     save_workbook,
 )
-from .staging import temporary_staging_area
-
-TORTURE_FILES = Path(__file__).parents[1] / "torture" / "files"
+from ..torture.cases import FILES
+from .staging import get_read_failure, read_content
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "upload"
-
-
-def read_rows(table: StagedTable) -> list[tuple[object, ...]]:
-    columns = ", ".join(["line", *table.columns])
-    return table.connection.execute(f"SELECT {columns} FROM {STAGED_ROWS} ORDER BY line").fetchall()
-
-
-def read_content(
-    path: Path, content: bytes, **options: object
-) -> tuple[StagedTable, list[tuple[object, ...]]]:
-    path.write_bytes(content)
-    with temporary_staging_area() as staging_area:
-        table = read_workbook(path, LoadOptions(**options), staging_area)  # type: ignore[arg-type] # any option
-        return table, read_rows(table)
-
-
-def get_read_failure(path: Path, content: bytes) -> LoadFailed:
-    path.write_bytes(content)
-    with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
-        read_workbook(path, LoadOptions(), staging_area)
-    return refusal.value
 
 
 def build_workbook(*rows: Sequence[object]) -> bytes:
@@ -90,7 +65,7 @@ def edit_sheet(content: bytes, change: Callable[[str], str]) -> bytes:
 def test_the_header_is_found_below_titles_and_notes(
     path: Path, rows: list[list[object]], header: int
 ) -> None:
-    table, staged = read_content(path, build_workbook(*rows))
+    table, staged, _errors = read_content(read_workbook, path, build_workbook(*rows))
 
     above = [notice.parameters["row"] for notice in table.notices]
     assert above == ([header] if header > 1 else [])
@@ -98,7 +73,9 @@ def test_the_header_is_found_below_titles_and_notes(
 
 
 def test_no_rows_are_skipped_where_that_is_the_choice(path: Path) -> None:
-    table, _rows = read_content(path, build_workbook(["Title"], ["a", "b", "c"], [1, 2, 3]), skip=0)
+    content = build_workbook(["Title"], ["a", "b", "c"], [1, 2, 3])
+
+    table, *_rest = read_content(read_workbook, path, content, skip=0)
 
     assert (table.labels, table.notices) == (("Title", "", ""), ())
 
@@ -106,7 +83,7 @@ def test_no_rows_are_skipped_where_that_is_the_choice(path: Path) -> None:
 def test_there_may_not_be_too_many_fields(path: Path) -> None:
     content = build_workbook([f"k{n}" for n in range(MAX_FIELDS + 1)])
 
-    assert get_read_failure(path, content).code == "file.too_many_fields"
+    assert get_read_failure(read_workbook, path, content).code == "file.too_many_fields"
 
 
 # Cells --------------------------------------------------------------------------------------------
@@ -133,14 +110,17 @@ def test_numbers_are_written_without_loss(number: float, text: str) -> None:
 
 
 def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
-    table, rows = read_content(path, build_workbook(["n"], [1], ["-"], [3]), nulls=("-",))
+    content = build_workbook(["n"], [1], ["-"], [3])
+
+    table, rows, _errors = read_content(read_workbook, path, content, nulls=("-",))
 
     assert table.declared_types == ("int4",)
     assert rows == [(2, "1"), (3, "-"), (4, "3")]
 
 
 def test_kinds_that_are_mixed_are_text(path: Path) -> None:
-    table, rows = read_content(
+    table, rows, _errors = read_content(
+        read_workbook,
         path,
         build_workbook(
             ["a", "b", "c"], [1, True, date(2024, 3, 5)], ["x", 2, 3], [None, None, "y"]
@@ -157,7 +137,9 @@ def test_kinds_that_are_mixed_are_text(path: Path) -> None:
 
 def test_texts_are_staged_as_they_are(path: Path) -> None:
     nasty = ['"a",b', "line\nbreak", " blanks ", "0", "\\N", "số"]
-    _table, rows = read_content(path, build_workbook(["k"], *([text] for text in nasty)))
+    content = build_workbook(["k"], *([text] for text in nasty))
+
+    _table, rows, _errors = read_content(read_workbook, path, content)
 
     assert [text for _line, text in rows] == nasty
 
@@ -167,35 +149,31 @@ def test_numbers_keep_what_their_double_holds(path: Path) -> None:
         build_workbook(["n"], [7]), lambda xml: xml.replace("<v>7<", "<v>4.0000000000000002E-2<")
     )
 
-    assert read_content(path, content)[1] == [(2, "0.04")]
+    assert read_content(read_workbook, path, content)[1] == [(2, "0.04")]
 
 
 # Errors -------------------------------------------------------------------------------------------
 
 
-def list_row_errors(table: StagedTable) -> list[tuple[object, ...]]:
-    errors = table.connection.execute(
-        "SELECT line, field, value, error FROM row_errors ORDER BY line, field"
-    ).fetchall()
-    return [(line, field, value, json.loads(error)["code"]) for line, field, value, error in errors]
-
-
 def test_every_error_of_a_row_is_reported(path: Path) -> None:
-    path.write_bytes(
-        build_workbook(["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"])
+    content = build_workbook(
+        ["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"]
     )
-    with temporary_staging_area() as staging_area:
-        table = read_workbook(path, LoadOptions(), staging_area)
-        assert read_rows(table) == [(3, "1", "2", "3")]
-        assert list_row_errors(table) == [
-            (2, "a", "#N/A", "row.error_cell"),
-            (2, "c", "#REF!", "row.error_cell"),
-            (4, "c", "#VALUE!", "row.error_cell"),
-        ]
+
+    _table, rows, errors = read_content(read_workbook, path, content)
+
+    assert rows == [(3, "1", "2", "3")]
+    assert errors == [
+        (2, "a", "#N/A", "row.error_cell"),
+        (2, "c", "#REF!", "row.error_cell"),
+        (4, "c", "#VALUE!", "row.error_cell"),
+    ]
 
 
 def test_an_error_in_the_header_is_a_name(path: Path) -> None:
-    assert read_content(path, build_workbook(["#N/A", "b"], [1, 2]))[0].names == ("#N/A", "b")
+    content = build_workbook(["#N/A", "b"], [1, 2])
+
+    assert read_content(read_workbook, path, content)[0].names == ("#N/A", "b")
 
 
 def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
@@ -203,11 +181,10 @@ def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
     sheet = workbook.worksheets[0]
     for cell_name, value in {"D5": "k", "E5": "n", "D6": "x", "E6": "#N/A"}.items():
         sheet[cell_name] = value
-    path.write_bytes(save_workbook(workbook))
 
-    with temporary_staging_area() as staging_area:
-        table = read_workbook(path, LoadOptions(), staging_area)
-        assert list_row_errors(table) == [(6, "n", "#N/A", "row.error_cell")]
+    _table, _rows, errors = read_content(read_workbook, path, save_workbook(workbook))
+
+    assert errors == [(6, "n", "#N/A", "row.error_cell")]
 
 
 # Limits -------------------------------------------------------------------------------------------
@@ -221,9 +198,9 @@ def remove_cell_references(content: bytes) -> bytes:
 
 
 def test_cells_without_places_come_one_after_the_other(path: Path) -> None:
-    table, rows = read_content(
-        path, remove_cell_references(build_workbook(["a", "b"], [1, 2], [3, 4]))
-    )
+    content = remove_cell_references(build_workbook(["a", "b"], [1, 2], [3, 4]))
+
+    table, rows, _errors = read_content(read_workbook, path, content)
 
     assert table.names == ("a", "b")
     assert [row[1:] for row in rows] == [("1", "2"), ("3", "4")]
@@ -247,7 +224,10 @@ def test_an_ods_whose_xml_is_broken_ends_with_its_processor_time(path: Path, set
     "content", [b"", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), b"k,n\n1,2\n", b"<html>"]
 )
 def test_what_is_no_workbook_is_refused(path: Path, content: bytes) -> None:
-    assert get_read_failure(path, content).code in {"workbook.unknown_format", "workbook.damaged"}
+    assert get_read_failure(read_workbook, path, content).code in {
+        "workbook.unknown_format",
+        "workbook.damaged",
+    }
 
 
 @pytest.mark.parametrize(
@@ -256,7 +236,7 @@ def test_what_is_no_workbook_is_refused(path: Path, content: bytes) -> None:
 def test_a_workbook_that_lacks_what_it_says_is_refused(path: Path, part: str) -> None:
     content = edit_archive(build_workbook(["a"], [1]), {part: lambda xml: xml[: len(xml) // 3]})
 
-    assert isinstance(get_read_failure(path, content), LoadFailed)
+    assert isinstance(get_read_failure(read_workbook, path, content), LoadFailed)
 
 
 def test_an_ods_whose_kind_is_cut_is_refused(path: Path) -> None:
@@ -264,7 +244,7 @@ def test_an_ods_whose_kind_is_cut_is_refused(path: Path) -> None:
     cut = edit_archive(content, {"mimetype": lambda kind: kind[-24:]})
 
     # calamine reads a fixed number of bytes, and raises an OSError without a number.
-    assert get_read_failure(path, cut).code == "workbook.damaged"
+    assert get_read_failure(read_workbook, path, cut).code == "workbook.damaged"
 
 
 def test_a_panic_of_calamine_is_a_damaged_workbook(
@@ -278,7 +258,9 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
 
     monkeypatch.setattr(workbooks, "_choose_sheet", raise_panic)
 
-    assert get_read_failure(path, build_workbook(["a"], [1])).code == "workbook.damaged"
+    assert (
+        get_read_failure(read_workbook, path, build_workbook(["a"], [1])).code == "workbook.damaged"
+    )
 
 
 # Other kinds --------------------------------------------------------------------------------------
@@ -290,17 +272,18 @@ def test_an_ods_is_refused_for_errors_in_the_sheet_that_is_read(path: Path) -> N
     error = build_ods_table("T", build_ods_cell("error", "Err:502"))
     content = build_ods(twice, error)
 
-    assert read_content(path, content)[1] == [(2, "k"), (3, "a"), (4, "a")]
-    with temporary_staging_area() as staging_area, fails_with("workbook.unplaced"):
-        read_workbook(path, LoadOptions(sheet="T"), staging_area)
+    assert read_content(read_workbook, path, content)[1] == [(2, "k"), (3, "a"), (4, "a")]
+    with fails_with("workbook.unplaced"):
+        read_content(read_workbook, path, content, sheet="T")
 
 
 def test_an_xls_whose_streams_share_sectors_is_read(path: Path) -> None:
-    content = (TORTURE_FILES / "old.xls").read_bytes()
+    content = (FILES / "old.xls").read_bytes()
+    expected = read_content(read_workbook, path, content)[1]
     shared = bytearray(content)
     directory = 512 * (1 + int.from_bytes(content[48:52], "little"))
     root, workbook = (slice(at + 116, at + 124) for at in (directory, directory + 128))
 
     shared[root] = shared[workbook]  # the first sector and the length
 
-    assert read_content(path, bytes(shared))[1] == read_content(path, content)[1]
+    assert read_content(read_workbook, path, bytes(shared))[1] == expected

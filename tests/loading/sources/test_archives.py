@@ -131,6 +131,7 @@ def test_a_list_of_very_many_files_is_not_read(path: Path, monkeypatch: pytest.M
         read_content(path)
 
 
+@pytest.mark.slow
 def test_the_length_of_the_list_is_found_in_a_zip_of_the_large_kind(path: Path) -> None:
     content = bytearray(
         write_zip(path, {f"{number:05}": b"" for number in range(70_000)}).read_bytes()

@@ -34,13 +34,6 @@ CASES = [
         records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
     ),
     Case(
-        "two_files.zip",
-        "one of the two is chosen by the last part of its name",
-        LoadOptions(member="people.csv"),
-        fields={"id": "int4", "name": "text"},
-        records=[[1, "Anna"], [2, "Ben"]],
-    ),
-    Case(
         "gzip_within.zip",
         "a gzip within a zip",
         fields={"id": "int4", "name": "text"},

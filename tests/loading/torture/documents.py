@@ -46,12 +46,6 @@ CASES = [
         row_errors=[(2, "", "", _TWICE.format("n")), (3, "", "", _TWICE.format("x"))],
     ),
     Case(
-        "nan.json",
-        "NaN, which Python writes and JSON does not have",
-        fields={"n": "numeric"},
-        records=[[1.5], ["NaN"], ["-Infinity"]],
-    ),
-    Case(
         "nested.json",
         "lists and objects within",
         fields={"k": "text", "tags": "json", "at": "json"},
@@ -74,7 +68,6 @@ CASES = [
             (5, "", "[4]", _NO_OBJECT),
         ],
     ),
-    Case("only_scalars.json", "a list of numbers", failure=_NO_RECORDS),
     Case(
         "no_list.json",
         "an error message in place of the data",
@@ -82,13 +75,6 @@ CASES = [
             "The JSON contains no list of objects or of rows. Save the table as CSV, or as a "
             "list of objects."
         ),
-    ),
-    Case(
-        "ckan.json",
-        "the answer of CKAN's API",
-        fields={"n": "int4", "k": "text"},
-        records=[[1, "a"], [2, "b"]],
-        notices=["The records are the list “result.records” of the file."],
     ),
     Case(
         "two_lists.json",
@@ -115,7 +101,6 @@ CASES = [
         ],
         labels={"_id_2": "_id"},
     ),
-    Case("cube.json", "JSON-stat 2.0", failure=_NOT_READ.format("JSON-stat")),
     Case(
         "rows.json",
         "a list of lists with a header, one of them short",
@@ -172,12 +157,6 @@ CASES = [
         records=[["thé"]],
         notices=[build_skipped_rows_message(1)],
         row_errors=[(1, "k", "caf�", "The text contains bytes that are not UTF-8.")],
-    ),
-    Case(
-        "lines.json",
-        "an object on each line of a file that is called JSON",
-        fields={"n": "int4", "items": "json"},
-        records=[[1, [{"x": 1}]], [2, []]],
     ),
     Case(
         "places.geojson",

@@ -128,11 +128,6 @@ CASES = [
     ),
     Case("no_system.gpkg", "coordinates of an unknown kind", failure=_UNKNOWN),
     Case(
-        "no_records.gpkg",
-        "a layer without records",
-        fields={"n": "int4", "geometry": "json"},
-    ),
-    Case(
         "tiles.gpkg",
         "pictures of maps alone",
         failure="The file has no layer with records.",
@@ -151,9 +146,4 @@ CASES = [
         ],
     ),
     Case("cut.gpkg", "a page that is missing", failure=_DAMAGED),
-    Case(
-        "no_geopackage.gpkg",
-        "a database of SQLite that is no GeoPackage",
-        failure=_DAMAGED,
-    ),
 ]

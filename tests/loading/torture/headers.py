@@ -65,27 +65,6 @@ CASES = [
     ),
     Case(
         "header_two_lines.csv",
-        "gaps in the header above a second line of names, below a title",
-        fields={
-            "Budgets of the city": "text",
-            "field_2": "text",
-            "field_3": "text",
-            "field_4": "text",
-            "field_5": "text",
-        },
-        records=[
-            ["Name", "2020", None, "2021", None],
-            [None, "Budget", "Actual", "Budget", "Actual"],
-            ["Roads", "1", "2", "3", "4"],
-            ["Schools", "5", "6", "7", "8"],
-        ],
-        notices=[
-            _FOUND.format(2, 3),
-            _MISSING.format("field_2, field_3, field_4, field_5"),
-        ],
-    ),
-    Case(
-        "header_two_lines.csv",
         "a header of two lines, joined by choice",
         options=LoadOptions(header_rows=2),
         fields=_JOINED,
@@ -112,23 +91,6 @@ CASES = [
         fields={"name": "text", "field_2": "text", "n": "int4"},
         records=[["a", "b", 1], ["c", "d", 2]],
         notices=[_MISSING.format("field_2")],
-    ),
-    Case(
-        "tables_beside.xlsx",
-        "three tables on a sheet",
-        fields={"town": "text", "people": "text", "year": "int4", "rate": "numeric"},
-        records=[
-            ["Huế", "1", 2024, 0.5],
-            ["Đà Lạt", "2", 2025, 0.25],
-            ["Hà Nội", "3", None, None],
-            ["Vinh", "4", None, None],
-            ["Rivers", None, None, None],
-            ["name", "km", None, None],
-            ["Red River", "1149", None, None],
-            ["Hương", "80", None, None],
-            ["Source: the ministry", None, None, None],
-        ],
-        notices=[_NOTES.format(6, 6)],
     ),
     Case(
         "tables_beside.xlsx",

@@ -100,13 +100,6 @@ CASES = [
             )
         ],
     ),
-    Case("no_rows.parquet", "fields without records", fields={"n": "int4", "k": "text"}),
-    Case(
-        "same_names.parquet",
-        "names that differ in case alone",
-        fields={"name": "int4", "Name": "int4"},
-        records=[[1, 2]],
-    ),
     Case("truncated.parquet", "a file without its end", failure=_DAMAGED),
     Case("encrypted.parquet", "an encrypted file", failure="The Parquet file is encrypted."),
 ]

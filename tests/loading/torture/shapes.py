@@ -60,14 +60,6 @@ CASES = [
     ),
     Case(
         "two_shp.zip",
-        "two shapefiles",
-        failure=(
-            "The archive contains several files. Choose one of them: “map/places.shp”, "
-            "“map/others.shp”."
-        ),
-    ),
-    Case(
-        "two_shp.zip",
         "one of two shapefiles, by choice",
         options=LoadOptions(member="others.shp"),
         fields=_FIELDS,

@@ -100,13 +100,6 @@ CASES = [
     ),
     Case(
         "second_sheet.xlsx",
-        "a sheet by its number",
-        options=LoadOptions(sheet="3"),
-        fields={"n": "int4"},
-        records=[[2]],
-    ),
-    Case(
-        "second_sheet.xlsx",
         "an empty sheet that was chosen",
         options=LoadOptions(sheet="Cover"),
         failure="The sheet “Cover” has no cells.",
@@ -124,12 +117,6 @@ CASES = [
         records=[[1]],
     ),
     Case(
-        "numbers_as_text.xlsx",
-        "numbers that the sheet keeps as text, and a column with both",
-        fields={"code": "text", "n": "int4", "both": "text"},
-        records=[["007", 7, "8"], ["12", 12, "9"]],
-    ),
-    Case(
         "numbers.xlsx",
         "whole numbers kept as doubles, 17 digits, exponents, rates",
         fields={
@@ -142,16 +129,6 @@ CASES = [
         records=[
             [5, 0.1, 9007199254740991, 0.000000001, 0.5],
             [-3, 1.1, 12345678901234570000, 0.25, 1],
-        ],
-    ),
-    Case(
-        "errors.xlsx",
-        "cells with errors",
-        failure="Rows that cannot be loaded: 2. The first: Line 3, field “n”, value “#N/A”: "
-        + ERROR.format("#N/A"),
-        row_errors=[
-            (3, "n", "#N/A", ERROR.format("#N/A")),
-            (4, "n", "#DIV/0!", ERROR.format("#DIV/0!")),
         ],
     ),
     Case(
@@ -176,12 +153,6 @@ CASES = [
         options=LoadOptions(skip=4),
         fields={"Hanoi": "text", "3359.82": "numeric", "8587.1": "numeric", "8718": "int4"},
         records=[["Da Nang", 1284.73, 1245.2, 1269]],
-    ),
-    Case(
-        "edges.xlsx",
-        "a table amid empty rows and columns",
-        fields={"k": "text", "n": "int4"},
-        records=[["a", 1], ["b", 2]],
     ),
     Case("stray_cell.xlsx", "a cell in the last corner of the sheet", failure=_OUT_OF_MEMORY),
     Case("truncated.xlsx", "half an archive", failure=_TRUNCATED),

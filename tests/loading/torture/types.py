@@ -50,30 +50,6 @@ CASES = [
         records=[[1, 1234567.89], [2, 950], [3, -1000.5]],
     ),
     Case(
-        "thousands_or_decimals.csv",
-        "a comma before three figures may be either",
-        fields={"id": "int4", "amount": "text"},
-        records=[[1, "1,234"], [2, "950"], [3, "5,678"]],
-        notices=[
-            (
-                "Field “amount” stays text: the comma may separate thousands or decimals, as "
-                "in “1,234”. Choose int4:point or numeric:comma."
-            )
-        ],
-    ),
-    Case(
-        "thousands_points.csv",
-        "points between thousands that look like decimals",
-        fields={"id": "int4", "people": "numeric", "area": "int4"},
-        records=[[1, 1.234, 1234567], [2, 82.314, 8400]],
-        notices=[
-            (
-                "Field “people” is read with a decimal point: “1.234”. If the point "
-                "separates thousands, choose int4:comma."
-            )
-        ],
-    ),
-    Case(
         "telephones.csv",
         "telephone numbers, one way or another",
         fields={"id": "int4", "phone": "text", "grouped": "text"},
@@ -130,16 +106,6 @@ CASES = [
                 "The value is not of type int4, with thousands separators, decimal point.",
             ),
         ],
-    ),
-    Case(
-        "late_misfit.csv.gz",
-        "the last of 25,001 values is no number",
-        LoadOptions(types={"n": "int"}),
-        failure=(
-            "Rows that cannot be loaded: 1. The first: Line 25002, field “n”, value “n/a”:"
-            " The value is not of type int4."
-        ),
-        row_errors=[(25002, "n", "n/a", "The value is not of type int4.")],
     ),
     Case(
         "dates_with_months.csv",

@@ -17,7 +17,6 @@ def _build_polygon(position: int) -> list[list[list[int]]]:
 _PARK = {"type": "MultiPolygon", "coordinates": [_build_polygon(0), _build_polygon(2)]}
 
 CASES = [
-    Case("books.xml", "XML of any other kind", failure=_NOT_READ),
     Case("entities.xml", "entities within entities", failure=_NOT_READ),
     Case("entities.kml", "a KML that declares entities", failure=_NOT_READ),
     Case(
@@ -48,11 +47,6 @@ CASES = [
         options=LoadOptions(sheet="Places"),
         fields={"name": "text", "depth": "numeric", "geometry": "json"},
         records=[["Hoàn Kiếm", 1.5, {"type": "Point", "coordinates": [105.8525, 21.0287, 0]}]],
-    ),
-    Case(
-        "walk.gpx",
-        "waypoints and a track",
-        failure="The file has several layers: “waypoints”, “track_points”. Choose one of them.",
     ),
     Case(
         "walk.gpx",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, load_file, resolve_options
-from datastore_search.models import Load, Resource
+from datastore_search.loading.jobs import LoadOptions, resolve_options
+from datastore_search.models import Resource
 
 from ...failures import fails_with
-
-pytestmark = pytest.mark.usefixtures("read_here")
+from ..files import load_text, read_types
 
 FILE = "day;n;code\n01/02/2024;NA;7\n03/04/2024;5;8\n"
 
@@ -23,21 +21,7 @@ def resource(db: None) -> Resource:
     return Resource.objects.create(name="kept")
 
 
-def load_text(resource: Resource, folder: Path, text: str = FILE, **options: Any) -> Load:
-    path = folder / "file.csv"
-    path.write_text(text)
-    load = load_file(resource, path, options=LoadOptions(**options))
-    resource.refresh_from_db()
-    return load
-
-
-def read_types(resource: Resource) -> dict[str, str]:
-    return dict(resource.fields.values_list("name", "type"))
-
-
-def test_units_and_the_language_of_dates_are_saved_for_the_next(
-    resource: Resource, tmp_path: Path
-) -> None:
+def test_units_and_the_language_of_dates_are_saved_for_the_next(resource: Resource) -> None:
     text = "day,share,price\n3 mars 99,5 %,7 €\n"
     choices: dict[str, Any] = {
         "date_language": "fr",
@@ -46,93 +30,78 @@ def test_units_and_the_language_of_dates_are_saved_for_the_next(
     }
     types = {"day": "date", "share": "int4", "price": "int4"}
 
-    load_text(resource, tmp_path, text, **choices)
+    load_text(resource, text, **choices)
     units = {field.name: field.info.get("unit") for field in resource.fields.all()}
-    load_text(resource, tmp_path, text, force=True)
+    load_text(resource, text, force=True)
 
     assert units == {"day": None, "share": "%", "price": "€"}
     assert read_types(resource) == types
 
 
-def test_a_language_without_names_of_months_is_refused(resource: Resource, tmp_path: Path) -> None:
+def test_a_language_without_names_of_months_is_refused(resource: Resource) -> None:
     with fails_with("option.unknown_choice"):
-        load_text(resource, tmp_path, date_language="ru")
+        load_text(resource, FILE, date_language="ru")
 
 
-def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource, tmp_path: Path) -> None:
-    load_text(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
+def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource) -> None:
+    load_text(resource, FILE, nulls=("NA",), date_order="dmy", types={"code": "text"})
     assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}
     assert dict(resource.fields.values_list("name", "chosen_type")) == {
         "day": "", "n": "", "code": "text",
     }  # fmt: skip
 
-    load_text(resource, tmp_path, force=True)
+    load_text(resource, FILE, force=True)
 
     assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}
 
 
-def test_options_of_a_call_override_saved_ones(resource: Resource, tmp_path: Path) -> None:
-    load_text(resource, tmp_path, nulls=("NA",), types={"code": "text"})
+def test_options_of_a_call_override_saved_ones(resource: Resource) -> None:
+    load_text(resource, FILE, nulls=("NA",), types={"code": "text"})
 
-    load_text(resource, tmp_path, nulls=("5", "NA"), types={"code": "int8"})
+    load_text(resource, FILE, nulls=("5", "NA"), types={"code": "int8"})
 
     assert read_types(resource) == {"day": "text", "n": "text", "code": "int8"}
     assert resource.fields.get(name="code").chosen_type == "int8"
 
 
-def test_saved_options_can_be_ignored(resource: Resource, tmp_path: Path) -> None:
-    load_text(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
+def test_saved_options_can_be_ignored(resource: Resource) -> None:
+    load_text(resource, FILE, nulls=("NA",), date_order="dmy", types={"code": "text"})
 
-    load_text(resource, tmp_path, ignore_saved=True)
+    load_text(resource, FILE, ignore_saved=True)
 
     assert read_types(resource) == {"day": "text", "n": "text", "code": "int4"}
     assert resource.options == {}
     assert not resource.fields.exclude(chosen_type="").exists()
 
 
-def test_options_about_the_records_are_not_saved(resource: Resource, tmp_path: Path) -> None:
+def test_options_about_the_records_are_not_saved(resource: Resource) -> None:
     load_text(
-        resource, tmp_path, mode="append", bad_rows="skip", drop_missing_fields=True, delimiter=";"
+        resource, FILE, mode="append", bad_rows="skip", drop_missing_fields=True, delimiter=";"
     )
 
     assert resource.options == {"delimiter": ";"}
 
 
-def test_a_failed_load_saves_no_options(resource: Resource, tmp_path: Path) -> None:
+def test_a_failed_load_saves_no_options(resource: Resource) -> None:
     with pytest.raises(LoadFailed):
-        load_text(resource, tmp_path, types={"n": "int4"}, date_order="dmy")
+        load_text(resource, FILE, types={"n": "int4"}, date_order="dmy")
 
     resource.refresh_from_db()
     assert resource.options == {}
 
 
-def test_a_saved_type_of_a_missing_field_has_a_notice(resource: Resource, tmp_path: Path) -> None:
-    load_text(resource, tmp_path, types={"code": "text"})
-
-    after = load_text(resource, tmp_path, "day,n\n2024-02-29,1\n", drop_missing_fields=True)
-
-    assert (
-        "The type kept for “code” was not applied: the file has no such field."
-        in after.rendered_notices
-    )
-
-
-def test_a_chosen_type_overrides_a_schema_and_a_call_overrides_both(
-    resource: Resource, tmp_path: Path
-) -> None:
-    load_text(resource, tmp_path, types={"code": "int8", "n": "text"})
+def test_a_chosen_type_overrides_a_schema_and_a_call_overrides_both(resource: Resource) -> None:
+    load_text(resource, FILE, types={"code": "int8", "n": "text"})
     schema = {
         "fields": [{"name": name, "type": "string"} for name in ("code", "n", "day")],
     }
 
-    load_text(
-        resource, tmp_path, schema=schema, types={"n": "json"}, nulls=("NA",), date_order="dmy"
-    )
+    load_text(resource, FILE, schema=schema, types={"n": "json"}, nulls=("NA",), date_order="dmy")
 
     assert read_types(resource) == {"day": "text", "n": "json", "code": "int8"}
 
 
-def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Path) -> None:
+def test_a_schema_describes_fields_and_is_saved(resource: Resource) -> None:
     schema = {
         "fields": [
             {"name": "day", "type": "date", "format": "%d/%m/%Y", "title": "Day"},
@@ -142,10 +111,10 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         "missingValues": ["NA"],
         "primaryKey": "code",
     }
-    load_text(resource, tmp_path, schema=schema)
+    load_text(resource, FILE, schema=schema)
     resource.fields.filter(name="day").update(label="Tag")
 
-    load_text(resource, tmp_path, force=True)
+    load_text(resource, FILE, force=True)
 
     assert resource.primary_key == ["code"]
     assert list(resource.fields.values_list("name", "type", "label", "notes", "chosen_type")) == [
@@ -193,8 +162,8 @@ def test_an_unknown_choice_is_refused(options: dict[str, Any], failure: str, mes
     assert str(refusal.value).startswith(message)
 
 
-def test_resolved_options_stay_as_they_are(resource: Resource, tmp_path: Path) -> None:
-    load_text(resource, tmp_path, nulls=("NA",), types={"code": "text"}, skip=0)
+def test_resolved_options_stay_as_they_are(resource: Resource) -> None:
+    load_text(resource, FILE, nulls=("NA",), types={"code": "text"}, skip=0)
     once = resolve_options(resource, LoadOptions(types={"n": "int8"}))
 
     assert resolve_options(resource, once) == once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datastore_search.exceptions.loads import InvalidSchema
@@ -154,6 +154,7 @@ SCHEMAS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@settings(max_examples=50, deadline=None)
 @given(JSON | SCHEMAS)
 def test_any_value_is_parsed_or_refused(given: Any) -> None:
     try:
