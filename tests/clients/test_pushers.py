@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from ..builders import make_writer_token
-from .rivers import PATHS, RIVERS_ID
+from .rivers import FINDINGS, PATHS, RIVERS_ID
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,13 +57,7 @@ def test_datapusher_replaces_the_records_and_updates_the_resource(path: str, por
     updated = post("resource_update", {**shown, "hash": "abc", "url_type": "datapusher"})
     found = post("datastore_search", {"id": resource_id, "sort": "code"})[1]["result"]
 
-    assert [each["id"] for each in existing["fields"]] == [
-        "_id",
-        "code",
-        "station",
-        "level",
-        "seen",
-    ]
+    assert [each["id"] for each in existing["fields"]] == ["_id", *FINDINGS["fields"]]
     assert (deleted[0], statuses, updated[0]) == (200, [200, 200], 200), (deleted, updated)
     assert updated[1]["result"]["id"] == resource_id
     assert [record["code"] for record in found["records"]] == ["004", "005"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.search import Query, with_consistent_read
-from datastore_search.search.common_words import common_words_cache, has_rare_word
+from datastore_search.search.common_words import has_rare_word
 from datastore_search.writing import Method, open_writer
 
 from ..builders import make_resource
@@ -21,12 +18,9 @@ BRIDGES, RUNS, ALL = 20, 12, 40
 
 
 @pytest.fixture
-def survey(transactional_db: None) -> Iterator[Resource]:
+def survey(transactional_db: None) -> Resource:
     words = ["bridge"] * BRIDGES + ["run fast"] * RUNS + ["đường dài"] * (ALL - BRIDGES - RUNS - 1)
-    yield make_resource("\n".join(["text,kind", *(f"{word},a" for word in words), "harbour,a\n"]))
-    Resource.objects.all().delete()
-    clean_up_loads()
-    common_words_cache.clear()
+    return make_resource("\n".join(["text,kind", *(f"{word},a" for word in words), "harbour,a\n"]))
 
 
 def find_out(resource: Resource, query: Query, limit: int = 10) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
@@ -14,7 +14,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
-from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, open_writer
@@ -29,13 +28,11 @@ AGGREGATE = "/en/api/3/action/datastore_aggregate"
 
 
 @pytest.fixture
-def committed(transactional_db: None) -> Iterator[Resource]:
-    """A public resource with committed records; no record table is left behind."""
+def committed(transactional_db: None) -> Resource:
+    """A public resource with committed records."""
     resource = make_resource()
     Alias.objects.create(resource=resource, name="rivers")
-    yield resource
-    Resource.objects.all().delete()
-    clean_up_loads()
+    return resource
 
 
 def run(statement: str, *parameters: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from datastore_search.exceptions.access import RecordsIncomplete
 from datastore_search.filters import Comparison, In
-from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.search import Query, plan, top_matches
 from datastore_search.search.top_matches import top_matches_cache
@@ -32,14 +31,10 @@ KIND_A = In("kind", ("a",))
 
 
 @pytest.fixture(autouse=True)
-def few_top_ids(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep few ids; the record tables are dropped after the test."""
+def few_top_ids(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep few ids."""
     for module in (plan, top_matches):
         monkeypatch.setattr(module, "MAX_TOP_IDS", MAX_TOP_IDS)
-    top_matches_cache.clear()
-    yield
-    Resource.objects.all().delete()
-    clean_up_loads()
     top_matches_cache.clear()
 
 

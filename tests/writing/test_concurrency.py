@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 import pytest
 from django.db import connections, transaction
 
-from datastore_search import storage
-from datastore_search.loading.jobs import clean_up_loads, cleanup, load_file
-from datastore_search.models import Alias, Resource, TableVersion
+from datastore_search.loading.jobs import load_file
+from datastore_search.models import Alias, TableVersion
 
 from ..builders import check_error, make_user_token, make_writer_token
 from ..reader_threads import ReaderThreads
@@ -35,16 +34,6 @@ WRITERS = 4
 def token(db: None) -> str:
     """Make the user again, as a committed test cannot be rolled back."""
     return make_writer_token()
-
-
-@pytest.fixture(autouse=True)
-def _no_table_left(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Drop all record tables, which Django's flush does not."""
-    yield
-    monkeypatch.setattr(cleanup, "RETENTION", timedelta(0))
-    Resource.objects.all().delete()
-    clean_up_loads()
-    assert storage.list_record_tables(connections["default"]) == set()
 
 
 def run_together(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
