@@ -37,6 +37,7 @@ def test_no_other_machine_is_attacked(server: str) -> None:
         build_target(server)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_every_honest_question_is_answered(client: Any, kind: str) -> None:

@@ -55,6 +55,7 @@ def test_a_python_client_finds_and_reads_the_table(client: str, path: str, porta
     assert json.loads(done.stdout) == FINDINGS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_the_command_ckanapi_calls_actions_by_post_and_by_get(path: str, portal: str) -> None:
     base = portal + path

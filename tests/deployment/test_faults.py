@@ -195,6 +195,7 @@ def test_without_a_connection_every_door_is_503_until_the_fault_ends(
     assert portal.count_records() == 2
 
 
+@pytest.mark.slow
 def test_a_restart_is_not_noticed_by_searches_and_a_write_is_never_sent_twice(
     portal: Portal,
 ) -> None:
@@ -280,6 +281,7 @@ def write_rows(count: int = _ROWS) -> str:
     return "code,text\n" + "".join(f"{row},river\n" for row in range(count))
 
 
+@pytest.mark.slow
 def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(
     portal: Portal,
 ) -> None:

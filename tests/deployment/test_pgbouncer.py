@@ -202,6 +202,7 @@ def hold_publishing(server: ThrowawayServer, path: Path) -> Iterator[tuple[Load,
     assert Resource.objects.get(pk=resource.pk).table_version_id is None
 
 
+@pytest.mark.slow
 def test_a_load_is_cancelled_while_the_server_works(
     server: ThrowawayServer, address: str, searched: Resource, tmp_path: Path
 ) -> None:

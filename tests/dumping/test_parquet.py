@@ -109,6 +109,7 @@ def test_no_records_leave_the_columns(client: Client, resource: Resource) -> Non
     assert empty.schema.names[:2] == ["_id", "code"]
 
 
+@pytest.mark.slow
 def test_a_file_of_several_groups_is_read_whole(client: Client, transactional_db: None) -> None:
     resource = make_resource("n,text\n" + "".join(f"{n},{'x' * 500}\n" for n in range(20_000)))
 
@@ -134,6 +135,7 @@ def read_type(client: Client, resource: Resource, **parameters: Any) -> str:
     return str(table.schema.field("n").type)
 
 
+@pytest.mark.slow
 def test_types_follow_the_records_when_they_change(client: Client, amounts: Resource) -> None:
     assert read_type(client, amounts) == "decimal128(38, 1)"
     assert read_type(client, amounts) == "decimal128(38, 1)"

@@ -68,6 +68,7 @@ def test_pandas_reads_csv_from_the_address(address: str, query: str) -> None:
     assert frame["at"][0] == pd.Timestamp("2020-02-29T12:34:56")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_sniffed", [True, False])
 @pytest.mark.parametrize("name", DELIMITED)
 def test_duckdb_reads_each_delimited_file(

@@ -179,6 +179,7 @@ def fetch_from_page(browser: Chrome, address: str, **options: Any) -> tuple[int,
     return status, text
 
 
+@pytest.mark.slow
 def test_a_page_of_another_origin_searches_a_private_table_with_its_token(
     browser: Chrome, base: str, elsewhere: str
 ) -> None:

@@ -140,6 +140,7 @@ def test_a_web_server_that_is_killed_is_started_again_and_leaves_no_worker_behin
         assert get_web_server(supervisor) != web
 
 
+@pytest.mark.slow
 def test_a_web_server_that_cannot_be_started_ends_everything(
     resource: Resource, uploads: Path
 ) -> None:

@@ -64,6 +64,7 @@ def run(arguments: list[str], folder: Path, token: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_every_program_gets_the_records_of_the_page(
     client: Client, table: Resource, live_server: Any, tmp_path: Path
 ) -> None:

@@ -243,7 +243,8 @@ document.body.replaceChildren(frame);
 """
 
 
-@pytest.mark.parametrize("path", ["", pytest.param("chart/", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["", "chart/"])
 def test_only_named_sites_frame_an_embedded_page(
     browser: Chrome, base: str, survey: Resource, settings: Any, path: str
 ) -> None:

@@ -203,6 +203,7 @@ def test_a_load_whose_task_is_lost_is_queued_again(
     assert (load.state, load.record_count) == (LoadState.READY, _FEW_ROWS)
 
 
+@pytest.mark.slow
 def test_a_preview_whose_task_is_lost_is_queued_again(served: Resource, uploads: Path) -> None:
     draft = create_draft(served, LoadOptions(), url="https://portal.invalid/file.csv")
     take_all_tasks()
@@ -222,6 +223,7 @@ def take_all_tasks() -> None:
     assert DBTaskResult.objects.ready().update(status="RUNNING") == 1
 
 
+@pytest.mark.slow
 def test_a_load_that_is_queued_twice_runs_once(served: Resource, uploads: Path) -> None:
     load = queue_load(served, rows=_FEW_ROWS)
     assert requeue_waiting_loads() == 1

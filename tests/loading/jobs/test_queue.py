@@ -404,6 +404,7 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
 # Two at once --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_load_of_a_resource_waits_for_the_first(
     committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from ...failures import fails_with
 _MB = 2**20
 
 
+@pytest.mark.slow
 def test_neighbouring_rows_that_are_too_long_together_are_refused(
     settings: Any, tmp_path: Path
 ) -> None:

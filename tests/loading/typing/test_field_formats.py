@@ -132,6 +132,7 @@ COLUMNS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(thorough, max_examples=15)
 @given(st.lists(COLUMNS, min_size=10, max_size=10))
 @example(
