@@ -100,7 +100,8 @@ def _read_rows(book: xlrd.Book, sheet: XlrdSheet, width: int) -> Iterator[list[A
         for column, kind in enumerate(sheet.row_types(row, end_colx=width)):
             if kind == XL_CELL_DATE:
                 style = book.xf_list[sheet.cell_xf_index(row, column)]
-                number_format = book.format_map[style.format_key].format_str
+                # xlrd does not know the texts of East Asian dates.
+                number_format = book.format_map[style.format_key].format_str or ""
                 cells[column] = _read_date(cells[column], number_format, book.datemode)
             elif kind == XL_CELL_BOOLEAN:
                 cells[column] = bool(cells[column])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
@@ -287,3 +288,15 @@ def test_an_xls_whose_streams_share_sectors_is_read(path: Path) -> None:
     shared[root] = shared[workbook]  # the first sector and the length
 
     assert read_content(read_workbook, path, bytes(shared))[1] == expected
+
+
+def test_an_xls_with_the_dates_of_east_asia_is_read(path: Path) -> None:
+    content = (FILES / "cells.xls").read_bytes()
+    expected = read_content(read_workbook, path, content)[1]
+    # The records of cells' formats: a font, a number format.
+    formats = re.compile(rb"(\xe0\x00\x14\x00..)\xa5\x00", re.DOTALL)
+
+    japanese = formats.sub(lambda match: match[1] + b"\x1f\x00", content)
+
+    assert japanese != content
+    assert read_content(read_workbook, path, japanese)[1] == expected
