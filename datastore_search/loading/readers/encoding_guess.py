@@ -119,6 +119,12 @@ def guess_encoding(lines: bytes, languages: Collection[str] = ()) -> str:
         return _USUAL
     sample = words[:: len(words) // _MAX_WORDS + 1]
     readings = sorted(_weigh_readings(sample, lines, languages), key=lambda each: -each.evidence)
+    if not readings:  # none is likely: the user sees what the usual ones make of the words
+        readings = [
+            _Reading(encoding, found, 0.0, is_plausible=False)
+            for encoding in _LATIN
+            if (found := _decode_words(sample, encoding))
+        ]
     if not readings:
         raise LoadFailed("file.unknown_encoding")
     best = readings[0]
@@ -162,7 +168,7 @@ def _weigh_readings(
     read = {
         encoding: found
         for encoding in (*_LATIN, *_NOT_LATIN)
-        if (found := _read_words(words, encoding))
+        if (found := _decode_words(words, encoding)) and _is_likely(encoding, found)
     }
     likeness = _compare_encodings(b"\n".join([*words, lines]), read)
     return [
@@ -171,20 +177,22 @@ def _weigh_readings(
     ]
 
 
-def _read_words(words: Sequence[bytes], encoding: str) -> tuple[str, ...] | None:
-    """Read words in an encoding; None where they are not in it or not in its script."""
+def _decode_words(words: Sequence[bytes], encoding: str) -> tuple[str, ...] | None:
+    """Decode words, each up to a length; None where they are not in the encoding."""
     try:
         text = b"\n".join(words).decode(encoding)
     except UnicodeDecodeError:
         return None
-    found = tuple(
-        word[:_MAX_WORD_LENGTH] for word in unicodedata.normalize("NFC", text).split("\n")
-    )
-    if _CONTROLS.search(text) or sum(map(_is_odd, found)) > _MAX_ODD_SHARE * len(found):
+    if _CONTROLS.search(text):
         return None
-    if encoding in _NOT_LATIN and 2 * sum(map(_is_in_other_script, found)) < len(found):
-        return None
-    return found
+    return tuple(word[:_MAX_WORD_LENGTH] for word in unicodedata.normalize("NFC", text).split("\n"))
+
+
+def _is_likely(encoding: str, words: Sequence[str]) -> bool:
+    """Return whether few words are odd, and most are in the script of the encoding."""
+    if sum(map(_is_odd, words)) > _MAX_ODD_SHARE * len(words):
+        return False
+    return encoding in _LATIN or 2 * sum(map(_is_in_other_script, words)) >= len(words)
 
 
 def _compare_encodings(text: bytes, encodings: Collection[str]) -> Mapping[str, float]:

@@ -160,6 +160,13 @@ def test_a_word_with_two_likely_readings_asks_with_both(word: str, others: str) 
     assert f"“Windows-1250” ({others})" in str(caught.value)
 
 
+def test_words_that_are_odd_in_every_encoding_ask_with_what_each_makes_of_them() -> None:
+    with fails_with("file.ambiguous_encoding", match="“mac-roman” \\(knowledge\xa0of\\)"):
+        guess_encoding(b"knowledge\xcaof")
+    with fails_with("file.unknown_encoding"):
+        guess_encoding(b"knowledge\xcaof\x7f")
+
+
 def test_the_language_of_a_resource_decides_between_likely_readings() -> None:
     assert guess_encoding("Genève".encode("cp1252"), ["fr"]) == "cp1252"
 
