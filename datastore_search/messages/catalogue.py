@@ -175,7 +175,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The file is not a workbook that can be read, neither Excel's nor OpenDocument's."
     ),
     "workbook.encrypted": _("The workbook is protected by a password. Save it without one."),
-    "workbook.damaged": _("The workbook is damaged or incomplete."),
+    "workbook.damaged": _(
+        "The workbook is damaged or incomplete. Open it in a spreadsheet program, and save it again"
+        " as XLSX."
+    ),
     "workbook.unknown_error": _(
         "A cell of the sheet has the error “%(error)s”, which is not known. Correct it, or save the"
         " sheet as CSV."

@@ -10,7 +10,10 @@ ERROR = "The cell has an error. List “{0}” among the texts that mean “no v
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
 )
-_DAMAGED = "The workbook is damaged or incomplete."
+_DAMAGED = (
+    "The workbook is damaged or incomplete. Open it in a spreadsheet program, and save it again as"
+    " XLSX."
+)
 _TRUNCATED = "The compressed file ends too early: a part of it is missing."
 _ENCRYPTED = "The workbook is protected by a password. Save it without one."
 UNPLACED = (
