@@ -264,6 +264,23 @@ def test_a_name_with_a_percent_sign_may_be_a_key(db: None, mode: str) -> None:
     assert read_rows(resource, sort="_id") == [[1, "x", 1], [2, "y", 2]]
 
 
+def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> None:
+    def read_row_versions() -> list[tuple[int, str]]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT _id, ctid::text FROM"
+                f" datastore_search_record_{stock.table_version_id} ORDER BY _id"
+            )
+            return list(cursor.fetchall())
+
+    before = read_row_versions()
+    load_text(stock, STOCK.replace("bread", "beans"), mode="upsert")
+
+    after = read_row_versions()
+    assert (after[0], after[2]) == (before[0], before[2])
+    assert after[1] != before[1]
+
+
 # The API's tables, and others who change them -----------------------------------------------------
 
 
