@@ -432,8 +432,6 @@ def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
     ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
     """
     *_others, plan = choose_plans(query, query.known_total)
-    if isinstance(plan, RankSort):
-        return RankSort(query)
     if isinstance(plan, KeyScan) or not query.has_index_order:
         return replace(plan, counts_matches=False)
     if query.is_unfiltered or query.limit is None:

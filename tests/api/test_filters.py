@@ -589,7 +589,7 @@ def test_all_values_that_fit_no_field_are_reported_together(
         "$or": [{"date": "2024-02-30"}, {"bool": {"contains": "x"}}, {"Text": "x"}],
         "json": {"gt": 1},
         "_text": {"contains": None},
-        "text": [[1], {"startswith": 5}],
+        "text": [[1], {"startswith": 5}, {"ieq": 5}],
         "timestamp": ["2024-01-01", 5, True],
     }
 
@@ -605,6 +605,7 @@ def test_all_values_that_fit_no_field_are_reported_together(
             "Field “json” has type json, which does not support operator “gt”.",
             "Operator “contains” on field “_text” has an invalid operand.",
             "Operator “startswith” on field “text” has an invalid operand.",
+            "Operator “ieq” on field “text” has an invalid operand.",
             "Field “text” has type text and cannot equal [1].",
             "Field “timestamp” has type timestamp and cannot equal 5.",
         ]

@@ -102,6 +102,16 @@ def test_what_parquet_cannot_hold_is_text(client: Client, db: None) -> None:
     assert table.to_pylist() == [{"n": digits, "m": "NaN", "clock": "24:00:00"}]
 
 
+def test_numbers_of_many_fields_are_measured(client: Client, db: None) -> None:
+    names = [f"f{number}" for number in range(65)]
+    rows = [["1.25"] * 65, ["123.5"] * 65]
+    resource = make_resource("\n".join(",".join(row) for row in [names, *rows]))
+
+    table = read_table(request_file(client, resource, "parquet"))
+
+    assert {str(table.schema.field(name).type) for name in names} == {"decimal128(38, 2)"}
+
+
 def test_no_records_leave_the_columns(client: Client, resource: Resource) -> None:
     empty = read_table(request_file(client, resource, "parquet", limit=0))
 

@@ -297,6 +297,13 @@ def test_at_most_ten_conditions_search_in_texts() -> None:
     assert list_errors({"a": [{"contains": "z"}] * 11}) == [TooManyTextConditions]
 
 
+def test_a_list_of_values_is_one_operation() -> None:
+    lists = {f"f{number}": [1, 2, 3] for number in range(99)}
+
+    assert parse_filters(lists)
+    assert list_errors({**lists, "more": [1, 2]}) == [FiltersTooMany]
+
+
 @pytest.mark.parametrize("filters", [{"$" + "x" * 10_000: 1}, {"a": {"x" * 10_000: 1}}])
 def test_a_message_stays_short(filters: Any) -> None:
     with pytest.raises(InvalidParameters) as refusal:

@@ -109,6 +109,12 @@ def test_the_positive_words_of_a_query_with_operators_are_marked(
     assert found == (marked if marked is not None else [{}] * len(found))
 
 
+def test_matches_that_overlap_are_one(texts: Resource) -> None:
+    both = list_marked(texts, q="bridge", q_fields={"summary": "bridg"})
+
+    assert both == [{"title": ["bridge"], "summary": ["bridge", "bridge"]}]
+
+
 def test_a_query_over_a_field_is_marked_there_alone(texts: Resource) -> None:
     assert list_marked(texts, q_fields={"title": "old bridge"}) == [{"title": ["old", "bridge"]}]
     assert list_marked(texts, q="iron", q_fields={"summary": "old"}) == [
@@ -120,6 +126,15 @@ def test_the_language_of_a_query_counts(texts: Resource) -> None:
     assert list_marked(texts, q="running", language="simple") == [{"title": ["Running"]}]
     assert list_marked(texts, q_fields={"summary": "run"}, language="simple") == [
         {"summary": ["runs"]}
+    ]
+
+
+def test_the_words_of_all_fields_are_stored_in_the_language_of_the_resource(db: None) -> None:
+    resource = make_resource("title\nThe city\n")
+
+    assert list_marked(resource, q="citi", language="simple") == [{"title": ["city"]}]
+    assert list_marked(resource, q_fields={"title": "city"}, language="simple") == [
+        {"title": ["city"]}
     ]
 
 

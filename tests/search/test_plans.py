@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.field_names import SortKey
 from datastore_search.filters import Comparison, In
 from datastore_search.models import Resource
-from datastore_search.search import Query
+from datastore_search.search import NextPage, Query
 from datastore_search.writing import open_writer
 
 from ..builders import fetch_page, get_record_table, make_resource
@@ -528,3 +528,14 @@ def test_a_total_is_exact_whether_it_was_stored_or_counted(
 
     assert page.total == len(expected)
     assert [record["_id"] for record in json.loads(page.text)] == expected[:3]
+
+
+@pytest.mark.parametrize(("sort", "operator"), [((), "gt"), ((SortKey("_id", True),), "lt")])
+def test_the_next_page_begins_behind_a_page_from_a_window(
+    db: None, table: Resource, sort: tuple[SortKey, ...], operator: str
+) -> None:
+    query = Query(limit=5, filters=(KIND_B,), sort=sort, include_next_page=True)
+
+    page, answer = fetch_page(table, query), run_search(table, query)
+
+    assert page.next_page == NextPage(operator, answer.ids[-1])

@@ -35,6 +35,18 @@ def test_a_key_is_a_list_of_fields(stock: Table, key: Any, fields: list[str]) ->
     assert unique == (fields if len(fields) == 1 else [])
 
 
+def test_a_key_that_some_records_share_is_refused_and_the_one_before_stays(stock: Table) -> None:
+    stock.run("create", primary_key="code")
+    stock.run(
+        "upsert", method="insert", records=[{"code": "z", "name": "a"}, {"code": "y", "name": "a"}]
+    )
+
+    assert stock.get_refusal("create", primary_key="name") == {
+        "primary_key": ["Some records have the same values in the fields of the primary key."]
+    }
+    assert stock.resource.primary_key == ["code"]
+
+
 def test_a_key_of_no_field_is_refused(stock: Table) -> None:
     for name in ("Code", "_id", ""):
         assert stock.get_refusal("create", primary_key=["code", name]) == {
