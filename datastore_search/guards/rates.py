@@ -31,8 +31,7 @@ _COUNTED_BYTES: Final = 2**16
 class _ClientThrottle:
     """Client and cost of a request, for both throttle classes."""
 
-    _weight = 1
-
+    _weight: int
     scope: str | None
 
     def get_rate(self) -> str | None:
