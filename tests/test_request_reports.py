@@ -17,7 +17,7 @@ from datastore_search import request_reports
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import request_answered
 
-from .builders import act, make_resource, make_slow, make_token
+from .builders import act, make_resource, make_slow, make_token, make_writer_token
 
 HAS_IDS = pytest.mark.skipif(
     "django_guid" not in django_settings.INSTALLED_APPS,
@@ -136,6 +136,18 @@ def test_a_search_that_was_stopped_is_reported(
 
     (details,) = get_details(caplog)
     assert details["status"] == response.status_code != 200
+
+
+@pytest.mark.usefixtures("every_request_is_slow")
+def test_a_slow_write_names_its_resource(
+    client: Client, resource: Resource, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = {"resource_id": str(resource.pk), "records": [], "force": True}
+
+    act(client, "datastore_upsert", sent, make_writer_token())
+
+    (details,) = get_details(caplog)
+    assert details["resource_id"] == str(resource.pk)
 
 
 @pytest.mark.parametrize("milliseconds", [0, 10_001])

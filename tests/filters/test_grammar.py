@@ -297,6 +297,13 @@ def test_at_most_ten_conditions_search_in_texts() -> None:
     assert list_errors({"a": [{"contains": "z"}] * 11}) == [TooManyTextConditions]
 
 
+def test_a_member_of_a_group_with_two_conditions_is_three_operations() -> None:
+    pairs = [{"a": number, "b": number} for number in range(33)]
+
+    assert parse_filters({"$or": pairs})
+    assert list_errors({"$or": pairs, "c": 1}) == [FiltersTooMany]
+
+
 def test_a_list_of_values_is_one_operation() -> None:
     lists = {f"f{number}": [1, 2, 3] for number in range(99)}
 

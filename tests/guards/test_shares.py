@@ -261,6 +261,22 @@ def test_a_full_queue_makes_room_at_the_cost_of_the_client_with_the_most(
         assert requests.list_errors(2) == [ShareExceeded, ServerFull]
 
 
+def test_the_client_with_the_most_requests_makes_no_room_for_itself(
+    requests: Requests, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_MAX_WAITING = 6
+    others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(2)]
+    with hold(requests, EVE, ANN):
+        for client in (EVE, EVE, *others, *others):
+            requests.send("early", client)
+
+        requests.send("late", EVE)
+
+        assert requests.list_errors(1) == [ShareExceeded]
+    requests.join()
+    assert requests.worked == ["early"] * 6
+
+
 def test_a_client_that_is_gone_leaves_the_queue(requests: Requests) -> None:
     gone = threading.Event()
     with hold(requests, EVE, ANN):

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from .tables import Table
 
@@ -45,6 +46,25 @@ def test_a_key_that_some_records_share_is_refused_and_the_one_before_stays(stock
         "primary_key": ["Some records have the same values in the fields of the primary key."]
     }
     assert stock.resource.primary_key == ["code"]
+
+
+def test_a_table_that_is_lost_is_made_again_with_its_fields_and_key(stock: Table) -> None:
+    def count_indexes() -> int:
+        cursor.execute(
+            "SELECT count(*) FROM pg_indexes WHERE tablename = %s", [stock.get_record_table()]
+        )
+        ((count,),) = cursor.fetchall()
+        return int(count)
+
+    fields = stock.read_fields()
+    with connection.cursor() as cursor:
+        indexes = count_indexes()
+        cursor.execute(f"DROP TABLE {stock.get_record_table()}")
+
+        stock.run("create", records=[{"code": "a"}])
+
+        assert count_indexes() == indexes
+    assert stock.read_fields() == fields
 
 
 def test_a_key_of_no_field_is_refused(stock: Table) -> None:
