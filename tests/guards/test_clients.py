@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from datastore_search.guards.clients import Client
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
@@ -110,3 +111,12 @@ def test_a_statement_ends_when_its_client_closes_the_connection(
                 assert time.monotonic() - started_at < 8, path  # its limit is 15 seconds
                 time.sleep(0.05)
         assert has_answer(port)
+
+
+def test_a_socket_says_whether_its_client_is_gone() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        client = Client({"gunicorn.socket": ours})
+        assert not client.is_gone()
+        theirs.close()
+        assert client.is_gone()
