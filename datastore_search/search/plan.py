@@ -43,9 +43,6 @@ _RECORDS_PER_MATCH = 20
 #: A window has this many records more.
 _WINDOW_MARGIN = 1_000
 
-#: The greatest number in PostgreSQL's ``LIMIT``.
-_MAX_LIMIT = 2**63 - 1
-
 #: Values that an index is skipped through for: each costs as much as reading twenty rows.
 _MAX_SKIPPED_VALUES = 1_000
 
@@ -267,7 +264,7 @@ class RankSort(_Plan):
                 page=query.columns.unpack(page.text),
             ),
             [
-                *matches.parameters, *order.parameters, min(end, _MAX_LIMIT),
+                *matches.parameters, *order.parameters, end,
                 MAX_TOP_IDS, *order.parameters, MAX_TOP_IDS, *page.parameters,
             ],
         )  # fmt: skip
