@@ -327,18 +327,24 @@ def test_a_process_that_is_forked_has_all_slots(requests: Requests) -> None:
 
 
 def test_a_client_may_have_half_of_the_streams(settings: Any) -> None:
-    settings.DATASTORE_SEARCH_MAX_STREAMS = 2
-    with hold_slot(EVE, MINUTE):
-        first = StreamSlot()
-        with pytest.raises(TooManyOwnStreams):
-            StreamSlot()
-    with hold_slot(ANN, MINUTE):
-        second = StreamSlot()
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 4
+    slots = []
+    for client in (EVE, ANN):
+        with hold_slot(client, MINUTE):
+            slots += [StreamSlot(), StreamSlot()]
+            with pytest.raises(TooManyOwnStreams):
+                StreamSlot()
     with hold_slot(BOB, MINUTE), pytest.raises(TooManyStreams):
         StreamSlot()
 
-    first.release()
-    second.release()
+    slots.pop(0).release()
+    with hold_slot(EVE, MINUTE):
+        slots.append(StreamSlot())
+        with pytest.raises(TooManyOwnStreams):
+            StreamSlot()
+
+    for slot in slots:
+        slot.release()
 
 
 # Entrances ----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from datastore_search.exceptions.writing import UnknownFieldType
 from datastore_search.field_types import field_types
@@ -219,6 +220,22 @@ def test_info_of_any_json_comes_back_as_it_was_sent(table: Table, info: dict[str
 
     assert result["fields"] == [field]
     assert table.read_fields() == [field]
+
+
+def test_a_number_of_info_that_no_double_holds_is_stored_as_text(
+    table: Table, client: Client
+) -> None:
+    sent = '{"resource": {"name": "N"}, "fields": [{"id": "a", "info": {"n": [9e307, 9e308]}}]}'
+
+    answer = client.post(
+        "/en/api/action/datastore_create",
+        sent,
+        content_type="application/json",
+        headers={"Authorization": table.token},
+    )
+
+    number, text = answer.json()["result"]["fields"][0]["info"]["n"]
+    assert (float(number), text) == (9e307, "9E+308")
 
 
 def test_info_is_replaced_if_sent_and_kept_otherwise(table: Table) -> None:
