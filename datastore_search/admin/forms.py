@@ -68,10 +68,6 @@ _DATE_ORDERS: _Choices = [
 ]
 
 
-def _list_date_languages() -> _Choices:
-    return [("", _("none: dates have digits only")), *list_month_languages().items()]
-
-
 #: What a resource says of its data; two fields are on one line.
 DESCRIPTION_FIELDS = (
     "license",
@@ -268,7 +264,9 @@ class LoadForm(forms.Form):
         label=_("Dates that can be read both ways"), choices=_DATE_ORDERS, required=False
     )
     date_language = forms.ChoiceField(
-        label=_("Language of months"), choices=_list_date_languages, required=False
+        label=_("Language of months"),
+        choices=lambda: [("", _("none: dates have digits only")), *list_month_languages().items()],
+        required=False,
     )
     encoding = forms.ChoiceField(
         label=_("Character encoding"),

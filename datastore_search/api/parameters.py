@@ -204,8 +204,7 @@ class QueryParameters(ConditionParameters):
     offset = NonNegativeIntegerField(
         help_text=_("Number of matching records to skip before the first."), shown_default="0"
     )
-    # CKAN names the parameter.  DRF's metaclass moves it out of the class: see CreateParameters.
-    fields = NamesField(  # type: ignore[assignment]
+    fields: Any = NamesField(  # DRF takes it out of the class, whose property it would hide
         help_text=_(
             "The fields to return, in this order; all if not given. A name with a comma is "
             "in double quotes."
@@ -351,9 +350,7 @@ class CreateParameters(ActionParameters):
             "new resource is public, and an existing one is not changed."
         )
     )
-    # CKAN names the parameter.  DRF's metaclass moves each declared field out of the class, so
-    # ``Serializer.fields``, the property that mypy compares it with, stays what it is.
-    fields = FieldsField(  # type: ignore[assignment]
+    fields: Any = FieldsField(  # DRF takes it out of the class, whose property it would hide
         help_text=format_lazy(
             _(
                 "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"

@@ -122,10 +122,6 @@ def _match_id(text: str) -> Q:
         return NOTHING
 
 
-def _match_tag(text: str) -> Q:
-    return ~Q(tags=[]) if text == "*" else Q(tags__contains=[text])
-
-
 def _match_publisher(text: str, publishers: list[str]) -> Q:
     if text == "*":
         return ~Q(publisher="")
@@ -155,7 +151,7 @@ _RESOURCE_FIELDS: Final[Mapping[str, Callable[[str], Q]]] = {
     "name": partial(_match_text, "name"),
     "title": partial(_match_part, "title"),
     "notes": partial(_match_part, "description"),
-    "tags": _match_tag,
+    "tags": lambda text: ~Q(tags=[]) if text == "*" else Q(tags__contains=[text]),
     "groups": lambda _text: NOTHING,
     "license_id": partial(_match_text, "license"),
     "maintainer": partial(_match_text, "contact"),

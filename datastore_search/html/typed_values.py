@@ -75,14 +75,12 @@ def _parse_date(kind: str, text: str) -> str:
     day = f"{numbers['Y']}-{numbers['m']:0>2}-{numbers['d']:0>2}"
     if kind == "date":
         return text if clock else day
-    moment = f"{day} {_CLOCK.sub(_pad_hour, clock)}" if clock else day
+    moment = (
+        f"{day} {_CLOCK.sub(lambda match: f'{match[1]:0>2}{match[2]}', clock)}" if clock else day
+    )
     if kind == "timestamptz" and not (clock and _ZONE.search(clock)):
         return f"{moment}+00:00" if clock else f"{day} 00:00+00:00"
     return moment
-
-
-def _pad_hour(clock: re.Match[str]) -> str:
-    return f"{clock[1]:0>2}{clock[2]}"
 
 
 def _get_date_order() -> str:

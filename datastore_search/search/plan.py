@@ -405,7 +405,8 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
         skips = query.can_skip_scan and query.counts_matches
         return [SkipScan(query, counts_matches=True), grouping] if skips else [grouping]
     if query.is_ranked:
-        return [TopMatchesLookup(query) if query.top_ids else _build_rank_sort(query)]
+        rank = RankSort(query, query.counts_matches, lists_ids=query.lists_top_ids)
+        return [TopMatchesLookup(query) if query.top_ids else rank]
     if query.is_unfiltered and query.is_by_id:
         return [KeyScan(query)]
     if not query.has_index_order:
@@ -416,10 +417,6 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
         return [Sort(query) if is_far else IndexScan(query)]
     window = _choose_window(query, total)
     return [Sort(query)] if window is None else [IndexScan(query, window=window), Sort(query)]
-
-
-def _build_rank_sort(query: BoundQuery) -> RankSort:
-    return RankSort(query, query.counts_matches, lists_ids=query.lists_top_ids)
 
 
 def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:

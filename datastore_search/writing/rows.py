@@ -107,13 +107,9 @@ def _find_identity(record: Record, key: Sequence[str]) -> Hashable | None:
     texts = [record.members.get(name, "null") for name in key]
     if not key or "null" in texts:
         return None
-    # As numbers, since 1.5 is 1.50.
-    return tuple(map(_parse_comparable, texts))
-
-
-def _parse_comparable(text: str) -> Hashable:
-    """Parse JSON into what is equal where it is in PostgreSQL: 1.5 and 1.50, not 1 and true."""
-    return _make_hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+    # What is equal in PostgreSQL: 1.5 and 1.50, not 1 and true.
+    values = (json.loads(text, parse_float=Decimal, parse_int=Decimal) for text in texts)
+    return tuple(map(_make_hashable, values))
 
 
 def _make_hashable(value: Any) -> Hashable:

@@ -114,6 +114,18 @@ def test_a_statement_ends_when_its_client_is_gone(transactional_db: None) -> Non
     assert connection.is_usable()
 
 
+def test_a_dump_ends_before_its_first_block_when_its_client_is_gone(
+    client: Browser, committed: Resource
+) -> None:
+    make_slow(committed, 5)
+    environ: dict[str, Any] = {DISCONNECTED: threading.Event()}
+    environ[DISCONNECTED].set()
+
+    response = client.get(f"/en/datastore/dump/{committed.pk}", **environ)
+
+    assert response.status_code == 503
+
+
 def test_a_statement_whose_client_waits_goes_on(transactional_db: None) -> None:
     with watch(make_client(**{DISCONNECTED: threading.Event()})):
         sleep(1)

@@ -119,12 +119,6 @@ def guess_encoding(lines: bytes, languages: Collection[str] = ()) -> str:
         return _USUAL
     sample = words[:: len(words) // _MAX_WORDS + 1]
     readings = sorted(_weigh_readings(sample, lines, languages), key=lambda each: -each.evidence)
-    if not readings:  # none is likely: the user sees what the usual ones make of the words
-        readings = [
-            _Reading(encoding, found, 0.0, is_plausible=False)
-            for encoding in _LATIN
-            if (found := _decode_words(sample, encoding))
-        ]
     if not readings:
         raise LoadFailed("file.unknown_encoding")
     best = readings[0]
@@ -165,11 +159,14 @@ def _shorten(text: str) -> str:
 def _weigh_readings(
     words: Sequence[bytes], lines: bytes, languages: Collection[str]
 ) -> list[_Reading]:
-    read = {
+    decoded = {
         encoding: found
         for encoding in (*_LATIN, *_NOT_LATIN)
-        if (found := _decode_words(words, encoding)) and _is_likely(encoding, found)
+        if (found := _decode_words(words, encoding))
     }
+    likely = {each: found for each, found in decoded.items() if _is_likely(each, found)}
+    # Where none is, the user sees what the usual ones make of the words.
+    read = likely or {each: found for each, found in decoded.items() if each in _LATIN}
     likeness = _compare_encodings(b"\n".join([*words, lines]), read)
     return [
         _weigh_reading(encoding, found, likeness[encoding], languages)
