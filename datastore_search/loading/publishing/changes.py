@@ -59,7 +59,7 @@ def compare_fields(
     """
     if resource is None or resource.table_version_id is None:
         return FieldChanges()
-    before = {field.name: field.type for field in resource.fields.all()}
+    before = dict(resource.fields.values_list("name", "type"))
     now = dict(zip(table.names, decisions or (), strict=bool(decisions)))
     names = set(table.names)
     return FieldChanges(

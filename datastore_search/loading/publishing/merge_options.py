@@ -41,7 +41,7 @@ def resolve_merge_options(
 
     Raises: ``LoadFailed`` with ``file.too_many_fields``, ``UnknownType``.
     """
-    known = {field.name: field.type for field in resource.fields.all()}
+    known = dict(resource.fields.values_list("name", "type"))
     count = len(known.keys() | set(table.names))
     if count > storage.MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=count, most=storage.MAX_FIELDS)

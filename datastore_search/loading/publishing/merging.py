@@ -84,7 +84,7 @@ def _lock_resource(plan: LoadPlan) -> Resource:
     resource = resources.filter(pk=plan.load.resource_id).first()
     if resource is None:
         raise LoadFailed("load.resource_deleted")
-    types = {field.name: field.type for field in resource.fields.all()}
+    types = dict(resource.fields.values_list("name", "type"))
     is_same = (
         resource.table_version_id is not None
         and all(types.get(name, kind) == kind for name, kind in plan.types.items())

@@ -12,7 +12,9 @@ from ..readers.staging import MAX_NARROW_FIELDS, StagedTable
 from ..readers.stored_rows import STAGED_ROWS
 from ..typing.field_formats import Decision, FieldFormat
 
+#: The rows of a batch, and the cells of one of a wide table, which several connections share.
 _ROWS_PER_BATCH = 2_000
+_CELLS_PER_BATCH = 60_000
 
 #: The types whose JSON value is a text, a number or a boolean.
 _MOMENTS = frozenset({"timestamp", "timestamptz"})
@@ -80,9 +82,10 @@ def render_searchable_rows(
 
 
 def _fetch_rows(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
+    size = max(1, _CELLS_PER_BATCH // len(table.names)) if is_wide(table) else _ROWS_PER_BATCH
     for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
         rows = table.execute(SQL("{} WHERE {}").format(query, condition))
-        while batch := rows.fetchmany(_ROWS_PER_BATCH):
+        while batch := rows.fetchmany(size):
             yield batch
 
 

@@ -19,6 +19,12 @@ ROWS_AT_ONCE = 2_048
 #: Columns that are unpivoted together: DuckDB keeps 2,048 values of each in memory.
 _COLUMNS_PER_STATEMENT = 200
 
+#: The cells of a table that are copied, so that they are unpivoted once.
+_MAX_COPIED_CELLS = 1_000_000
+
+#: The copied cells: ``line BIGINT, name VARCHAR, value VARCHAR``.
+_CELLS = quote_identifier("temp", "cells")
+
 #: More than any ``rowid``.
 _END = 2**62
 
@@ -43,6 +49,8 @@ class StoredRows:
         self._execute = execute
         #: The table; ``STAGED_ROWS`` may be a view of it.
         self._table = STAGED_ROWS
+        #: The columns of which ``_CELLS`` has the cells that are not null: all, or none.
+        self._copied: frozenset[str] = frozenset()
         #: The bytes of each 2,048 rows, once they were measured.
         self._part_bytes: list[tuple[int, int]] | None = None
 
@@ -103,12 +111,29 @@ class StoredRows:
 
     def delete(self, condition: Composed) -> None:
         """Delete the rows whose ``line`` meets a condition."""
-        self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))
+        for table in (self._table, _CELLS) if self._copied else (self._table,):
+            self._execute(SQL("DELETE FROM {} WHERE line {}").format(table, condition))
+
+    def copy_cells(self, columns: Sequence[str]) -> None:
+        """
+        Copy the cells of a wide table of few rows; ``columns`` are all, and do not change later.
+
+        DuckDB takes longer to prepare a statement over 200 columns than to read 200 rows of them.
+        """
+        self._copied = frozenset()
+        if len(columns) <= _COLUMNS_PER_STATEMENT:
+            return
+        found = self._execute(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)).fetchone()
+        if found and found[0] * len(columns) <= _MAX_COPIED_CELLS:
+            cells = self.select_cells(columns, has_lines=True)
+            self._execute(SQL("CREATE OR REPLACE TEMP TABLE {} AS FROM {}").format(_CELLS, cells))
+            self._copied = frozenset(columns)
 
     def split_columns(self, columns: Sequence[str]) -> Iterator[Sequence[str]]:
         """Split columns into lists for ``select_cells`` whose cells DuckDB can hold."""
-        for start in range(0, len(columns), _COLUMNS_PER_STATEMENT):
-            yield columns[start : start + _COLUMNS_PER_STATEMENT]
+        most = len(self._copied) or _COLUMNS_PER_STATEMENT
+        for start in range(0, len(columns), most):
+            yield columns[start : start + most]
 
     def limit_memory(self, columns: Sequence[str], max_bytes: int) -> None:
         """
@@ -177,6 +202,16 @@ class StoredRows:
         statement has as many expressions for 200 columns as for one: DuckDB prepares each in 2 ms.
         """
         line = SQL("line, " if has_lines else "")
+        if self._copied:
+            conditions: list[Composed] = [SQL("true")]
+            if len(columns) < len(self._copied):
+                names = SQL(", ").join(map(quote_literal, columns))
+                conditions.append(SQL("name IN ({})").format(names))
+            if relation is not STAGED_ROWS:
+                conditions.append(SQL("line IN (SELECT line FROM {})").format(relation))
+            return SQL("(SELECT {line}name, value FROM {} WHERE {})").format(
+                _CELLS, SQL(" AND ").join(conditions), line=line
+            )
         if len(columns) == 1:
             return SQL(
                 "(SELECT {line}{} AS name, {cell} AS value FROM {} WHERE {cell} IS NOT NULL)"

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.publishing import rows
-from datastore_search.loading.readers import row_writer
+from datastore_search.loading.publishing import row_errors, rows
+from datastore_search.loading.publishing.profiles import build_profiles
+from datastore_search.loading.readers import row_writer, stored_rows
 from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.typing.inference import decide_formats
 from datastore_search.loading.typing.options import LoadOptions
@@ -115,6 +116,26 @@ def test_a_wide_sheet_is_read(tmp_path: Path) -> None:
         (2, *map(str, range(WIDTH))),
         (4, "x", *[None] * (WIDTH - 1)),
     ]
+
+
+@pytest.mark.parametrize("most", [0, 1_000_000])
+def test_the_copied_cells_of_few_rows_read_as_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(stored_rows, "_MAX_COPIED_CELLS", most)
+    path = tmp_path / "file.csv"
+    header = make_names(WIDTH)
+    write_csv(path, header, ["1", "-", "x", *["2.5"] * 447], ["", "7", "y", *["bad"] * 447])
+    options = LoadOptions(nulls=("-",), types=dict.fromkeys(header[3:], "numeric"))
+
+    with read_in_process(path, ReadOptions(nulls=("-",))) as table:
+        decisions = decide_formats(table, options)
+        row_errors.delete_bad_rows(table)
+        profiles = build_profiles(table, decisions)["fields"]
+
+    assert [each.field_format.name for each in decisions[:4]] == ["int4", "int4", "text", "numeric"]
+    assert [profiles[name]["count"] for name in header] == [1, 0, *[1] * 448]
+    assert (profiles["k3"]["min"], profiles["k3"]["max"]) == (2.5, 2.5)
 
 
 def test_long_rows_are_rendered_by_several_statements(
