@@ -197,7 +197,7 @@ def test_a_download_whose_database_goes_away_ends_as_broken(
     with serve(name, uploads) as port:
         address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}?format=json"
         with subprocess.Popen(
-            ["curl", "-s", "--limit-rate", "4M", "--max-time", "120", "-o", "/dev/null", address]
+            ["curl", "-s", "--limit-rate", "2M", "--max-time", "120", "-o", "/dev/null", address]
         ) as curl:
             wait_until(end_dumps, "the dump", alive=lambda: curl.poll() is None)
 
@@ -210,7 +210,7 @@ def end_dumps() -> bool:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND query LIKE 'COPY %'"
+            " AND state = 'active' AND query LIKE 'COPY %'"
         )
         (count,) = cursor.fetchone()
     return bool(count)

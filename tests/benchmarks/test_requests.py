@@ -92,7 +92,7 @@ def database_url(transactional_db: None) -> Iterator[str]:
     address = f"{host}:{parameters.get('port', '')}".rstrip(":")
     yield f"postgres://{account}@{address}/{name}"
     with connection.cursor() as cursor:
-        cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        cursor.execute(f'DROP DATABASE "{name}"')
 
 
 def run(database_url: str, *arguments: object) -> subprocess.CompletedProcess[str]:
