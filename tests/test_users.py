@@ -127,7 +127,7 @@ def database_url(db: None) -> Iterator[str]:
     with psycopg.connect(url, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name} TEMPLATE template0")
         yield re.sub(r"/[^/?]*(?=\?|$)", f"/{name}", url)
-        # Not WITH (FORCE): an ordinary role may not end an autovacuum in it so.
+        # PostgreSQL refuses WITH (FORCE) to an ordinary role while autovacuum is in the database.
         server.execute(f"DROP DATABASE {name}")
 
 
