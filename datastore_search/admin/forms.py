@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 from django import forms
-from django.contrib.admin.utils import flatten
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
@@ -30,7 +29,7 @@ from ..loading.sources.addresses import parse_address
 from ..loading.typing.month_names import list_month_languages
 from ..loading.typing.schema import parse_table_schema
 from ..messages.bidi import show_bidi_controls
-from ..models import Field, IndexKind, Mode, Resource
+from ..models import METADATA, Field, IndexKind, Mode, Resource
 from .translations import list_language_choices
 from .uploads import MAX_SCHEMA_BYTES
 from .widgets import LinesField, PlainSelect, list_type_choices
@@ -68,21 +67,6 @@ _DATE_ORDERS: _Choices = [
 ]
 
 
-#: What a resource says of its data; two fields are on one line.
-DESCRIPTION_FIELDS = (
-    "license",
-    "source",
-    "publisher",
-    "contact",
-    "contact_email",
-    "tags",
-    ("temporal_start", "temporal_end"),
-    "spatial",
-    "frequency",
-    "version_date",
-)
-
-
 class ResourceForm(forms.ModelForm):
     """The form of a resource."""
 
@@ -95,7 +79,7 @@ class ResourceForm(forms.ModelForm):
             "private",
             "language",
             "content_language",
-            *flatten(DESCRIPTION_FIELDS),
+            *METADATA,
             "indexes",
         )
 

@@ -92,16 +92,20 @@ class LabelledFormSet(BaseInlineFormSet):
             field.widget.attrs["aria-label"] = ": ".join(filter(None, [label, row]))
 
 
-class ResourceInline(admin.TabularInline):
+class ResourcePermissions:
+    """The permissions in general or for a resource, for its page and the inlines in it."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Use the permission in general or for this resource."""
+        return has_permission(request, "view", obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Use the permission in general or for this resource."""
+        return has_permission(request, "change", obj)
+
+
+class ResourceInline(ResourcePermissions, admin.TabularInline):
     """An inline with the permissions of its resource."""
 
     extra = 0
     formset = LabelledFormSet
-
-    def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission of the resource."""
-        return has_permission(request, "view", obj)
-
-    def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission of the resource."""
-        return has_permission(request, "change", obj)

@@ -23,7 +23,7 @@ from .. import storage
 from ..loading.jobs import mark_interrupted_loads
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
-from ..models import Alias, Field, Load, Resource
+from ..models import METADATA, Alias, Field, Load, Resource
 from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
 from .display import (
     UNLISTED_FIELDS,
@@ -35,10 +35,11 @@ from .display import (
 )
 from .drafts import handle_upload
 from .field_parts import FieldPart, get_shown_rows, split_fields
-from .forms import DESCRIPTION_FIELDS, FieldForm, ResourceForm
+from .forms import FieldForm, ResourceForm
 from .permissions import (
     LabelledFormSet,
     ResourceInline,
+    ResourcePermissions,
     ViewableAdmin,
     check_id_length,
     check_permission,
@@ -115,7 +116,7 @@ class AliasInline(ResourceInline):
 
 
 @admin.register(Resource)
-class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
+class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     """Resources."""
 
     form = ResourceForm
@@ -141,14 +142,6 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
         "modified_at",
     )
     save_on_top = True
-
-    def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission in general or for this resource."""
-        return has_permission(request, "view", obj)
-
-    def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission in general or for this resource."""
-        return has_permission(request, "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Use the permission in general or for this resource."""
@@ -195,7 +188,9 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show the addresses and the key of a resource only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
-        described = (_("About the data"), {"fields": DESCRIPTION_FIELDS, "classes": ["collapse"]})
+        period = ("temporal_start", "temporal_end")  # on one line
+        fields = [period if name == period[0] else name for name in METADATA if name != period[1]]
+        described = (_("About the data"), {"fields": fields, "classes": ["collapse"]})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         known = (
             _("Address"),

@@ -142,12 +142,7 @@ class _BoundAggregate:
             if key.field not in names
         ]
         conditions = replace(self.query, sort=(), limit=None, offset=0)
-        try:
-            self._source = BoundQuery(read.relation, conditions, read.connection)
-        except InvalidParameters as error:
-            raise InvalidParameters([*errors, *error.errors]) from None
-        if errors:
-            raise InvalidParameters(errors)
+        self._source = BoundQuery(read.relation, conditions, read.connection, errors)
         kinds = [key.kind.name for key in self._keys] + [each.kind for each in self._metrics]
         self.fields = tuple(zip(names, kinds, strict=True))
         self._having = self._compile_having(read, query.having)

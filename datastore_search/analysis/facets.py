@@ -151,13 +151,7 @@ def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_
             tasks.append(_Task(facet, key, _build_cache_key(read, facet)))
         except InvalidParameter as error:
             errors.append(error)
-    try:
-        bound = BoundQuery(read.relation, query.query, read.connection)
-    except InvalidParameters as error:
-        raise InvalidParameters([*errors, *error.errors]) from None
-    if errors:
-        raise InvalidParameters(errors)
-    return bound, tasks
+    return BoundQuery(read.relation, query.query, read.connection, errors), tasks
 
 
 def _is_of_all_records(query: Query) -> bool:

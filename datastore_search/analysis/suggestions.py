@@ -95,12 +95,7 @@ def _check(read: ConsistentRead, asked: ValuesQuery) -> tuple[_Beginning, BoundQ
         errors.append(UnknownField(parameter="field", field=name[:MAX_SHOWN_LENGTH]))
     elif Operators.TEXT not in kind.operators:
         errors.append(UnsuggestableField(field=name, type=kind.name))
-    try:
-        bound = BoundQuery(read.relation, asked.query, read.connection)
-    except InvalidParameters as error:
-        raise InvalidParameters([*errors, *error.errors]) from None
-    if errors:
-        raise InvalidParameters(errors)
+    bound = BoundQuery(read.relation, asked.query, read.connection, errors)
     return _Beginning(name, kind, asked.prefix), bound
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,6 @@ from ..xml_text import clean_xml
 from .chart_data import ChartData, Group, Point, Series, read_chart
 from .chart_drawing import draw_chart
 from .chart_query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
-from .columns import Column
 from .drawings import (
     Choice,
     DrawingView,
@@ -47,16 +46,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
     """The chart of a question."""
 
     name = "chart"
-
-    def parse(
-        self,
-        columns: Sequence[Column],
-        profiles: Mapping[str, Mapping[str, Any]],
-        parameters: Mapping[str, str],
-    ) -> ChartQuery | None:
-        """Read what is shown from parameters, or propose it."""
-        self._parser = ChartParser(columns, profiles)
-        return self._parser.parse(parameters)
+    parser_class = ChartParser
 
     def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData:
         """Read the figures."""
@@ -85,8 +75,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         """Describe what can be chosen, with what the chart has, and propose other charts."""
         chosen = dict(self.pairs)
-        measurable = list_options(self._parser.measurable)
-        groupable = list_options(self._parser.groupable)
+        measurable = list_options(self.parser.measurable)
+        groupable = list_options(self.parser.groupable)
         figures = tuple(Option(name, str(label)) for name, label in FIGURES.items())
         steps = tuple(Option(name, str(label)) for name, label in STEPS.items())
         none = Option("", _("nothing"))
@@ -101,7 +91,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             "choices": [Choice(*each, chosen.get(each[0], "")) for each in choices],
             "proposals": [
                 (chart.title, QueryString((*self.question.pairs, *chart.pairs)).link)
-                for chart in self._parser.propose(self.shown)
+                for chart in self.parser.propose(self.shown)
             ],
         }
 

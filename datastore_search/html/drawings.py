@@ -81,6 +81,8 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
     """
 
     name: ClassVar[str]
+    #: Reads what is shown from parameters, or proposes it.
+    parser_class: ClassVar[type[Any]]
     #: A file that its script reads, and that its page does not offer.
     script_file: ClassVar[str] = ""
 
@@ -103,22 +105,14 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         self.shown: Shown | None = None
         self.data: Data | None = None
         profiles = read_profiles(read.resource.table_version_id, using=read.connection.alias)
+        self.parser = self.parser_class(columns, profiles.fields if profiles else {})
         try:
-            self.shown = self.parse(columns, profiles.fields if profiles else {}, parameters)
+            self.shown = self.parser.parse(parameters)
             if self.shown and not self.errors:
                 search = Query(limit=None, q=query.q, filters=query.all_conditions)
                 self.data = self.read(read, search, self.shown)
         except (InvalidParameter, InvalidParameters) as error:
             self.errors += describe_parameter_errors(error)
-
-    @abstractmethod
-    def parse(
-        self,
-        columns: Sequence[Column],
-        profiles: Mapping[str, Mapping[str, Any]],
-        parameters: Mapping[str, str],
-    ) -> Shown | None:
-        """Read what is shown from parameters, or propose it."""
 
     @abstractmethod
     def read(self, read: ConsistentRead, query: Query, shown: Shown) -> Data:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -16,7 +16,6 @@ from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query
 from ..xml_text import clean_xml
-from .columns import Column
 from .drawings import (
     Choice,
     DrawingView,
@@ -40,17 +39,8 @@ class Map(QuestionDrawing[MapQuery, MapData]):
     """The map of a question."""
 
     name = "map"
+    parser_class = MapParser
     script_file = PLACES
-
-    def parse(
-        self,
-        columns: Sequence[Column],
-        profiles: Mapping[str, Mapping[str, Any]],
-        parameters: Mapping[str, str],
-    ) -> MapQuery | None:
-        """Read what is shown from parameters, or propose it."""
-        self._parser = MapParser(columns, profiles)
-        return self._parser.parse(parameters)
 
     def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
         """Read the places."""
@@ -78,12 +68,12 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         """Describe what can be chosen, with what the map has, and what a script needs."""
         chosen = dict(self.pairs)
         none = Option("", _("nothing"))
-        numbers = list_options(self._parser.numbers)
+        numbers = list_options(self.parser.numbers)
         choices = [
             ("lat", _("Latitude"), (none, *numbers)),
             ("lon", _("Longitude"), (none, *numbers)),
-            ("geometry", _("or GeoJSON"), (none, *list_options(self._parser.geometries))),
-            ("title", _("Title"), list_options(self._parser.titles)),
+            ("geometry", _("or GeoJSON"), (none, *list_options(self.parser.geometries))),
+            ("title", _("Title"), list_options(self.parser.titles)),
         ]
         pages = {
             "resource_title": str(self.resource),

@@ -75,12 +75,11 @@ def _parse_date(kind: str, text: str) -> str:
     day = f"{numbers['Y']}-{numbers['m']:0>2}-{numbers['d']:0>2}"
     if kind == "date":
         return text if clock else day
-    moment = (
-        f"{day} {_CLOCK.sub(lambda match: f'{match[1]:0>2}{match[2]}', clock)}" if clock else day
-    )
+    if clock:
+        clock = _CLOCK.sub(lambda match: f"{match[1]:0>2}{match[2]}", clock)
     if kind == "timestamptz" and not (clock and _ZONE.search(clock)):
-        return f"{moment}+00:00" if clock else f"{day} 00:00+00:00"
-    return moment
+        clock = f"{clock or '00:00'}+00:00"
+    return f"{day} {clock}" if clock else day
 
 
 def _get_date_order() -> str:

@@ -79,13 +79,19 @@ class BoundQuery:
     number of matches, where it is stored.
     """
 
-    def __init__(self, relation: Relation, query: Query, connection: BaseDatabaseWrapper) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        query: Query,
+        connection: BaseDatabaseWrapper,
+        others: Iterable[InvalidParameter] = (),
+    ) -> None:
         """
-        Check everything, and compile the conditions.
+        Check everything, and compile the conditions; ``others`` are errors of the same request.
 
-        Raises: ``InvalidParameters``, everything in the query that does not fit the relation.
+        Raises: ``InvalidParameters``, those and everything in the query that does not fit.
         """
-        errors: list[InvalidParameter] = []
+        errors = list(others)
         self.relation, self._query = relation, query
         has_full_text = bool(query.q or query.q_fields)
         full_text = self._compile_full_text(connection, errors) if has_full_text else ()

@@ -16,7 +16,6 @@ A profile is what JSON can hold; values in it are as the API shows them, texts c
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -29,6 +28,7 @@ from ...field_types import FieldType, Ordered
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import StagedTable
 from ..typing.field_formats import Decision
+from ..typing.matching import group_columns
 from .histogram import compute_date_bounds, compute_number_bounds
 
 #: A statement about one field takes DuckDB some milliseconds, however few rows there are: fields of
@@ -76,26 +76,20 @@ def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[st
         column: _build_counts(decision, rows, counts[column])
         for column, decision in decided.items()
     }
-    for columns in _group_columns(table, decided, rows):
-        some = [column for column in columns if profiles[column]["count"]]
-        for column, part in _build_parts(table, some, decided, profiles, counts).items():
-            profiles[column] |= part
+    kinds = {
+        column: (decision.field_format.name, decision.is_chosen)
+        for column, decision in decided.items()
+        if profiles[column]["count"]
+    }
+    for _kind, columns in group_columns(table, kinds):
+        for some in _split_columns(table, columns, rows):
+            for column, part in _build_parts(table, some, decided, profiles, counts).items():
+                profiles[column] |= part
     return {
         "records": rows,
         "created_at": timezone.now().isoformat(),
         "fields": dict(zip(table.names, profiles.values(), strict=True)),
     }
-
-
-def _group_columns(
-    table: StagedTable, decided: Mapping[str, Decision], rows: int
-) -> Iterator[Sequence[str]]:
-    """Group the columns whose values are read in the same way, as many as a statement has."""
-    groups: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
-    for column, decision in decided.items():
-        groups[decision.field_format.name, decision.is_chosen].append(column)
-    for columns in groups.values():
-        yield from _split_columns(table, columns, rows)
 
 
 def _split_columns(
@@ -148,8 +142,6 @@ def _build_parts(
     counts: Mapping[str, _Counts],
 ) -> _Parts:
     """Build the parts of the profiles of columns with values, which are read in the same way."""
-    if not columns:
-        return {}
     decision = decided[columns[0]]
     parts: _Parts = {}
     repeated = []

@@ -49,8 +49,8 @@ class StoredRows:
         self._execute = execute
         #: The table; ``STAGED_ROWS`` may be a view of it.
         self._table = STAGED_ROWS
-        #: The columns of which ``_CELLS`` has the cells that are not null: all, or none.
-        self._copied: frozenset[str] = frozenset()
+        #: The columns whose cells ``_CELLS`` has: all, or none.
+        self._copied = 0
         #: The bytes of each 2,048 rows, once they were measured.
         self._part_bytes: list[tuple[int, int]] | None = None
 
@@ -111,27 +111,23 @@ class StoredRows:
 
     def delete(self, condition: Composed) -> None:
         """Delete the rows whose ``line`` meets a condition."""
-        for table in (self._table, _CELLS) if self._copied else (self._table,):
-            self._execute(SQL("DELETE FROM {} WHERE line {}").format(table, condition))
+        self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))
 
-    def copy_cells(self, columns: Sequence[str]) -> None:
+    def copy_cells(self, columns: Sequence[str], rows: int) -> None:
         """
-        Copy the cells of a wide table of few rows; ``columns`` are all, and do not change later.
+        Copy the cells of a wide table of few ``rows``; ``columns`` are all, and stay as they are.
 
         DuckDB takes longer to prepare a statement over 200 columns than to read 200 rows of them.
         """
-        self._copied = frozenset()
-        if len(columns) <= _COLUMNS_PER_STATEMENT:
-            return
-        found = self._execute(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)).fetchone()
-        if found and found[0] * len(columns) <= _MAX_COPIED_CELLS:
+        self._copied = 0
+        if len(columns) > _COLUMNS_PER_STATEMENT and rows * len(columns) <= _MAX_COPIED_CELLS:
             cells = self.select_cells(columns, has_lines=True)
             self._execute(SQL("CREATE OR REPLACE TEMP TABLE {} AS FROM {}").format(_CELLS, cells))
-            self._copied = frozenset(columns)
+            self._copied = len(columns)
 
     def split_columns(self, columns: Sequence[str]) -> Iterator[Sequence[str]]:
         """Split columns into lists for ``select_cells`` whose cells DuckDB can hold."""
-        most = len(self._copied) or _COLUMNS_PER_STATEMENT
+        most = self._copied or _COLUMNS_PER_STATEMENT
         for start in range(0, len(columns), most):
             yield columns[start : start + most]
 
@@ -203,14 +199,12 @@ class StoredRows:
         """
         line = SQL("line, " if has_lines else "")
         if self._copied:
-            conditions: list[Composed] = [SQL("true")]
-            if len(columns) < len(self._copied):
-                names = SQL(", ").join(map(quote_literal, columns))
-                conditions.append(SQL("name IN ({})").format(names))
-            if relation is not STAGED_ROWS:
-                conditions.append(SQL("line IN (SELECT line FROM {})").format(relation))
-            return SQL("(SELECT {line}name, value FROM {} WHERE {})").format(
-                _CELLS, SQL(" AND ").join(conditions), line=line
+            names = SQL(", ").join(map(quote_literal, columns))
+            return SQL("(SELECT {line}name, value FROM {} SEMI JOIN {} USING (line){})").format(
+                _CELLS,
+                relation,
+                SQL(" WHERE name IN ({})" if len(columns) < self._copied else "").format(names),
+                line=line,
             )
         if len(columns) == 1:
             return SQL(

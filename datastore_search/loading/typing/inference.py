@@ -66,7 +66,7 @@ def decide_formats(
             raise LoadFailed("option.unknown_field", field=name)
     if options.nulls:
         table.rows.replace_by_null(table.columns, options.nulls)
-    table.rows.copy_cells(table.columns)
+    table.rows.copy_cells(table.columns, table.count_rows())
     decisions = _take_chosen_formats(table, options)
     decisions |= _take_declared_formats(table, _list_undecided(table, decisions))
     undecided = _list_undecided(table, decisions)

@@ -169,6 +169,8 @@ def save_options(
     resource.options = _reset_unsaved_options(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
     descriptions = parse_table_schema(options.schema).descriptions
+    if not (options.ignore_saved or options.types or descriptions or units):
+        return
     changed, names = [], ["chosen_type", "label", "notes", "translations", "extra_info"]
     for field_ in resource.fields.all():
         known = [getattr(field_, name) for name in names]
