@@ -27,10 +27,17 @@ from ..exceptions.analysis import (
 )
 from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..exceptions.search import UnknownSortField
-from ..filters import MAX_SHOWN_LENGTH, Clause, Condition, TypedFields, compile_conditions
+from ..filters import (
+    MAX_SHOWN_LENGTH,
+    Clause,
+    Condition,
+    TypedFields,
+    compile_conditions,
+    compose,
+    join_with_commas,
+)
 from ..search import (
     ID,
-    BoundQuery,
     Column,
     Columns,
     ConsistentRead,
@@ -38,12 +45,10 @@ from ..search import (
     Page,
     Query,
     RecordSizes,
-    collect_records,
+    bind_query,
     compile_sort_key,
-    compose,
     copy_records,
     count_and_read,
-    join_with_commas,
     translate_database_errors,
 )
 from .groups import BIN, GroupBy, GroupKey, compile_group_key
@@ -101,9 +106,7 @@ def _read_groups(read: ConsistentRead, bound: _BoundAggregate) -> tuple[FoundRec
             ((total,),) = read.fetch_rows(count)
         return copy_records(read, bound.select_copied(), query.records_format), total
     found = read.fetch_texts(
-        bound.select_texts(),
-        collect_records,
-        batch_rows=RecordSizes().choose_batch_rows(query.limit),
+        bound.select_texts(), batch_rows=RecordSizes().choose_batch_rows(query.limit)
     )
     return found, found.total if query.include_total else None
 
@@ -142,7 +145,7 @@ class _BoundAggregate:
             if key.field not in names
         ]
         conditions = replace(self.query, sort=(), limit=None, offset=0)
-        self._source = BoundQuery(read.relation, conditions, read.connection, errors)
+        self._source = bind_query(read, conditions, errors)
         kinds = [key.kind.name for key in self._keys] + [each.kind for each in self._metrics]
         self.fields = tuple(zip(names, kinds, strict=True))
         self._having = self._compile_having(read, query.having)
@@ -229,9 +232,8 @@ class _BoundAggregate:
             ]
         )
 
-    def _compose_select(self, texts: sql.Composable) -> Clause:
-        page = self._select_page()
-        selected = Clause(self._columns.compose_select(texts, page.text), page.parameters)
+    def _compose_select(self, texts: sql.SQL) -> Clause:
+        selected = self._columns.select(texts, self._select_page())
         return compose("WITH found AS ({}) {}", self.select_groups(), selected)
 
     def _select_page(self) -> Clause:

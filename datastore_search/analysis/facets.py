@@ -19,15 +19,14 @@ from psycopg import sql
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.search import AnswerTooLarge
 from ..field_types import dump_json
-from ..filters import Clause
+from ..filters import Clause, compose, join_with_commas
 from ..models import Profiles, read_profiles
 from ..search import (
     BoundQuery,
     ConsistentRead,
     Query,
-    compose,
+    bind_query,
     count_matches,
-    join_with_commas,
     translate_database_errors,
 )
 from ..spooling import MAX_MEMORY_BYTES
@@ -151,7 +150,7 @@ def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_
             tasks.append(_Task(facet, key, _build_cache_key(read, facet)))
         except InvalidParameter as error:
             errors.append(error)
-    return BoundQuery(read.relation, query.query, read.connection, errors), tasks
+    return bind_query(read, query.query, errors), tasks
 
 
 def _is_of_all_records(query: Query) -> bool:
@@ -303,7 +302,7 @@ class _Counter:
         """Count facets with the same conditions by one statement; None if that takes too long."""
         query, bound = tasks[0].facet.query, self._bound
         if query != self._query:
-            bound = BoundQuery(self._read.relation, query, self._read.connection)
+            bound = bind_query(self._read, query)
         statement = _select_facets(bound, tasks)
         rows = self._budget.fetch_rows(self._read, statement)
         if rows is None:

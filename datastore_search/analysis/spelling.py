@@ -14,14 +14,13 @@ from itertools import groupby, islice
 
 from psycopg import sql
 
-from ..filters import Clause
+from ..filters import Clause, compose, join_with_commas
 from ..search import (
     BoundQuery,
     ConsistentRead,
     Query,
     Relation,
-    compose,
-    join_with_commas,
+    bind_query,
     translate_database_errors,
 )
 from ..words import is_part_of_word
@@ -94,7 +93,7 @@ def suggest_queries(
     Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
     """
     with translate_database_errors(plain=query.plain):
-        bound = BoundQuery(read.relation, query, read.connection)
+        bound = bind_query(read, query)
         if not query.q or query.q_fields or not query.plain:
             return NO_SUGGESTIONS
         with read.session.hold_slot():
@@ -176,7 +175,7 @@ class _Speller:
             if nearest not in {None, distance} or len(queries) == MAX_SUGGESTED_QUERIES:
                 break
             query = replace(self._query, q=q)
-            bound = BoundQuery(self._read.relation, query, self._read.connection)
+            bound = bind_query(self._read, query)
             rows = self._budget.fetch_rows(self._read, bound.select_count())
             if rows is None:
                 return queries, False

@@ -20,8 +20,8 @@ from ..exceptions.analysis import UnsuggestableField
 from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..exceptions.search import AnswerTooLarge
 from ..field_types import FieldType, Operators, Ordered, dump_json, field_types
-from ..filters import MAX_SHOWN_LENGTH, Clause, join_clauses
-from ..search import BoundQuery, ConsistentRead, Query, compose, translate_database_errors
+from ..filters import MAX_SHOWN_LENGTH, Clause, compose, join_clauses
+from ..search import BoundQuery, ConsistentRead, Query, bind_query, translate_database_errors
 from ..spooling import MAX_MEMORY_BYTES
 from ..words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacritics
 from .facets import MAX_FACET_VALUES, Facet, FacetsQuery, read_facets
@@ -95,7 +95,7 @@ def _check(read: ConsistentRead, asked: ValuesQuery) -> tuple[_Beginning, BoundQ
         errors.append(UnknownField(parameter="field", field=name[:MAX_SHOWN_LENGTH]))
     elif Operators.TEXT not in kind.operators:
         errors.append(UnsuggestableField(field=name, type=kind.name))
-    bound = BoundQuery(read.relation, asked.query, read.connection, errors)
+    bound = bind_query(read, asked.query, errors)
     return _Beginning(name, kind, asked.prefix), bound
 
 

@@ -6,7 +6,7 @@ SQL, ``full_text`` full-text queries, and ``substrings`` the look-up of parts of
 Names of fields and values are parameters of the SQL.
 """
 
-from .clause import Clause, join_clauses
+from .clause import TRUE, Clause, compose, join_clauses, join_with_commas
 from .clauses import (
     TypedFields,
     compile_conditions,

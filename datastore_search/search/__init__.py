@@ -1,23 +1,18 @@
 """
 The only read path: from a resource and a query to records.
 
-``consistency`` lets all statements of an answer see one version of the resource.  ``sql`` binds the
-query to the fields of the resource, and ``plan`` chooses the statement that reads a page of records
-or, for ``streaming``, all of them.  PostgreSQL writes each record as text (``rendering``), which is
-not parsed on its way to the client, unless ``highlighting`` finds where records match.
+``consistency`` answers from one version of a resource, by the statements of ``reads``.  ``binding``
+makes a query fit the resource, ``plan`` chooses the statement that reads a page of records or, for
+``streaming``, all of them, and ``pages`` runs it.  PostgreSQL writes each record as text
+(``rendering``), which is not parsed on its way to the client, unless ``highlighting`` finds where
+records match.
 """
 
-from .consistency import (
-    ConsistentRead,
-    StaleVersion,
-    VersionKey,
-    open_snapshot,
-    retry_if_stale,
-    translate_database_errors,
-    with_consistent_read,
-)
+from .binding import BoundQuery, bind_query
+from .consistency import open_snapshot, retry_if_stale, with_consistent_read
 from .highlighting import FieldText, Span, find_matches
-from .plan import copy_records, count_and_read, count_matches, read_page
+from .pages import copy_records, count_matches, read_page
+from .plan import compile_sort_key, count_and_read
 from .query import (
     ID,
     MAX_LIMIT_IN_MEMORY,
@@ -29,6 +24,6 @@ from .query import (
     build_relation,
     describe_fields,
 )
-from .rendering import Column, Columns, FoundRecords, RecordSizes, collect_records
-from .sql import BoundQuery, compile_sort_key, compose, join_with_commas
+from .reads import ConsistentRead, StaleVersion, VersionKey, translate_database_errors
+from .rendering import Column, Columns, FoundRecords, RecordSizes
 from .streaming import RecordCopy, Stream

@@ -22,8 +22,8 @@ from ..exceptions.search import AnswerTooLarge
 from ..filters import Clause, compile_tsquery
 from ..spooling import MAX_MEMORY_BYTES, Spool
 from ..words import has_unspaced_letters
-from .consistency import ConsistentRead
 from .query import Highlight, Query, RecordsFormat
+from .reads import ConsistentRead
 from .rendering import FoundRecords
 
 #: The letters of a record that are looked at; as many are in its search vector.

@@ -1,38 +1,33 @@
 """
-Plans: how a page is read.
+Plans: the statements that read a page.
 
-The number of matches decides (``docs/decisions/0014``).  Few matches are taken from an index and
+The number of matches decides (``docs/decisions/0004``).  Few matches are taken from an index and
 sorted.  Of many, the order is scanned within a window that should hold a full page, so that no
 search scans a million records without a match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import LiteralString
 
 from psycopg import sql
 
-from ..exceptions.access import RecordsIncomplete
-from ..filters import Clause
-from ..spooling import Spool
-from .consistency import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
-from .highlighting import highlight_records
-from .query import NextPage, Page, Query, RecordsFormat, Relation
-from .rendering import Columns, FoundRecords, close_records, collect_records
-from .sql import MAX_NARROW_ENTRIES, MAX_WIDE_ENTRIES, BoundQuery, compose
-from .top_matches import (
-    MAX_TOP_IDS,
-    TopMatchesKey,
-    build_top_matches_key,
-    keep_top_matches,
-    use_top_matches,
-)
+from ..field_names import SortKey
+from ..field_types import field_types
+from ..filters import Clause, compile_value_key, compose, join_with_commas
+from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery
+from .query import ID, RecordsFormat, Relation
+from .rendering import Columns, FoundRecords
+from .top_matches import MAX_TOP_IDS
 
 #: Up to this many matches are sorted; of more, the order is scanned if an index has it.
 _MAX_SORTED_MATCHES = 20_000
+
+#: Up to this many whole records are sorted; above, their keys alone.
+_MAX_SORTED_RECORDS = 1_000
 
 #: A window has this many times the records that fill the page, if the matches are spread evenly.
 _WINDOW_FACTOR = 4
@@ -61,7 +56,7 @@ class _Plan:
     in at least one row.
     """
 
-    query: BoundQuery
+    bound: BoundQuery
     counts_matches: bool = False
 
     def select(self) -> Clause:
@@ -70,17 +65,17 @@ class _Plan:
 
     def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, with ``begin`` before it."""
-        return self._compose_select(self.query.render_texts(begin), self.select())
+        return self.bound.columns.select(self.bound.render_texts(begin), self.select())
 
     def select_cells(self) -> Clause:
         """Read the cells of each record."""
-        return self._compose_select(self.query.columns.cells, self.select())
+        return self.bound.columns.select(self.bound.columns.cells, self.select())
 
     def select_last_id(self) -> Clause:
         """Read the ``_id`` of the page's last record, in the order of ``_id``."""
         return compose(
             "SELECT min(_id) FROM ({}) AS page"
-            if self.query.is_descending
+            if self.bound.is_descending
             else "SELECT max(_id) FROM ({}) AS page",
             self.select(),
         )
@@ -89,8 +84,8 @@ class _Plan:
         """Return whether the plan has found all records of the page."""
         return True
 
-    def _compose_select(self, texts: sql.SQL, page: Clause) -> Clause:
-        return Clause(self.query.columns.compose_select(texts, page.text), page.parameters)
+
+# By key or index ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +94,32 @@ class KeyScan(_Plan):
 
     def select(self) -> Clause:
         """Select records by their keys."""
-        query = self.query
-        text = _compile_key_scan(query.relation.source.text, *self._shape)
+        text = _compile_key_scan(self.bound.relation.source.text, *self._shape)
         return Clause(text, self._parameters)
 
     def select_texts(self, begin: str = "") -> Clause:
         """Render the most frequent statement of all once for each table and its fields."""
-        query = self.query
-        if query.relation.source.parameters:
-            return self._compose_select(query.render_texts(begin), self.select())
-        render = _render_narrow_key_scan if query.is_narrow else _render_wide_key_scan
-        text = render(query.relation, query.columns, query.is_of_lists, begin, *self._shape)
+        bound = self.bound
+        if bound.relation.source.parameters:
+            return _Plan.select_texts(self, begin)
+        is_narrow = len(bound.fields) <= MAX_NARROW_FIELDS
+        render = _render_narrow_key_scan if is_narrow else _render_wide_key_scan
+        as_lists = bound.query.records_format is RecordsFormat.LISTS
+        text = render(bound.relation, bound.columns, as_lists, begin, *self._shape)
         return Clause(text, self._parameters)
 
     @property
     def _shape(self) -> tuple[bool, bool, bool]:
-        return self.query.is_descending, self.query.offset > 0, self.query.limit is not None
+        query = self.bound.query
+        return self.bound.is_descending, query.offset > 0, query.limit is not None
 
     @property
     def _parameters(self) -> list[object]:
-        query, source = self.query, self.query.relation.source.parameters
+        query, relation = self.bound.query, self.bound.relation
+        source = relation.source.parameters
         parameters = [*source]
         if query.offset:
-            parameters += [
-                query.relation.record_count,
-                query.offset,
-                *source,
-                query.offset,
-                *source,
-            ]
+            parameters += [relation.record_count, query.offset, *source, query.offset, *source]
         return parameters if query.limit is None else [*parameters, query.limit]
 
 
@@ -159,9 +151,8 @@ def _render_key_scan(
     relation: Relation, columns: Columns, as_lists: bool, begin: str, *shape: bool
 ) -> sql.SQL:
     texts = columns.render_texts(as_lists=as_lists, begin=begin)
-    return sql.SQL(
-        columns.compose_select(texts, _compile_key_scan(relation.source.text, *shape)).as_string()
-    )
+    scan = Clause(_compile_key_scan(relation.source.text, *shape))
+    return sql.SQL(columns.select(texts, scan).text.as_string())
 
 
 _render_narrow_key_scan = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_render_key_scan)
@@ -176,26 +167,24 @@ class IndexScan(_Plan):
 
     def select(self) -> Clause:
         """Select the matches among the records in the order of the index."""
-        query, window = self.query, self.window
-        if window is None:
-            return query.select_page(query.compile_index_order())
-        if query.is_by_id:
-            columns = Clause(sql.SQL("_id, data, search"))
-        else:
-            columns = compose(
-                "_id, data, search, {} AS key", query.compile_key(query.sort[0].field)
-            )
-        order = query.compile_index_order(Clause(sql.SQL("key")))
+        bound = self.bound
+        key = bound.compile_key(bound.sort[0].field if bound.sort else ID)
+        if self.window is None:
+            return _select_page(bound, self._compile_order(key))
+        columns = Clause(sql.SQL("_id, data, search"))
+        if not bound.is_by_id:
+            columns = compose("_id, data, search, {} AS key", key)
+        order = self._compile_order(Clause(sql.SQL("key")))
         scanned = compose(
-            "SELECT {} FROM {} ORDER BY {} LIMIT %s", columns, query.relation.source, order
+            "SELECT {} FROM {} ORDER BY {} LIMIT %s", columns, bound.relation.source, order
         )
         matches = compose(
             "SELECT _id, data, search FROM ({}) AS record WHERE {} ORDER BY {}",
-            Clause(scanned.text, [*scanned.parameters, window]),
-            query.where,
+            Clause(scanned.text, [*scanned.parameters, self.window]),
+            bound.where,
             order,
         )
-        return query.add_ranks(query.take_page(matches))
+        return _add_ranks(bound, _take_page(bound, matches))
 
     def select_last_id(self) -> Clause:
         """Read the last ``_id`` of the page; without a window, for the page is full."""
@@ -203,16 +192,91 @@ class IndexScan(_Plan):
 
     def is_complete(self, found: FoundRecords) -> bool:
         """Return whether the window held a full page."""
-        return self.window is None or found.count == self.query.limit
+        return self.window is None or found.count == self.bound.query.limit
+
+    def _compile_order(self, key: Clause) -> Clause:
+        """Compile the order as an index has it; ``key`` is that of the first field."""
+        if self.bound.is_by_id:
+            return Clause(sql.SQL("_id DESC" if self.bound.is_descending else "_id"))
+        return compose("{} DESC, _id DESC" if self.bound.is_descending else "{}, _id", key)
 
 
 @dataclass(frozen=True, slots=True)
 class Sort(_Plan):
-    """Sort all matches; this is slow for many."""
+    """
+    Sort all matches; this is slow for many.
+
+    PostgreSQL would otherwise scan a whole index in search of few matches.  ``_id + 0``, and the
+    greatest of one value, are expressions that no index has.
+    """
 
     def select(self) -> Clause:
         """Select the matches in order."""
-        return self.query.select_page(self.query.compile_sort_order())
+        bound = self.bound
+        by_id = Clause(sql.SQL("_id + 0 DESC" if bound.is_descending else "_id + 0"))
+        if bound.is_by_id:
+            return _select_page(bound, by_id)
+        fence: LiteralString = "greatest({})" if _has_index_order(bound) else "{}"
+        keys = [
+            compile_sort_key(key, compose(fence, bound.compile_key(key.field)))
+            for key in bound.sort
+        ]
+        if all(key.field != ID for key in bound.sort):
+            is_descending = bound.sort[-1].descending
+            keys.append(Clause(sql.SQL("_id + 0 DESC" if is_descending else "_id + 0")))
+        return _select_page(bound, join_with_commas(keys))
+
+
+def compile_sort_key(key: SortKey, value: Clause) -> Clause:
+    """Compile one key of an order, by a value."""
+    direction = " DESC" if key.descending else ""
+    nulls = {None: "", True: " NULLS FIRST", False: " NULLS LAST"}[key.nulls_first]
+    return compose(f"{{}}{direction}{nulls}", value)
+
+
+def _select_page(bound: BoundQuery, order: Clause) -> Clause:
+    """Select the page's records; far from the beginning, sort keys alone to save memory."""
+    if bound.is_by_id or bound.end is None or bound.end <= _MAX_SORTED_RECORDS:
+        records = bound.select(Clause(sql.SQL("_id, data, search")))
+        return _add_ranks(bound, _take_page(bound, compose("{} ORDER BY {}", records, order)))
+    keys = bound.select(Clause(sql.SQL("_id AS key_id")))
+    page = compose(
+        "SELECT _id, data, search FROM ({}) AS keys JOIN {} ON _id = key_id ORDER BY {}",
+        _take_page(bound, compose("{} ORDER BY {}", keys, order)),
+        bound.relation.source,
+        order,
+    )
+    return _add_ranks(bound, page)
+
+
+def _take_page(bound: BoundQuery, ordered: Clause) -> Clause:
+    """Limit an ordered statement to the rows of the page."""
+    query = bound.query
+    limit = [] if query.limit is None else [query.limit]
+    offset = [query.offset] if query.offset or not limit else []
+    words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")
+    return Clause(
+        sql.SQL("{}{}").format(ordered.text, sql.SQL(words)),
+        [*ordered.parameters, *limit, *offset],
+    )
+
+
+# By rank ------------------------------------------------------------------------------------------
+
+
+def _add_ranks(bound: BoundQuery, page: Clause) -> Clause:
+    """Compute the ranks of a page's records, if they are among the fields."""
+    if bound.ranks.keys().isdisjoint([name for name, _kind in bound.fields]):
+        return page
+    columns = join_with_commas([Clause(sql.SQL("_id, data")), *_compile_ranks(bound)])
+    return compose("SELECT {} FROM ({}) AS record", columns, page)
+
+
+def _compile_ranks(bound: BoundQuery) -> list[Clause]:
+    return [
+        compose(f"{{}} AS rank{position}", rank)
+        for position, rank in enumerate(bound.ranks.values())
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,25 +292,21 @@ class RankSort(_Plan):
 
     def select(self) -> Clause:
         """Select the best matches."""
-        query = self.query
-        matches = query.select(query.compile_match_columns())
-        return self._fetch(
-            query.take_page(compose("{} ORDER BY {}", matches, query.compile_rank_order()))
-        )
+        return self._fetch(compose("{} ORDER BY {}", self._select_matches(), self._order))
 
     def select_texts(self, begin: str = "") -> Clause:
         """Read the number of matches and the ids, if requested, then the text of each record."""
-        query = self.query
-        order = query.compile_rank_order()
-        matches = query.select(query.compile_match_columns())
+        bound, order = self.bound, self._order
+        texts = bound.render_texts(begin)
         if not self.lists_ids and not self.counts_matches:
-            return self._compose_select(query.render_texts(begin), self.select())
+            return bound.columns.select(texts, self.select())
+        matches = self._select_matches()
         if not self.lists_ids:
-            best = query.take_page(compose("SELECT * FROM found ORDER BY {}", order))
+            page = self._fetch(compose("SELECT * FROM found ORDER BY {}", order))
             is_there = sql.SQL("page._id IS NOT NULL")
-            return _count_and_read_page(query, matches, self._fetch(best), is_there)
-        page = self._fetch(query.take_page(compose("SELECT * FROM top ORDER BY {}", order)))
-        end = max(query.end or 0, MAX_TOP_IDS)
+            return count_and_read(matches, bound.columns.unpack(page), texts, is_there)
+        page = self._fetch(compose("SELECT * FROM top ORDER BY {}", order))
+        end = max(bound.end or 0, MAX_TOP_IDS)
         # Matches that are not counted are not stored either: several processes may rank them.
         return Clause(
             sql.SQL(
@@ -259,115 +319,51 @@ class RankSort(_Plan):
                 hint=sql.SQL("MATERIALIZED " if self.counts_matches else ""),
                 matches=matches.text,
                 order=order.text,
-                texts=query.render_texts(begin),
+                texts=texts,
                 total=sql.SQL("(SELECT count(*) FROM found)" if self.counts_matches else "NULL"),
-                page=query.columns.unpack(page.text),
+                page=bound.columns.unpack(page).text,
             ),
-            [
-                *matches.parameters, *order.parameters, end,
-                MAX_TOP_IDS, *order.parameters, MAX_TOP_IDS, *page.parameters,
-            ],
-        )  # fmt: skip
+            [*matches.parameters, end, MAX_TOP_IDS, MAX_TOP_IDS, *page.parameters],
+        )
 
-    def _fetch(self, best: Clause) -> Clause:
-        """Fetch the records of the best matches, of which only the match columns are read."""
-        relation = self.query.relation
+    @property
+    def _order(self) -> Clause:
+        """The order of ranks, the best first."""
+        ranks = [f"rank{position} DESC" for position in range(len(self.bound.ranks))]
+        return Clause(sql.SQL(", ".join([*ranks, "_id"])))
+
+    def _select_matches(self) -> Clause:
+        """Select what is read of each match to rank it, and to fetch it then."""
+        key = Clause(sql.SQL(f"_id, {self.bound.relation.row_locator} AS row_locator"))
+        return self.bound.select(join_with_commas([key, *_compile_ranks(self.bound)]))
+
+    def _fetch(self, ordered: Clause) -> Clause:
+        """Fetch the records of the page, of ordered matches that have only what ranks need."""
+        relation = self.bound.relation
         return compose(
             "SELECT best.*, (SELECT data FROM {} WHERE {} = best.row_locator) AS data"
             " FROM ({}) AS best",
             relation.source,
             Clause(sql.SQL(relation.row_locator)),
-            best,
+            _take_page(self.bound, ordered),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TopMatchesLookup(_Plan):
-    """Look up the records of the page by their ids, which were ranked before."""
+    """Look up the records of the page by their ``ids``, which were ranked before."""
+
+    ids: Sequence[int] = ()
 
     def select(self) -> Clause:
         """Select the records in the order of the ids."""
-        query = self.query
-        ids = query.top_ids[query.offset : query.end]
         records = compose(
             "SELECT _id, data, search FROM unnest({}) WITH ORDINALITY AS top (_id, position)"
             " JOIN {} USING (_id) ORDER BY position",
-            Clause(sql.SQL("%s::bigint[]"), [list(ids)]),
-            query.relation.source,
+            Clause(sql.SQL("%s::bigint[]"), [list(self.ids)]),
+            self.bound.relation.source,
         )
-        return query.add_ranks(records)
-
-
-@dataclass(frozen=True, slots=True)
-class Grouping(_Plan):
-    """Group all matches by the asked fields, for ``distinct``; perhaps count them in one go."""
-
-    def select(self) -> Clause:
-        """Select the combinations of values."""
-        query = self.query
-        groups = compose("SELECT * FROM ({}) AS page", query.select_groups())
-        return query.take_page(compose("{} ORDER BY {}", groups, query.compile_group_order()))
-
-    def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each group, after the number of groups if the plan counts them."""
-        query = self.query
-        if not self.counts_matches:
-            return self._compose_select(query.render_texts(begin), self.select())
-        return _count_and_read_groups(query, query.select_groups())
-
-
-@dataclass(frozen=True, slots=True)
-class SkipScan(_Plan):
-    """
-    Skip through an index over the single field of a ``distinct`` query, from value to value.
-
-    This is fast where the field has few values; at most ``_MAX_SKIPPED_VALUES`` are found.
-
-    Source: PostgreSQL's wiki, "Loose indexscan": a recursive query that finds the next value.
-    """
-
-    def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each value, after the number of values."""
-        query = self.query
-        ((name, _kind),) = query.fields
-        key, source = query.compile_key(name), query.relation.source
-        values = Clause(
-            sql.SQL(
-                "WITH RECURSIVE value (key, c0) AS ("
-                " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
-                " ORDER BY {key}, _id LIMIT 1)"
-                " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
-                " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
-                " ORDER BY {key}, _id LIMIT 1) AS next)"
-                " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
-                " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
-                " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL"
-            ).format(key=key.text, source=source.text),
-            [
-                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                _MAX_SKIPPED_VALUES + 1, *key.parameters, *source.parameters, *key.parameters,
-            ],
-        )  # fmt: skip
-        return _count_and_read_groups(query, values)
-
-    def is_complete(self, found: FoundRecords) -> bool:
-        """Return whether all values were found."""
-        return found.total <= _MAX_SKIPPED_VALUES
-
-
-def _count_and_read_groups(query: BoundQuery, groups: Clause) -> Clause:
-    page = query.take_page(
-        compose("SELECT true AS is_there, * FROM found ORDER BY {}", query.compile_group_order())
-    )
-    return _count_and_read_page(query, groups, page, sql.SQL("page.is_there"))
-
-
-def _count_and_read_page(
-    query: BoundQuery, matches: Clause, page: Clause, is_there: sql.SQL
-) -> Clause:
-    unpacked = Clause(query.columns.unpack(page.text), page.parameters)
-    return count_and_read(matches, unpacked, query.render_texts(), is_there)
+        return _add_ranks(self.bound, records)
 
 
 def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.SQL) -> Clause:
@@ -386,6 +382,84 @@ def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.
     )
 
 
+# Of distinct values -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping(_Plan):
+    """Group all matches by the asked fields, for ``distinct``; perhaps count them in one go."""
+
+    def select(self) -> Clause:
+        """Select the combinations of values."""
+        groups = compose("SELECT * FROM ({}) AS page", self.bound.select_groups())
+        order = _compile_group_order(self.bound)
+        return _take_page(self.bound, compose("{} ORDER BY {}", groups, order))
+
+    def select_texts(self, begin: str = "") -> Clause:
+        """Read the text of each group, after the number of groups if the plan counts them."""
+        if not self.counts_matches:
+            return _Plan.select_texts(self, begin)
+        return _count_and_read_groups(self.bound, self.bound.select_groups())
+
+
+@dataclass(frozen=True, slots=True)
+class SkipScan(_Plan):
+    """
+    Skip through an index over the single field of a ``distinct`` query, from value to value.
+
+    This is fast where the field has few values; at most ``_MAX_SKIPPED_VALUES`` are found.
+
+    Source: PostgreSQL's wiki, "Loose indexscan": a recursive query that finds the next value.
+    """
+
+    def select_texts(self, begin: str = "") -> Clause:
+        """Read the text of each value, after the number of values."""
+        bound = self.bound
+        ((name, _kind),) = bound.fields
+        key, source = bound.compile_key(name), bound.relation.source
+        values = Clause(
+            sql.SQL(
+                "WITH RECURSIVE value (key, c0) AS ("
+                " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
+                " ORDER BY {key}, _id LIMIT 1)"
+                " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
+                " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
+                " ORDER BY {key}, _id LIMIT 1) AS next)"
+                " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
+                " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
+                " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL"
+            ).format(key=key.text, source=source.text),
+            [
+                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
+                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
+                _MAX_SKIPPED_VALUES + 1, *key.parameters, *source.parameters, *key.parameters,
+            ],
+        )  # fmt: skip
+        return _count_and_read_groups(bound, values)
+
+    def is_complete(self, found: FoundRecords) -> bool:
+        """Return whether all values were found."""
+        return found.total <= _MAX_SKIPPED_VALUES
+
+
+def _count_and_read_groups(bound: BoundQuery, groups: Clause) -> Clause:
+    order = _compile_group_order(bound)
+    page = _take_page(bound, compose("SELECT true AS is_there, * FROM found ORDER BY {}", order))
+    return count_and_read(groups, page, bound.render_texts(), sql.SQL("page.is_there"))
+
+
+def _compile_group_order(bound: BoundQuery) -> Clause:
+    """Compile the order of the combinations of ``distinct``."""
+    names = [name for name, _kind in bound.fields]
+    keys = []
+    for key in bound.sort:
+        column = sql.SQL(f"c{names.index(key.field)}")
+        kind = field_types[bound.relation.types[key.field]]
+        keys.append(compile_sort_key(key, Clause(compile_value_key(kind, column))))
+    keys += [Clause(sql.SQL(f"c{position}")) for position in range(len(names))]
+    return join_with_commas(keys)
+
+
 #: How a page is read: one of these.
 Plan = KeyScan | IndexScan | Sort | RankSort | TopMatchesLookup | Grouping | SkipScan
 
@@ -393,50 +467,73 @@ Plan = KeyScan | IndexScan | Sort | RankSort | TopMatchesLookup | Grouping | Ski
 # The choice ---------------------------------------------------------------------------------------
 
 
-def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
+def choose_plans(
+    bound: BoundQuery,
+    total: int | None,
+    top_ids: Sequence[int] = (),
+    *,
+    lists_top_ids: bool = False,
+) -> list[Plan]:
     """
     Choose the plans that are tried one after the other, until one is complete; the last one is.
 
     ``total`` is the number of matches, where it is known.  Where all matches must be read anyway,
-    they are counted by the statement that reads the page.
+    they are counted by the statement that reads the page.  ``top_ids`` are those of the first
+    matches by rank, including the page, if they are known; a ranking ``lists_top_ids`` otherwise.
     """
-    if query.is_distinct:
-        grouping = Grouping(query, counts_matches=query.counts_matches)
-        skips = query.can_skip_scan and query.counts_matches
-        return [SkipScan(query, counts_matches=True), grouping] if skips else [grouping]
-    if query.is_ranked:
-        rank = RankSort(query, query.counts_matches, lists_ids=query.lists_top_ids)
-        return [TopMatchesLookup(query) if query.top_ids else rank]
-    if query.is_unfiltered and query.is_by_id:
-        return [KeyScan(query)]
-    if not query.has_index_order:
-        return [Sort(query)]
-    if query.is_unfiltered:
+    query, relation, counts_matches = bound.query, bound.relation, bound.counts_matches
+    if bound.is_distinct:
+        grouping = Grouping(bound, counts_matches=counts_matches)
+        is_of_all = not (query.filters or query.q or query.q_fields)
+        is_ordered = len(bound.fields) == 1 and bound.fields[0][0] in relation.ordered
+        skips = counts_matches and is_of_all and is_ordered
+        return [SkipScan(bound, counts_matches=True), grouping] if skips else [grouping]
+    if bound.is_ranked:
+        rank = RankSort(bound, counts_matches, lists_ids=lists_top_ids)
+        ids = top_ids[query.offset : bound.end]
+        return [TopMatchesLookup(bound, ids=ids) if top_ids else rank]
+    if bound.is_unfiltered and bound.is_by_id:
+        return [KeyScan(bound)]
+    if not _has_index_order(bound):
+        return [Sort(bound)]
+    if bound.is_unfiltered:
         scanned = query.offset + (query.limit or 0)
-        is_far = scanned * _INDEX_SCAN_COST > (query.relation.record_count or 0)
-        return [Sort(query) if is_far else IndexScan(query)]
-    window = _choose_window(query, total)
-    return [Sort(query)] if window is None else [IndexScan(query, window=window), Sort(query)]
+        is_far = scanned * _INDEX_SCAN_COST > (relation.record_count or 0)
+        return [Sort(bound) if is_far else IndexScan(bound)]
+    window = _choose_window(bound, total)
+    return [Sort(bound)] if window is None else [IndexScan(bound, window=window), Sort(bound)]
 
 
-def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
+def choose_stream_plan(bound: BoundQuery, count: Callable[[], int]) -> Plan:
     """
     Choose the plan of a stream, which is sent while it is read, so a second plan is impossible.
 
     ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
     """
-    *_others, plan = choose_plans(query, query.known_total)
-    if isinstance(plan, KeyScan) or not query.has_index_order:
+    *_others, plan = choose_plans(bound, bound.known_total)
+    if isinstance(plan, KeyScan) or not _has_index_order(bound):
         return replace(plan, counts_matches=False)
-    if query.is_unfiltered or query.limit is None:
-        return IndexScan(query)
-    total = count() if query.known_total is None else query.known_total
-    return Sort(query) if _choose_window(query, total) is None else IndexScan(query)
+    if bound.is_unfiltered or bound.query.limit is None:
+        return IndexScan(bound)
+    total = count() if bound.known_total is None else bound.known_total
+    return Sort(bound) if _choose_window(bound, total) is None else IndexScan(bound)
 
 
-def _choose_window(query: BoundQuery, total: int | None) -> int | None:
+def _has_index_order(bound: BoundQuery) -> bool:
+    """Return whether an index has the order."""
+    if bound.is_by_id or bound.is_ranked or bound.is_distinct:
+        return bound.is_by_id
+    key = bound.sort[0]
+    return (
+        len(bound.sort) == 1
+        and key.field in bound.relation.ordered
+        and key.nulls_first in {None, key.descending}
+    )
+
+
+def _choose_window(bound: BoundQuery, total: int | None) -> int | None:
     """Choose a window that should hold a full page; None where all matches should be sorted."""
-    end, rows = query.end, query.relation.record_count
+    end, rows = bound.end, bound.relation.record_count
     if end is None:
         return None
     if total is None or rows is None:
@@ -446,128 +543,3 @@ def _choose_window(query: BoundQuery, total: int | None) -> int | None:
         return None
     window = end * rows * _WINDOW_FACTOR // total + _WINDOW_MARGIN
     return window if window < total else None
-
-
-# Reading ------------------------------------------------------------------------------------------
-
-_DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
-
-
-def read_page(read: ConsistentRead, query: Query) -> Page:
-    """
-    Read the records that match a query.
-
-    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
-    ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; ``RecordsIncomplete``;
-    ``StaleVersion`` when the resource must be read again.
-    """
-    slot = nullcontext() if query.is_light else read.session.hold_slot()
-    with slot, translate_database_errors(plain=query.plain):
-        bound = BoundQuery(read.relation, query, read.connection)
-        key = build_top_matches_key(read, query, bound)
-        if key is None or use_top_matches(key, bound, is_counted=query.include_total):
-            return _read_page(read, query, bound)
-        bound.lists_top_ids = True
-        return _read_page(read, query, bound, key)
-
-
-def _read_page(
-    read: ConsistentRead, query: Query, bound: BoundQuery, key: TopMatchesKey | None = None
-) -> Page:
-    """Read a page, and keep its top matches under a ``key``."""
-    total = bound.known_total
-    if total is None and query.include_total and not bound.counts_matches:
-        total = count_matches(read, bound)
-    if query.limit == 0 or (total is not None and query.offset >= total):
-        _check_table(read, bound)
-        found = FoundRecords([b'""'] if query.is_text else [b"[", b"]"], 0, 0)
-        next_page = None
-    else:
-        plan, found = _find_records(read, bound, total)
-        total = found.total if plan.counts_matches else total
-        if key is not None and isinstance(plan, RankSort):
-            keep_top_matches(key, found.head, is_counted=plan.counts_matches)
-        next_page = _find_next_page(read, plan) if query.include_next_page else None
-    highlights = None
-    if query.highlight:
-        names = [name for name, _kind in bound.fields]
-        highlights = highlight_records(read, query, found, names)
-    return Page(
-        records=found.records,
-        total=total if query.include_total else None,
-        fields=bound.fields,
-        next_page=next_page,
-        highlights=highlights,
-        record_count=found.count,
-    )
-
-
-def count_matches(read: ConsistentRead, query: BoundQuery) -> int:
-    """Count the matches by a statement."""
-    ((total,),) = read.fetch_rows(query.select_count())
-    return int(total)
-
-
-def _find_records(
-    read: ConsistentRead, query: BoundQuery, total: int | None
-) -> tuple[Plan, FoundRecords]:
-    """Run plans until one is complete."""
-    for plan in choose_plans(query, total):
-        found = _run_plan(read, plan)
-        if plan.is_complete(found):
-            break
-        close_records(found.records)
-    if query.known_total is not None and found.count < query.count_page(query.known_total):
-        close_records(found.records)
-        raise RecordsIncomplete
-    return plan, found
-
-
-def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
-    """Run a plan; what is copied needs a snapshot."""
-    query = plan.query
-    if not query.is_copied:
-        sizes = query.relation.sizes
-        found = read.fetch_texts(
-            plan.select_texts(),
-            collect_records,
-            batch_rows=sizes.choose_batch_rows(query.limit),
-            # Ranking without counting may scan half the table (``docs/decisions/0021``).
-            is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
-        )
-        sizes.note_size(found.count, found.size_bytes)
-        return found
-    is_text = query.records_format in _DELIMITERS
-    statement = plan.select_cells() if is_text else plan.select_texts(begin=",")
-    return copy_records(read, statement, query.records_format)
-
-
-def copy_records(
-    read: ConsistentRead, statement: Clause, records_format: RecordsFormat
-) -> FoundRecords:
-    """Copy cells into a spool, or texts each after a comma; the session must show one snapshot."""
-    delimiter = _DELIMITERS.get(records_format)
-    options = JSON_LINES if delimiter is None else compose_csv_options(delimiter)
-    build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
-    with read.session.watch_statements(), read.copy(statement, options) as copy:
-        spool = build(map(bytes, copy))
-        return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
-
-
-def _check_table(read: ConsistentRead, query: BoundQuery) -> None:
-    """Check that a table has records at all, when the page is to have none."""
-    if query.known_total:
-        ((size_bytes,),) = read.fetch_rows(query.select_table_size())
-        if not size_bytes:
-            raise RecordsIncomplete
-
-
-def _find_next_page(read: ConsistentRead, plan: Plan) -> NextPage | None:
-    """Read where the next page begins, in the order of ``_id``."""
-    query = plan.query
-    if not query.is_by_id:
-        return None
-    ((last_id,),) = read.fetch_rows(plan.select_last_id())
-    return (
-        None if last_id is None else NextPage("lt" if query.is_descending else "gt", int(last_id))
-    )

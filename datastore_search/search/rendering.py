@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import LiteralString
+from typing import Final, LiteralString
 
 from psycopg import sql
 
 from .. import storage
 from ..field_types import dump_json, field_types
+from ..filters import Clause, compose
 from ..spooling import MAX_MEMORY_BYTES, Spool
 
 #: ``format`` takes a hundred arguments, the template among them.
@@ -46,6 +47,7 @@ class Columns:
     def __init__(self, columns: Sequence[Column]) -> None:
         """Store the columns, at least one."""
         self._columns = columns
+        self._has_fields = any(column.value is None for column in columns)
         self._texts: dict[tuple[bool, str], sql.SQL] = {}
 
     def render_texts(self, *, as_lists: bool = False, begin: str = "") -> sql.SQL:
@@ -62,23 +64,21 @@ class Columns:
         """Render a record as CSV cells, as CKAN's ``COPY``: ``t``, ``f``, JSON for lists."""
         return _compose_once(sql.SQL(", ").join(map(_render_cell, self._columns)))
 
-    def unpack(self, page: sql.Composable) -> sql.Composable:
+    def unpack(self, page: Clause) -> Clause:
         """
         Unpack the records of a page, where fields are read from them.
 
         An object joined to an empty one is the same object, unpacked.  ``OFFSET 0`` keeps
         PostgreSQL from joining them again for each field.
         """
-        if all(column.value is not None for column in self._columns):
-            return page
-        return _UNPACKED.format(page)
+        return compose(_UNPACKED, page) if self._has_fields else page
 
-    def compose_select(self, texts: sql.Composable, page: sql.Composable) -> sql.Composed:
+    def select(self, texts: sql.SQL, page: Clause) -> Clause:
         """Read ``texts`` or ``cells`` of the records of a page."""
-        return sql.SQL("SELECT {} FROM ({}) AS page").format(texts, self.unpack(page))
+        return compose("SELECT {} FROM ({}) AS page", Clause(texts), self.unpack(page))
 
 
-_UNPACKED = sql.SQL("SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0")
+_UNPACKED: Final = "SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0"
 
 
 def _render_json(column: Column) -> sql.Composable:

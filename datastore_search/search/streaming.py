@@ -24,26 +24,25 @@ from ..conf import conf
 from ..exceptions.access import RecordsIncomplete
 from ..exceptions.availability import ClientDisconnected, TemporarilyUnavailable
 from ..exceptions.dumps import FileTooSlow
-from ..filters import Clause
+from ..filters import Clause, compose
 from ..guards.clients import Client
 from ..guards.shares import hold_slot
 from ..guards.streams import StreamSlot
 from ..models import Load, Resource
 from ..spooling import Spool
-from .consistency import (
+from .binding import bind_query
+from .consistency import raise_if_table_lost, retry_if_stale, with_client_timeout
+from .pages import count_matches
+from .plan import Plan, choose_stream_plan
+from .query import Query, build_relation
+from .reads import (
     JSON_LINES,
     ConsistentRead,
     MissingTable,
     VersionKey,
     compose_csv_options,
-    raise_if_table_lost,
-    retry_if_stale,
     translate_database_errors,
-    with_client_timeout,
 )
-from .plan import Plan, choose_stream_plan, count_matches
-from .query import Query, build_relation
-from .sql import BoundQuery, compose
 
 Row = TypeVar("Row")
 
@@ -72,19 +71,18 @@ class RecordCopy:
     def __init__(self, read: ConsistentRead, query: Query) -> None:
         """Check the query, whose ``records_format`` is a format of texts, and read nothing yet."""
         self._read = read
-        self._plain = query.plain
-        self._query = BoundQuery(read.relation, query, read.connection)
+        self._bound = bind_query(read, query)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the cells, in order."""
-        return self._query.fields
+        return self._bound.fields
 
     @property
     def whole_version(self) -> VersionKey | None:
         """The version for caches; None where not all records match, or nothing must be kept."""
         read = self._read
-        if not (self._query.is_unfiltered and read.session.has_own_snapshot):
+        if not (self._bound.is_unfiltered and read.session.has_own_snapshot):
             return None
         return VersionKey(read.connection.alias, read.resource.pk, read.resource.version)
 
@@ -108,44 +106,41 @@ class RecordCopy:
 
     def count_rows(self, most: int) -> int:
         """Count the rows; where they cannot be more than ``most``, nothing is read."""
-        query = self._query
-        records = self._read.relation.record_count
-        if query.known_total is None and records is not None:
-            possible = query.count_page(records)
-            if possible < most:
-                return possible
-        with translate_database_errors(plain=self._plain):
-            total = (
-                count_matches(self._read, query) if query.known_total is None else query.known_total
-            )
-        return query.count_page(total)
+        bound, total = self._bound, self._bound.known_total
+        if total is None:
+            records = self._read.relation.record_count
+            if records is not None and bound.count_page(records) < most:
+                return bound.count_page(records)
+            with translate_database_errors(plain=self._bound.query.plain):
+                total = count_matches(self._read, bound)
+        return bound.count_page(total)
 
     def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
         """Fetch aggregates over all matches, not only the page; ``data`` is a record."""
-        statement = self._query.select(columns)
+        statement = self._bound.select(columns)
         if len(self.fields) > _MAX_PACKED_FIELDS:
             # Stored compressed, it would be decompressed once for each of its fields.
-            unpacked = self._query.select(Clause(sql.SQL("data || '{}' AS data")))
+            unpacked = self._bound.select(Clause(sql.SQL("data || '{}' AS data")))
             statement = compose("SELECT {} FROM ({} OFFSET 0) AS record", columns, unpacked)
-        with translate_database_errors(plain=self._plain):
+        with translate_database_errors(plain=self._bound.query.plain):
             return self._read.fetch_rows(statement)
 
     def _choose_plan(self) -> Plan:
-        query = self._query
-        with translate_database_errors(plain=self._plain):
-            return choose_stream_plan(query, lambda: count_matches(self._read, query))
+        bound = self._bound
+        with translate_database_errors(plain=self._bound.query.plain):
+            return choose_stream_plan(bound, lambda: count_matches(self._read, bound))
 
     def _check_rows(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
         """Pass on the rows of a copy; where their number is known, check that none is missing."""
-        known_total = self._query.known_total
+        known_total = self._bound.known_total
         if known_total is None:
             return rows
-        return chain(rows, _check_number(copy, self._query.count_page(known_total)))
+        return chain(rows, _check_number(copy, self._bound.count_page(known_total)))
 
     @contextmanager
     def _copy(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
         with (
-            translate_database_errors(plain=self._plain),
+            translate_database_errors(plain=self._bound.query.plain),
             self._read.copy(statement, options) as copy,
         ):
             yield copy

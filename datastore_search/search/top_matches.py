@@ -4,11 +4,14 @@ The top matches of full-text queries that were ranked last, kept in the process.
 Ranking a common word reads all its matches.  Their order is the same until the resource has
 another version, so the ids of the first matches and the number of all are kept: other pages, and
 the same question of others, then read only their own records (``docs/decisions/0027``).
+
+Rare words are ranked in no time, so what has a rare word is not kept.
 """
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -16,10 +19,11 @@ from typing import Final, NamedTuple
 from psycopg import sql
 
 from ..bounded_cache import BoundedCache
-from .common_words import has_rare_word
-from .consistency import ConsistentRead, VersionKey
+from ..filters import Clause
+from ..words import split_words
+from .binding import BoundQuery
 from .query import Query
-from .sql import BoundQuery
+from .reads import ConsistentRead, VersionKey
 
 #: The ids that are kept of a question: ten pages.  With fewer matches, ranking is fast.
 MAX_TOP_IDS: Final = 1_000
@@ -52,29 +56,24 @@ top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
 )
 
 
-def build_top_matches_key(
-    read: ConsistentRead, query: Query, bound: BoundQuery
-) -> TopMatchesKey | None:
+def build_top_matches_key(read: ConsistentRead, bound: BoundQuery) -> TopMatchesKey | None:
     """Build the key of a query whose page may be kept; None for any other."""
-    version = read.version_key
+    version, query = read.version_key, bound.query
     is_within = bound.end is not None and bound.end <= MAX_TOP_IDS
-    if version is None or not is_within or not bound.is_ranked or bound.is_copied:
+    if version is None or not is_within or not bound.is_ranked or query.is_copied:
         return None
     if has_rare_word(read, query, limit=MAX_TOP_IDS):
         return None
     where = bound.where.text.as_string()
-    parameters = tuple(sql.Literal(each).as_string() for each in bound.where.parameters)
+    parameters = tuple([sql.Literal(each).as_string() for each in bound.where.parameters])
     is_short = len(where) + sum(map(len, parameters)) <= _MAX_KEY_LENGTH
     return TopMatchesKey(version, where, parameters) if is_short else None
 
 
-def use_top_matches(key: TopMatchesKey, query: BoundQuery, *, is_counted: bool) -> bool:
-    """Add the kept top matches to the query; return False without them, or without a count."""
+def get_top_matches(key: TopMatchesKey, *, is_counted: bool) -> TopMatches | None:
+    """Get the kept top matches of a query; None without them, or without a count that is needed."""
     top = top_matches_cache.get(key)
-    if top is None or (is_counted and top.total is None):
-        return False
-    query.top_ids, query.known_total = top.ids, top.total
-    return True
+    return None if top is None or (is_counted and top.total is None) else top
 
 
 def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:
@@ -84,3 +83,75 @@ def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_cou
         numbers = array("q", map(int, ids[1:-1].split(b",")))
         top = TopMatches(numbers, int(total or 0) if is_counted else None)
         top_matches_cache.add(key, top)
+
+
+# Rare words ---------------------------------------------------------------------------------------
+
+#: Words that begin alike count together: a query finds forms of a word, too.
+_BEGINNING_LENGTH = 4
+
+#: Shorter words begin too many others that the statistics may not have.
+_MIN_WORD_LENGTH = 5
+
+#: Tables whose common words a process keeps; PostgreSQL has at most a thousand of each by default.
+_MAX_TABLES = 100
+
+#: The share of the records that have a word, by the words in order.
+_Shares = Sequence[tuple[str, float]]
+
+common_words_cache: BoundedCache[VersionKey, _Shares] = BoundedCache("common_words", _MAX_TABLES)
+
+
+def has_rare_word(read: ConsistentRead, query: Query, *, limit: int) -> bool:
+    """
+    Return whether probably fewer than ``limit`` records match a query, for one of its words.
+
+    A word counts in plain queries, of ASCII letters and digits.
+    """
+    count, version = read.relation.record_count, read.version_key
+    if count is None or version is None or not query.plain or query.substrings:
+        return False
+    if count < limit:
+        return True
+    words = [
+        word
+        for text in (query.q, *query.q_fields.values())
+        for word in split_words(text.lower())
+        if word.isascii() and len(word) >= _MIN_WORD_LENGTH
+    ]
+    if not words:
+        return False
+    shares = common_words_cache.get(version)
+    if shares is None:
+        shares = _read_shares(read)
+        common_words_cache.add(version, shares)
+    return bool(shares) and any(_sum_shares(shares, word) * count < limit for word in words)
+
+
+def _sum_shares(shares: _Shares, word: str) -> float:
+    """Sum the shares of the words that begin as a word does, and of a short stem: “run”."""
+    beginning = word[:_BEGINNING_LENGTH]
+    total = 0.0
+    for position in range(bisect_left(shares, (beginning,)), len(shares)):
+        other, share = shares[position]
+        if not other.startswith(beginning):
+            break
+        total += share
+    stem = beginning[:-1]
+    position = bisect_left(shares, (stem,))
+    if position < len(shares) and shares[position][0] == stem:
+        total += shares[position][1]
+    return total
+
+
+def _read_shares(read: ConsistentRead) -> _Shares:
+    """Read the shares of the most common words; none before PostgreSQL has analyzed the table."""
+    statement = Clause(
+        sql.SQL(
+            "SELECT word, share FROM pg_class JOIN pg_stats ON tablename = relname"
+            " AND schemaname = relnamespace::regnamespace::text, unnest("
+            "most_common_elems::text::text[], most_common_elem_freqs) AS common (word, share)"
+            " WHERE pg_class.oid = {}::regclass AND attname = 'search' AND word IS NOT NULL"
+        ).format(sql.Literal(read.relation.source.text.as_string()))
+    )
+    return sorted((word, float(share)) for word, share in read.fetch_rows(statement))

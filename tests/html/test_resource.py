@@ -16,7 +16,7 @@ from django.test import Client
 from datastore_search.field_names import quote_name
 from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Field, Resource
-from datastore_search.search.consistency import StaleVersion
+from datastore_search.search import StaleVersion
 
 from ..builders import make_resource, make_slow, make_token, make_user
 from .parsing import extract_text, parse_table

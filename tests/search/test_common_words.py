@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search.models import Resource
 from datastore_search.search import Query, with_consistent_read
-from datastore_search.search.common_words import has_rare_word
+from datastore_search.search.top_matches import has_rare_word
 from datastore_search.writing import Method, open_writer
 
 from ..builders import make_resource

@@ -1,0 +1,285 @@
+"""
+Bind a query to the relation that it reads: its names and values are checked, once.
+
+The bound query is a value that has all that plans are made of, its conditions in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from psycopg import sql
+
+from .. import storage
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.search import (
+    HighlightInText,
+    HighlightTooLarge,
+    SortOutsideFields,
+    SubstringsNotIndexed,
+    UnknownLanguage,
+    UnknownResultField,
+    UnknownSortField,
+    UnsortableField,
+)
+from ..field_names import SortKey
+from ..field_types import Ordered, field_types
+from ..filters import (
+    MAX_SHOWN_LENGTH,
+    TRUE,
+    Clause,
+    FullTextOptions,
+    FullTextQuery,
+    In,
+    TypedFields,
+    compile_conditions,
+    compile_field_key,
+    compose,
+    join_clauses,
+    join_with_commas,
+    parse_full_text_query,
+)
+from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
+from .reads import ConsistentRead
+from .rendering import Column, Columns
+
+#: Composed columns are cached, and clients choose their order.  A field takes 300 bytes, so that a
+#: thousand narrow lists of fields, or thirty wide ones, take some ten megabytes.
+MAX_NARROW_FIELDS = 64
+MAX_NARROW_ENTRIES = 1_000
+MAX_WIDE_ENTRIES = 30
+
+#: Types whose keys are the texts that are stored.
+_TEXTS = frozenset(
+    name for name, kind in field_types.items() if kind.ordered in {Ordered.DATES, Ordered.TEXTS}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundQuery:
+    """
+    A query whose names and values fit a relation.
+
+    ``ranks`` maps the names of ranks to their expressions.  ``fields`` are the names and types of
+    the records' members, in order, and ``columns`` render them.  ``sort`` has each field once.
+    ``end`` is the number of matches up to the end of the page; None without a ``limit``.
+    ``known_total`` is the number of matches, where it is stored.
+
+    ``is_distinct`` says that records are merged, ``is_unfiltered`` that all of them match, and
+    ``is_ranked`` that the best match comes first.  ``is_by_id`` says that records come in the order
+    of their keys, or in the opposite one if it ``is_descending``.  A query ``counts_matches`` if
+    all of them are read for the page, so that their number comes with it.
+    """
+
+    query: Query
+    relation: Relation
+    where: Clause
+    ranks: Mapping[str, Clause]
+    fields: tuple[tuple[str, str], ...]
+    columns: Columns
+    sort: tuple[SortKey, ...]
+    end: int | None
+    known_total: int | None
+    is_distinct: bool
+    is_unfiltered: bool
+    is_ranked: bool
+    is_by_id: bool
+    is_descending: bool
+    counts_matches: bool
+
+    def count_page(self, total: int) -> int:
+        """Count the records of the page, of ``total`` matches."""
+        end = total if self.end is None else min(total, self.end)
+        return max(0, end - self.query.offset)
+
+    def render_texts(self, begin: str = "") -> sql.SQL:
+        """Render the text of a record over ``page``, with ``begin`` before it."""
+        as_lists = self.query.records_format is RecordsFormat.LISTS
+        return self.columns.render_texts(as_lists=as_lists, begin=begin)
+
+    def compile_key(self, name: str) -> Clause:
+        """Compile the key by which a field is sorted."""
+        if name == ID:
+            return Clause(sql.SQL("_id"))
+        return Clause(compile_field_key(field_types[self.relation.types[name]]), [name])
+
+    def select(self, columns: Clause) -> Clause:
+        """Select columns of the matches."""
+        return compose("SELECT {} FROM {} WHERE {}", columns, self.relation.source, self.where)
+
+    def select_count(self) -> Clause:
+        """Count the matches."""
+        if not self.is_distinct:
+            return self.select(Clause(sql.SQL("count(*)")))
+        return compose("SELECT count(*) FROM ({}) AS found", self.select_groups())
+
+    def select_groups(self) -> Clause:
+        """
+        Select each combination of the asked fields once, for ``distinct``.
+
+        A text is grouped by its key where that has an index: only then does PostgreSQL know the
+        number of values, by which it decides to work in parallel.
+        """
+        inner: list[Clause] = []
+        outer: list[sql.Composable] = []
+        for position, (name, kind) in enumerate(self.fields):
+            shown = "{}"
+            if name in self.ranks:
+                value = self.ranks[name]
+            elif name in self.relation.ordered and kind in _TEXTS:
+                value, shown = self.compile_key(name), "coalesce(to_jsonb({}), 'null')"
+            else:
+                value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
+            inner.append(compose(f"{{}} AS v{position}", value))
+            outer.append(sql.SQL(f"{shown} AS c{position}").format(sql.SQL(f"v{position}")))
+        values = self.select(join_with_commas(inner))
+        return Clause(
+            sql.SQL("SELECT {} FROM ({}) AS each GROUP BY {}").format(
+                sql.SQL(", ").join(outer),
+                values.text,
+                sql.SQL(", ".join(f"v{position}" for position in range(len(self.fields)))),
+            ),
+            values.parameters,
+        )
+
+
+def bind_query(
+    read: ConsistentRead, query: Query, others: Iterable[InvalidParameter] = ()
+) -> BoundQuery:
+    """
+    Check everything, and compile the conditions; ``others`` are errors of the same request.
+
+    Raises: ``InvalidParameters``, those and everything in the query that does not fit.
+    """
+    relation, errors = read.relation, list(others)
+    has_full_text = bool(query.q or query.q_fields)
+    full_text = _compile_full_text(read, query, errors) if has_full_text else ()
+    where = _compile_filters(read, query, errors) if query.filters else TRUE
+    ranks = {
+        each.rank_name: each.rank
+        for each in full_text
+        if each.rank_name not in relation.types  # a field of that name hides the rank
+    }
+    types = {**dict.fromkeys(ranks, "float"), **relation.types, ID: "int"}
+    names = tuple(dict.fromkeys(query.fields)) or (ID, *relation.types, *ranks)
+    unknown = [name for name in query.fields if name not in types]
+    errors += [UnknownResultField(field=name[:MAX_SHOWN_LENGTH]) for name in unknown]
+    is_distinct = query.distinct and ID not in names  # records with ``_id`` are distinct anyway
+    sort = _check_sort(query, relation, () if unknown or not is_distinct else names, errors)
+    if query.highlight and query.is_text:
+        errors.append(HighlightInText())
+    elif query.highlight and query.is_copied:
+        errors.append(HighlightTooLarge(most=MAX_LIMIT_IN_MEMORY))
+    if errors:
+        raise InvalidParameters(errors)
+    fields = tuple([(name, types[name]) for name in names])
+    is_narrow = len(fields) <= MAX_NARROW_FIELDS
+    build_columns = _build_narrow_columns if is_narrow else _build_wide_columns
+    is_ranked = has_full_text and not sort and not is_distinct
+    is_counted = is_distinct or (is_ranked and query.include_total)
+    is_unfiltered = not (query.filters or has_full_text or is_distinct)
+    can_know_total = not (has_full_text or is_distinct)
+    return BoundQuery(
+        query=query,
+        relation=relation,
+        where=join_clauses([where, *[each.match for each in full_text]], "AND"),
+        ranks=ranks,
+        fields=fields,
+        columns=build_columns(fields, tuple(ranks), is_distinct),
+        sort=sort,
+        end=None if query.limit is None else query.offset + query.limit,
+        known_total=_find_known_total(query, relation) if can_know_total else None,
+        is_distinct=is_distinct,
+        is_unfiltered=is_unfiltered,
+        is_ranked=is_ranked,
+        is_by_id=(not sort or sort[0].field == ID) and not is_ranked and not is_distinct,
+        is_descending=bool(sort) and sort[0].descending,
+        counts_matches=is_counted and bool(query.limit) and not query.is_copied,
+    )
+
+
+def _compile_full_text(
+    read: ConsistentRead, query: Query, errors: list[InvalidParameter]
+) -> tuple[FullTextQuery, ...]:
+    relation = read.relation
+    if query.language and query.language not in storage.list_search_languages(read.connection):
+        errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
+    if query.substrings and not relation.substring_index:
+        errors.append(SubstringsNotIndexed())
+    options = FullTextOptions(query.language or relation.language, query.plain, query.substrings)
+    try:
+        return parse_full_text_query(query.q, query.q_fields, options, names=relation.types)
+    except InvalidParameters as error:
+        errors += error.errors
+        return ()
+
+
+def _compile_filters(read: ConsistentRead, query: Query, errors: list[InvalidParameter]) -> Clause:
+    relation, index = read.relation, read.relation.substring_index
+    fields = TypedFields(
+        relation.types,
+        partial(storage.cast_texts, read.connection),
+        relation.sparse,
+        partial(storage.estimate_substring_share, read.connection, index) if index else None,
+    )
+    try:
+        return compile_conditions(query.filters, fields)
+    except InvalidParameters as error:
+        errors += error.errors
+        return TRUE
+
+
+def _check_sort(
+    query: Query, relation: Relation, names: Iterable[str], errors: list[InvalidParameter]
+) -> tuple[SortKey, ...]:
+    """Check the keys of the order, perhaps only of ``names``; the first key of a field counts."""
+    keys: dict[str, SortKey] = {}
+    for key in query.sort:
+        name = key.field[:MAX_SHOWN_LENGTH]
+        kind = "int" if key.field == ID else relation.types.get(key.field)
+        if kind is None:
+            errors.append(UnknownSortField(field=name))
+        elif key.field != ID and not field_types[kind].is_sortable:
+            errors.append(UnsortableField(field=name, type=kind))
+        elif names and key.field not in names:
+            errors.append(SortOutsideFields(field=name))
+        keys.setdefault(key.field, key)
+    return tuple(keys.values())
+
+
+def _find_known_total(query: Query, relation: Relation) -> int | None:
+    """Find the number of matches of all records, or of those with some common values."""
+    if not query.filters:
+        return relation.record_count
+    condition, *others = query.filters
+    if others or not isinstance(condition, In) or condition.field not in relation.value_counts:
+        return None
+    # These fields are of text, which every value can be.
+    kind = field_types[relation.types[condition.field]]
+    value_counts = relation.value_counts[condition.field]
+    texts = {"null" if value is None else kind.parse_operand(value) for value in condition.values}
+    counts = [value_counts.get(text) for text in texts if text is not None]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _build_columns(
+    fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], is_distinct: bool
+) -> Columns:
+    ranks = {name: position for position, name in enumerate(rank_names)}
+    columns = []
+    for position, (name, kind) in enumerate(fields):
+        if is_distinct:
+            columns.append(Column(name, kind, f"page.c{position}", is_json=name not in ranks))
+        elif name == ID:
+            columns.append(Column(name, kind, "page._id", is_json=False))
+        elif name in ranks:
+            columns.append(Column(name, kind, f"page.rank{ranks[name]}", is_json=False))
+        else:
+            columns.append(Column(name, kind))
+    return Columns(columns)
+
+
+_build_narrow_columns = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_build_columns)
+_build_wide_columns = lru_cache(maxsize=MAX_WIDE_ENTRIES)(_build_columns)
