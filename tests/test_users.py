@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from .loading.jobs.workers import build_database_url
+from .processes import build_database_url
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -14,7 +14,7 @@ from datastore_search.models import Resource
 from datastore_search.table_limits import MAX_FIELDS
 
 from ..builders import make_resource
-from .test_loading import FORM, make_file
+from .forms import FORM, make_file
 from .test_resources import LIST, build_form
 
 COUNT = 600

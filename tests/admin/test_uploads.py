@@ -12,7 +12,7 @@ from datastore_search.models import MAX_ALIAS_LENGTH, Load, LoadState, Resource
 
 from ..builders import SURVEY, make_user
 from ..streams import FILE, MULTIPART, Answer, send
-from .test_loading import FORM, make_file
+from .forms import FORM, make_file
 
 GB = 2**30
 #: A form with a CSRF token: Django reads the body to find it.

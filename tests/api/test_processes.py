@@ -14,7 +14,7 @@ import pytest
 from datastore_search.models import Resource
 
 from ..builders import make_resource
-from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
+from ..processes import PROJECT, build_database_url, build_environment
 
 #: A process that does not answer is ended after this time.
 MAX_SECONDS = 120

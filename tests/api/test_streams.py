@@ -21,7 +21,7 @@ from datastore_search.models import Resource
 
 from ..builders import make_resource
 from ..guards.test_clients import serve
-from ..loading.jobs.holds import wait_until
+from ..processes import wait_until
 
 BLOCK = b"x" * 2**16
 

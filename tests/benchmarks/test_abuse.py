@@ -19,7 +19,7 @@ from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
 
 from ..builders import list_other_connections, make_resource
-from ..loading.jobs.workers import build_database_url
+from ..processes import build_database_url
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "abuse.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from datastore_search.mcp.tools import tools
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
-from ..loading.jobs.workers import build_database_url
+from ..processes import build_database_url
 from .test_abuse import ROOT
 
 TARGETS = Targets("public", "changeable", "private", "token")

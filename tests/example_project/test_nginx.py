@@ -24,7 +24,7 @@ from example_project.management.commands.serve import DEFAULT_THREADS, build_web
 
 from ..builders import make_resource
 from ..deployment.servers import wait_until
-from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
+from ..processes import PROJECT, build_database_url, build_environment
 
 ACTION = "/en_GB/api/3/action/datastore_search"
 TAIL = "/api/3/action/help_show?name=datastore_search"

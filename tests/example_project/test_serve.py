@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import psutil
@@ -24,25 +22,15 @@ from datastore_search.models import LoadState, Resource
 from example_project.management.commands import serve
 
 from ..builders import make_resource
-from ..loading.jobs.holds import wait_until
-from ..loading.jobs.workers import DATABASE, PROJECT, build_database_url, build_environment
-
-
-def find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def has_answer(port: int) -> bool:
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/en/datastore/", timeout=30) as answer:
-            return bool(answer.status == 200)
-    except HTTPError:
-        raise
-    except OSError:
-        return False
+from ..processes import (
+    DATABASE,
+    PROJECT,
+    build_database_url,
+    build_environment,
+    find_free_port,
+    has_answer,
+    wait_until,
+)
 
 
 def build_serve_command(port: int, workers: int) -> list[str]:

@@ -15,13 +15,17 @@ import pytest
 from django.db import connection
 
 from datastore_search.guards.clients import Client
-from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_slow
-from ..example_project.test_serve import find_free_port, has_answer
-from ..loading.jobs.holds import wait_until
-from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
+from ..processes import (
+    PROJECT,
+    build_database_url,
+    build_environment,
+    find_free_port,
+    has_answer,
+    wait_until,
+)
 
 WSGI, ASGI = "example_project.wsgi:application", "example_project.asgi:application"
 
@@ -66,7 +70,6 @@ def slow(transactional_db: None) -> Iterator[Resource]:
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE slow CASCADE")
     Resource.objects.all().delete()
-    clean_up_loads()
 
 
 def count_running_searches() -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 
 import psycopg
+
+from ...processes import MAX_WAIT_SECONDS, wait_until
 
 #: States in which a load can be held; in the last one, only the switch of tables is missing.
 #: A load that adds records can also be held in *merging*, and one that builds search vectors itself
@@ -19,9 +20,6 @@ MOMENTS = ("reading", "copying", "indexing", "publishing")
 #: A text whose search vector a load leaves to PostgreSQL: a load of such texts can be held while it
 #: copies.  Without it, a load builds vectors itself, and can be held where PostgreSQL builds some.
 TEXT_FOR_POSTGRESQL = "river 川"
-
-#: Longer than anything takes that a test waits for, on a machine that is busy.
-MAX_WAIT_SECONDS = 240
 
 _VECTOR = "datastore_search_vector(jsonb, regconfig)"
 _HELD = """
@@ -40,15 +38,6 @@ _FREE = """
 DROP FUNCTION IF EXISTS {vector};
 ALTER FUNCTION datastore_search_vector_not_held RENAME TO datastore_search_vector
 """
-
-
-def wait_until(condition: Callable[[], object], event: str, *, alive: Callable[[], object]) -> None:
-    """Wait for a condition, while the process that fulfils it is alive, but not for ever."""
-    deadline = time.monotonic() + MAX_WAIT_SECONDS
-    while not condition():
-        assert alive(), f"{event} cannot happen: the process has ended"
-        assert time.monotonic() < deadline, f"{event} has not happened in {MAX_WAIT_SECONDS} s"
-        time.sleep(0.05)
 
 
 @contextmanager

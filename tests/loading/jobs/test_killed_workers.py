@@ -32,10 +32,12 @@ from datastore_search.loading.jobs import (
 from datastore_search.loading.jobs.drafts import create_draft
 from datastore_search.models import Load, LoadState, Mode, Resource
 
-from ...builders import ask, get_version_id
+from ...builders import ask
+from ...processes import DATABASE, IMMEDIATE, build_database_url, wait_until
 from ...reader_threads import ReaderThreads
-from .holds import MOMENTS, TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies, wait_until
-from .workers import DATABASE, IMMEDIATE, build_database_url, run_queued_tasks, run_worker
+from ..builders import get_version_id
+from .holds import MOMENTS, TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies
+from .workers import run_queued_tasks, run_worker
 
 #: More rows than are copied over a single connection.
 _ROWS = 10_100
