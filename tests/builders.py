@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import re
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from datastore_search import storage
-from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.models import Load, LoadState, Resource, TableVersion
+from datastore_search.field_types import get_field_type
+from datastore_search.models import Origin, Resource, TableVersion
+from datastore_search.record_changes import get_table_id
 from datastore_search.search import Page, Query, read_page, with_consistent_read
 from datastore_search.tokens import issue_token
-
-from .reading import read_in_test_process
+from datastore_search.writing import GivenField, Method, open_writer
 
 SURVEY = """\
 code,subject,stage,title,amount,seen
@@ -41,62 +42,123 @@ READING: dict[str, dict[str, Any]] = {
 }
 
 
+#: A cell of a CSV: what is in its quotes, or what has none, and what ends it.
+_CELL = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^,\r\n]*))(,|\r?\n|\Z)')
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_NUMERIC = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+|-?[1-9][0-9]{0,17}|0")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2})?")
+_MOMENT = re.compile(rf"{_DAY.pattern}[T ]{_CLOCK.pattern}(\.[0-9]{{3}})?")
+
+#: The types that a column of a CSV may turn out to have, each with what all its texts meet.
+_INFERRED_TYPES: Sequence[tuple[str, Callable[[str], object]]] = (
+    ("int4", lambda text: _INTEGER.fullmatch(text) and -(2**31) <= int(text) < 2**31),
+    ("int8", lambda text: _INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63),
+    ("numeric", _NUMERIC.fullmatch),
+    ("bool", {"true", "false"}.__contains__),
+    ("bool", {"True", "False"}.__contains__),
+    ("bool", {"TRUE", "FALSE"}.__contains__),
+    ("date", _DAY.fullmatch),
+    ("timestamp", _MOMENT.fullmatch),
+    ("time", re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}").fullmatch),
+)
+
+
+def create_resource(**values: Any) -> Resource:
+    """Create a resource without records."""
+    values.setdefault("name", f"resource-{Resource.objects.count() + 1}")
+    return Resource.objects.create(**values)
+
+
 def make_resource(
     csv: str | bytes = SURVEY, *, types: dict[str, str] | None = None, **values: Any
 ) -> Resource:
-    """Make a resource and load a CSV into it."""
-    values.setdefault("name", f"resource-{Resource.objects.count() + 1}")
-    resource = Resource.objects.create(**values)
-    load_csv(resource, csv, types=types)
+    """
+    Make a resource with the records of a CSV, as if its file had been loaded.
+
+    The records are what a load would make of them, with null for each empty cell; the resource has
+    no load, and nothing of what a load finds out about the values.
+    """
+    return fill_table(create_resource(**values), csv, types=types)
+
+
+def fill_table(
+    resource: Resource, csv: str | bytes, *, types: dict[str, str] | None = None
+) -> Resource:
+    """Give a resource a new table with the records of a CSV, and read the resource again."""
+    chosen = types or {}
+    names, *rows = parse_csv(csv)
+    types_by_name = {
+        name or "": chosen.get(name or "") or infer_type(column)
+        for name, *column in zip(names, *rows, strict=True)
+    }
+    fields = [GivenField(name, kind) for name, kind in types_by_name.items()]
+    records = [
+        {
+            name: read_cell(kind, cell)
+            for (name, kind), cell in zip(types_by_name.items(), row, strict=True)
+        }
+        for row in rows
+    ]
+    with transaction.atomic():
+        Resource.objects.filter(pk=resource.pk).update(table_version=None, primary_key=[])
+        with open_writer(resource) as writer:
+            writer.create(fields, [])
+            writer.write(records, Method.INSERT)
+        table_id = get_table_id(Resource.objects.get(pk=resource.pk))
+        TableVersion.objects.filter(pk=table_id).update(origin=Origin.FILE)
+        for name, kind in chosen.items():
+            resource.fields.filter(name=name).update(chosen_type=kind)
+        storage.analyze_records(connection, table_id)
+    resource.refresh_from_db()
     return resource
+
+
+def parse_csv(text: str | bytes) -> list[list[str | None]]:
+    """
+    Parse a CSV; an empty cell without quotes is null.
+
+    As in a file that is loaded, an empty line is no record.
+    """
+    rows: list[list[str | None]] = []
+    row: list[str | None] = []
+    for cell in _CELL.finditer(text if isinstance(text, str) else text.decode()):
+        quoted, plain, end = cell.groups()
+        row.append(plain or None if quoted is None else quoted.replace('""', '"'))
+        if end != ",":
+            rows += [row] if row != [None] else []
+            row = []
+    return rows
+
+
+def infer_type(cells: Iterable[str | None]) -> str:
+    """Infer the type of a column as a load does, from texts that are plainly of one."""
+    texts = [cell for cell in cells if cell]
+    kinds = (kind for kind, is_of in _INFERRED_TYPES if texts and all(map(is_of, texts)))
+    return next(kinds, "text")
+
+
+def read_cell(kind: str, cell: str | None) -> Any:
+    """Read a cell of a type as what a client of the API sends for it."""
+    if cell and get_field_type(kind).is_nested:
+        return json.loads(cell, parse_float=Decimal)
+    return cell
 
 
 def make_listed_resource(name: str, **values: Any) -> Resource:
     """Make a resource that is listed like a loaded one, without a table of records."""
     resource = Resource.objects.create(name=name, **values)
-    load = Load.objects.create(resource=resource, source=f"{name}.csv", state=LoadState.READY)
     resource.table_version = TableVersion.objects.create(
-        resource=resource, load=load, language="english", published_at=timezone.now()
+        resource=resource, language="english", published_at=timezone.now()
     )
     resource.save(update_fields=["table_version"])
     return resource
 
 
-def make_unpublished_version(load: Load) -> TableVersion:
-    """Make a table version with one record that its load has not published."""
-    version = TableVersion.objects.create(resource=load.resource, load=load, language="english")
-    storage.create_records(
-        connection,
-        storage.NewTable(version.pk, load.pk),
-        language="english",
-        batches=[storage.Batch(['{"a":1}'])],
-    )
-    return version
-
-
-def get_version_id(load: Load) -> int:
-    """Return the number of the table version that a load has made."""
-    return load.table_versions.get().pk
-
-
 def grant(user: Any, verb: str, resource: Resource) -> None:
     """Give a user or a group a permission on one resource, with django-guardian."""
     import_module("guardian.shortcuts").assign_perm(f"{verb}_resource", user, resource)
-
-
-def load_csv(
-    resource: Resource, csv: str | bytes, *, types: dict[str, str] | None = None
-) -> Resource:
-    """Load a CSV into a resource and read the resource again."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file.csv"
-        path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
-        with read_in_test_process():
-            load_file(
-                resource, path, options=LoadOptions(types=types or {}, drop_missing_fields=True)
-            )
-    resource.refresh_from_db()
-    return resource
 
 
 def fetch_page(resource: Resource, query: Query) -> Page:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -19,15 +20,13 @@ from selenium.webdriver import Chrome
 
 from datastore_search import storage
 from datastore_search.guards import clients, shares
-from datastore_search.loading.jobs import queue
 from datastore_search.models import Resource
 
 from .backends import install_guardian
 from .browsers import reset_browser, start_browser
 from .builders import make_resource
-from .loading.jobs.workers import IMMEDIATE, build_database_url
-from .reading import read_in_test_process
-from .shared import ModuleTransaction, restore_shared_resource
+from .processes import IMMEDIATE, build_database_url
+from .shared import ModuleTransaction, commits, restore_shared_resource
 
 # Passwords of tests need no protection; Django's default hash takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -44,6 +43,9 @@ settings.WHITENOISE_AUTOREFRESH = True
 
 # Tasks run immediately; tests of the worker start one.
 settings.TASKS = IMMEDIATE
+
+# The tests of the core run without the loader.
+pytest_plugins = ["tests.loading.fixtures"] if find_spec("duckdb") else []
 
 
 #: Tests wait for processes and for PostgreSQL half of their time.
@@ -114,27 +116,14 @@ def django_db_setup(
 
 
 @pytest.fixture(autouse=True)
-def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run queued loads immediately in tests that are one transaction, and so never commit."""
-    if not _commits(request):
-        monkeypatch.setattr(queue, "run_on_commit", lambda call: call())
-
-
-@pytest.fixture(autouse=True)
 def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
     """Drop the record tables of tests that commit: Django's flush does not clear these."""
     yield
-    if not _commits(request):
+    if not commits(request):
         return
     with django_db_blocker.unblock():
         for load_id in storage.list_record_tables(connection):
             storage.drop_record_table(connection, load_id)
-
-
-def _commits(request: pytest.FixtureRequest) -> bool:
-    marker = request.node.get_closest_marker("django_db")
-    is_marked = marker is not None and marker.kwargs.get("transaction", False)
-    return is_marked or not {"transactional_db", "live_server"}.isdisjoint(request.fixturenames)
 
 
 @pytest.fixture(autouse=True)
@@ -168,13 +157,6 @@ def browser(_browser: Chrome) -> Iterator[Chrome]:
     """A browser that remembers nothing."""
     yield _browser
     reset_browser(_browser)
-
-
-@pytest.fixture
-def read_here() -> Iterator[None]:
-    """Files are read in the process of the test."""
-    with read_in_test_process():
-        yield
 
 
 @pytest.fixture
@@ -219,7 +201,7 @@ def pytest_runtest_setup() -> None:
 @pytest.fixture(autouse=True)
 def no_module_transaction(request: pytest.FixtureRequest) -> None:
     """End the transaction around the tests of a module before a test that commits."""
-    if _commits(request):
+    if commits(request):
         ModuleTransaction.end_current()
 
 
@@ -230,7 +212,7 @@ def _survey(module_transaction: ModuleTransaction) -> Resource:
 
 @pytest.fixture
 def resource(_survey: Resource, db: None) -> Resource:
-    """A public resource with the records of ``builders.SURVEY``, as they were loaded."""
+    """A public resource with the records of ``builders.SURVEY``, as if they were loaded."""
     return restore_shared_resource(_survey) or make_resource()
 
 

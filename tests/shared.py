@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+import pytest
 from django.db import connection, transaction
 
 from datastore_search.models import Resource
@@ -44,6 +45,13 @@ class ModuleTransaction:
             transaction.set_rollback(True)
             cls._current._atomic.__exit__(None, None, None)
             cls._current = None
+
+
+def commits(request: pytest.FixtureRequest) -> bool:
+    """Return whether the test of a fixture commits."""
+    marker = request.node.get_closest_marker("django_db")
+    is_marked = marker is not None and marker.kwargs.get("transaction", False)
+    return is_marked or not {"transactional_db", "live_server"}.isdisjoint(request.fixturenames)
 
 
 def restore_shared_resource(resource: Resource) -> Resource | None:

@@ -19,7 +19,8 @@ from django.test import Client
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
 
-from .builders import SURVEY, act, get_result, make_resource, make_writer_token
+from .builders import SURVEY, act, get_result, make_writer_token
+from .loading.builders import make_loaded_resource
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "datastore_search"
@@ -114,7 +115,7 @@ def post(action: str, token: str = "", **parameters: Any) -> None:
 
 def search(**parameters: Any) -> Callable[[Path], None]:
     def run(_folder: Path) -> None:
-        resource = make_resource(SURVEY)
+        resource = make_loaded_resource(SURVEY)
         post("datastore_search", resource_id=str(resource.pk), **parameters)
 
     return run

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
 
 import pytest
 from django.db import IntegrityError
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
-from datastore_search.loading.jobs.queue import create_load
-from datastore_search.loading.jobs.runner import run_load
-from datastore_search.models import Field, Load, Resource, TableVersion
+from datastore_search.models import Field, Resource, TableVersion
 
-from .builders import SURVEY, act, ask, get_ids, load_csv, make_resource, make_token, make_user
-
-pytestmark = pytest.mark.usefixtures("read_here")
+from .builders import SURVEY, act, ask, fill_table, get_ids, make_resource, make_token, make_user
 
 
 @pytest.fixture
-def stale(db: None, tmp_path: Path) -> Resource:
-    """A resource as it was read before its first load."""
-    path = tmp_path / "survey.csv"
-    path.write_text(SURVEY)
+def stale(db: None) -> Resource:
+    """A resource as it was read before it had records."""
     resource = Resource.objects.create(name="survey")
-    load_file(resource, path)
+    fill_table(Resource.objects.get(), SURVEY)
     assert resource.table_version_id is None
     return resource
 
@@ -33,7 +25,6 @@ def stale(db: None, tmp_path: Path) -> Resource:
 def test_a_stale_save_leaves_what_is_published(stale: Resource, client: Client) -> None:
     stale.title = "A title"
     stale.save()
-    clean_up_loads()
 
     assert len(get_ids(ask(client, {"resource_id": str(stale.pk)}))) == 6
     resource = Resource.objects.get()
@@ -98,28 +89,10 @@ def test_a_new_object_is_saved_with_everything(db: None) -> None:
         Resource(pk=wanted, name="m").save()
 
 
-def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> None:
-    path = tmp_path / "survey.csv"
-    path.write_text(SURVEY)
-    resource = Resource.objects.create(name="survey")
-    load = create_load(resource, LoadOptions(), source="survey.csv")
-    old = Load.objects.get(pk=load.pk)
-    run_load(load, path)
-    before = Load.objects.get(pk=load.pk)
-
-    old.source = "another name"
-    old.save()
-
-    after = Load.objects.get(pk=load.pk)
-    assert after.source == "another name"
-    for name in ("state", "record_count", "progress", "notices", "finished_at", "checksum"):
-        assert getattr(after, name) == getattr(before, name)
-
-
 def test_a_stale_field_leaves_its_type_and_position(db: None) -> None:
     resource = make_resource("a,b\n1,2\n")
     stale = {field.name: field for field in resource.fields.all()}
-    load_csv(resource, "b,a\nx,1\n")
+    Field.objects.filter(name="b").update(type="text", position=0)
 
     stale["b"].label = "B"
     stale["b"].save()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,15 +9,11 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import LocalText, Resource
 
 from .builders import make_resource, make_writer_token
 from .shared import ModuleTransaction
 from .writing.tables import Table
-
-pytestmark = pytest.mark.usefixtures("read_here")
-
 
 STATIONS = "station,level\nOld bridge,1.5\n"
 
@@ -196,33 +191,6 @@ def test_the_schema_has_the_plain_texts_and_all_translations(translated: Resourc
         "title@fr": "Gare",
         "description@ar": "أين",
         "datastoreType": "text",
-    }
-
-
-def test_a_load_with_a_schema_has_its_translations(translated: Resource, tmp_path: Path) -> None:
-    schema: Any = Client().get(f"/en/datastore/{translated.pk}/schema.json").json()
-    path = tmp_path / "stations.csv"
-    path.write_text(STATIONS)
-
-    copy = Resource.objects.create(name="copy")
-    load_file(copy, path, options=LoadOptions(schema=schema))
-
-    assert [field.info for field in copy.fields.all()] == [
-        field.info for field in translated.fields.all()
-    ]
-
-
-def test_a_schema_leaves_translations_that_are_there(translated: Resource, tmp_path: Path) -> None:
-    path = tmp_path / "stations.csv"
-    path.write_text(STATIONS)
-    given = {"name": "station", "title@fr": "Arrêt", "description@fr": "Où", "title@vi": "Trạm"}
-
-    load_file(translated, path, options=LoadOptions(schema={"fields": [given]}, force=True))
-
-    assert translated.fields.get(name="station").translations == {
-        "fr": {"label": "Gare", "notes": "Où"},
-        "ar": {"label": "محطة", "notes": "أين"},
-        "vi": {"label": "Trạm"},
     }
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -25,8 +24,11 @@ from datastore_search.loading.jobs import LoadOptions, drafts, queue
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
-from ..builders import SURVEY, make_resource, make_unpublished_version, make_user
+from ..builders import SURVEY, make_resource, make_user
+from ..loading.builders import load_csv, make_loaded_resource, make_unpublished_version
 from ..loading.torture.cases import FILES
+from .forms import CSV, FORM, make_file
+from .test_resources import LIST, build_form, build_inlines
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -38,18 +40,18 @@ PREVIEWED = (
     "amounts_mixed.csv", "open_quote.csv", "ragged.csv", "bomb.zip", "merged.xlsx", "nested.json",
 )  # fmt: skip
 
-FORM = {"mode": "replace", "bad_rows": "refuse"}
-CSV = "subject,amount\nwatershed,10.50\nsurvey,\n"
 CSV_WITH_BAD_ROW = "name,depth\nRed,3\nBlue\nLô,5\n"
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey and its load."""
+    return loaded
 
 
 @pytest.fixture
 def empty(no_resource: None) -> Resource:
     return Resource.objects.create(name="empty")
-
-
-def make_file(text: str | bytes = CSV, name: str = "survey.csv") -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
 
 
 def load_url(resource: Resource) -> str:
@@ -816,3 +818,17 @@ def test_controls_of_direction_are_visible_in_the_admin(staff: Client, db: None)
         )
         assert "‹U+202E›" in shown, address
         assert override not in shown, (address, shown[max(0, shown.find(override) - 200) :][:300])
+
+
+# The page of a resource ---------------------------------------------------------------------------
+
+
+def test_fields_that_a_load_takes_away_meanwhile_do_not_break_the_page(staff: Client) -> None:
+    resource = make_loaded_resource()
+    form = build_form(**build_inlines(resource, title="The title"))
+    load_csv(resource, "title,x\na,1\n")
+
+    response = staff.post(f"{LIST}{resource.pk}/change/", form)
+
+    assert response.status_code in {200, 302}
+    assert resource.fields.count() == 2

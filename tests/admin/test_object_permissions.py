@@ -12,7 +12,8 @@ from django.test import Client
 from datastore_search import object_permissions
 from datastore_search.models import LoadState, Resource
 
-from ..builders import grant, make_listed_resource, make_user
+from ..builders import grant, make_user
+from .listing import list_with_load
 
 ADMIN = "/en/admin/"
 LIST = f"{ADMIN}datastore_search/resource/"
@@ -30,8 +31,8 @@ def clerk(db: None) -> Any:
 def others(db: None) -> list[Resource]:
     """Resources without any permission of the clerk, whose details must not be disclosed."""
     resources = [
-        make_listed_resource("secret", title="Secret plans", private=True, language="french"),
-        make_listed_resource("open", title="Open house", language="german"),
+        list_with_load("secret", title="Secret plans", private=True, language="french"),
+        list_with_load("open", title="Open house", language="german"),
     ]
     resources[0].loads.create(source="leak.csv", state=LoadState.FAILED)
     return resources
@@ -40,8 +41,8 @@ def others(db: None) -> list[Resource]:
 @pytest.fixture
 def office(client: Client, clerk: Any, guardian: None, others: list[Resource]) -> Client:
     """The clerk, who may view one resource and change another."""
-    grant(clerk, "view", make_listed_resource("seen", title="To be seen", private=True))
-    grant(clerk, "change", make_listed_resource("kept", title="To be kept"))
+    grant(clerk, "view", list_with_load("seen", title="To be seen", private=True))
+    grant(clerk, "change", list_with_load("kept", title="To be kept"))
     client.force_login(clerk, backend=PASSWORD)
     return client
 
@@ -141,7 +142,7 @@ def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_delete
 
 
 def test_users_without_permission_have_no_list(client: Client, clerk: Any, guardian: None) -> None:
-    grant(make_user("other"), "view", make_listed_resource("seen"))
+    grant(make_user("other"), "view", list_with_load("seen"))
     client.force_login(clerk, backend=PASSWORD)
 
     assert client.get(LIST).status_code == 403
@@ -153,7 +154,7 @@ def test_a_custom_backend_checks_each_resource(
     client: Client, clerk: Any, settings: Any, others: list[Resource]
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, MINE]
-    make_listed_resource("mine", title="To be mine")
+    list_with_load("mine", title="To be mine")
     client.force_login(clerk, backend=PASSWORD)
 
     assert list_titles(client) == ["To be mine"]

@@ -14,11 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.analysis import facet_cache as module
 from datastore_search.analysis import time_budget
 from datastore_search.analysis.facet_cache import facet_cache
-from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 
-from ..builders import get_record_table, load_csv, make_resource, make_slow
+from ..builders import fill_table, get_record_table, make_resource, make_slow
 from .tables import call
 
 #: Numbers of which a load stores too little.
@@ -34,7 +33,6 @@ def numbers(transactional_db: None) -> Iterator[Resource]:
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS slow CASCADE")
     Resource.objects.all().delete()
-    clean_up_loads()
     facet_cache.clear()
 
 
@@ -78,7 +76,7 @@ def update_record(resource: Resource) -> None:
 
 
 def replace_records(resource: Resource) -> None:
-    load_csv(resource, "amount\n7.25\n7.25\n")
+    fill_table(resource, "amount\n7.25\n7.25\n")
 
 
 @pytest.mark.parametrize(

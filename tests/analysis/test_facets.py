@@ -18,13 +18,20 @@ from datastore_search.analysis import time_budget
 from datastore_search.models import Resource
 
 from ..api.typed import CELLS, get_column_name
-from ..builders import act, get_record_table, make_resource, make_writer_token
+from ..builders import act, get_record_table, make_writer_token
+from ..loading.builders import make_loaded_resource
 from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly
 
 pytestmark = pytest.mark.django_db
 
 SCALARS = [kind for kind in CELLS if kind != "json" and not kind.startswith("_")]
 LISTS = [kind for kind in CELLS if kind.startswith("_")]
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
 
 
 def read_facet(resource: Resource, facet: Any, **more: Any) -> dict[str, Any]:
@@ -146,7 +153,7 @@ def test_a_list_with_operators_is_a_condition_on_its_own_field(resource: Resourc
 
 
 def test_the_field_of_a_condition_may_begin_with_a_dollar(db: None) -> None:
-    resource = make_resource("$a,b\n1,x\n2,x\n")
+    resource = make_loaded_resource("$a,b\n1,x\n2,x\n")
 
     assert read_facet(resource, "$a", filters={"$$a": 1})["distinct"] == 2
     assert read_facet(resource, "b", filters={"$$a": 1})["values"] == [{"value": "x", "count": 1}]
@@ -196,7 +203,7 @@ def test_bins_count_what_lies_between_their_bounds(
 
 
 def test_bins_have_equal_widths_and_exact_bounds(db: None) -> None:
-    resource = make_resource("n,d\n0.1,2024-01-01\n0.7,2024-01-11\n0.4,2024-01-06\n")
+    resource = make_loaded_resource("n,d\n0.1,2024-01-01\n0.7,2024-01-11\n0.4,2024-01-06\n")
 
     numbers = read_facet(resource, {"field": "n", "bins": 3})
     days = read_facet(resource, {"field": "d", "bins": 4})
@@ -260,7 +267,7 @@ REPEATED = "word,number,day,flag\n" + "".join(
 
 
 def test_stored_figures_are_those_that_a_statement_finds(db: None) -> None:
-    resource = make_resource(REPEATED)
+    resource = make_loaded_resource(REPEATED)
     for name, limit, least in product(("word", "number", "day", "flag"), (0, 2, 10), (1, 15)):
         facet = {"field": name, "limit": limit, "min_count": least}
         with CaptureQueriesContext(connection) as queries:
@@ -283,7 +290,7 @@ def test_stored_figures_of_changed_records_are_not_used(resource: Resource) -> N
 
 
 def test_an_empty_table_has_facets(db: None) -> None:
-    resource = make_resource("a,b\n1,x\n")
+    resource = make_loaded_resource("a,b\n1,x\n")
 
     for filters in ({"b": "y"}, {"_id": -1}):
         found = call(
@@ -306,7 +313,7 @@ def test_an_empty_table_has_facets(db: None) -> None:
 def large(django_db_setup: None, django_db_blocker: Any) -> Any:
     """A table that takes more than a millisecond to count."""
     with django_db_blocker.unblock():
-        resource = make_resource(
+        resource = make_loaded_resource(
             "word,text,number\n" + "".join(f"w{n % 3},t{n * 7919},{n}\n" for n in range(20_000))
         )
         yield resource

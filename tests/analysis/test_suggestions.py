@@ -17,7 +17,8 @@ from datastore_search.analysis import facet_cache, suggestions
 from datastore_search.filters import Clause
 from datastore_search.models import Resource
 
-from ..builders import act, get_record_table, make_resource
+from ..builders import act, get_record_table
+from ..loading.builders import make_loaded_resource
 from .tables import call
 
 pytestmark = pytest.mark.django_db
@@ -35,9 +36,15 @@ New York,NY,1,2020-01-03T00:00:00,
 """
 
 
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
+
+
 @pytest.fixture(scope="module")
 def _places(module_transaction: Any) -> Resource:
-    return make_resource(PLACES, types={"height": "numeric", "opened": "timestamp"})
+    return make_loaded_resource(PLACES, types={"height": "numeric", "opened": "timestamp"})
 
 
 @pytest.fixture
@@ -138,7 +145,7 @@ SCRIPTS = {
 
 @pytest.fixture(scope="module")
 def scripts(module_transaction: Any) -> Resource:
-    return make_resource("name\n" + "".join(f"{value}\n" for value in SCRIPTS))
+    return make_loaded_resource("name\n" + "".join(f"{value}\n" for value in SCRIPTS))
 
 
 def test_a_value_of_any_script_is_found_by_its_beginning(scripts: Resource) -> None:
@@ -167,7 +174,7 @@ def test_values_are_those_of_the_question(resource: Resource) -> None:
 def large(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
     """A table that takes more than a millisecond to count."""
     with django_db_blocker.unblock():
-        resource = make_resource(
+        resource = make_loaded_resource(
             "kind,text\n"
             + "".join(f"{'Ab'[n % 2]}x,{'Tall' if n % 2 else 'tall'} {n}\n" for n in range(20_000))
             + "c,TALL 1\nc,tAll 2\n"

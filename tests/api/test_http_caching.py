@@ -17,7 +17,7 @@ from datastore_search import http_caching
 from datastore_search.models import Alias, Resource
 from datastore_search.writing import Method, open_writer
 
-from ..builders import act, load_csv, make_resource, make_slow, make_token, make_user
+from ..builders import act, fill_table, make_resource, make_slow, make_token, make_user
 from ..search.test_consistency import delete_alias, insert_record, label_field, move_alias
 
 SEARCH = "/en/api/3/action/datastore_search?resource_id={id}"
@@ -108,7 +108,7 @@ def change_title(resource: Resource) -> None:
 
 
 def replace_records(resource: Resource) -> None:
-    load_csv(resource, "code\n1\n")
+    fill_table(resource, "code\n1\n")
 
 
 CHANGES = (

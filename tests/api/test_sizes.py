@@ -18,15 +18,7 @@ from datastore_search.api.parameter_types import RecordsField
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.models import Resource
 
-from ..builders import (
-    act,
-    ask,
-    check_error,
-    get_ids,
-    make_token,
-    make_user,
-    make_user_token,
-)
+from ..builders import act, ask, check_error, get_ids, make_token, make_user, make_user_token
 from ..streams import FILE, MULTIPART, Answer, send
 
 SEARCH = "/en/api/3/action/datastore_search"

@@ -28,7 +28,8 @@ from django.test import Client
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Alias, Resource
 
-from ..builders import SURVEY, act, ask, load_csv, make_token
+from ..builders import SURVEY, act, ask, make_token
+from ..loading.builders import load_csv
 
 settings.ALLOWED_HOSTS = ["testserver"]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import dj_database_url
@@ -14,12 +12,10 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client, override_settings
 
-from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.models import Load, Mode, Resource
+from datastore_search.models import Resource
 from datastore_search.search.consistency import _descriptions
 
 from ..builders import READING, act
-from ..reading import read_in_test_process
 
 
 @contextmanager
@@ -71,12 +67,3 @@ def empty_portal() -> None:
     for resource in Resource.objects.using("default").all():
         resource.delete(using="default")
     get_user_model().objects.using("default").all().delete()
-
-
-def load_text(resource: Resource, text: str, mode: str = Mode.REPLACE, **options: Any) -> Load:
-    """Load a text as a CSV file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "file.csv")
-        path.write_text(text)
-        with read_in_test_process():
-            return load_file(resource, path, options=LoadOptions(mode=mode, **options))

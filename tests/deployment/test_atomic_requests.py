@@ -12,7 +12,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from datastore_search.models import Resource
 
-from ..builders import ask, get_result, load_csv, make_resource
+from ..builders import ask, get_result, make_resource
+from ..loading.builders import load_csv
 
 #: All but the admin, whose views are transactions where the portal wants them.
 _PACKAGES = tuple(

@@ -22,10 +22,12 @@ from datastore_search.loading.jobs import load_file, retry_load, submit_load
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.tokens import issue_token
 
-from ..builders import READING, act, check_error, get_result, get_version_id, load_csv
+from ..builders import READING, act, check_error, get_result
 from ..failures import fails_with
+from ..loading.builders import get_version_id, load_csv
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
-from .portals import empty_portal, load_text, use_databases
+from .loads import load_text
+from .portals import empty_portal, use_databases
 
 #: Actions, and what each is sent beside the id of the resource.
 SEARCHES: dict[str, dict[str, Any]] = {

@@ -30,10 +30,12 @@ from datastore_search.loading.publishing.row_errors import write_row_error_repor
 from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, get_result, get_version_id, make_user
-from ..loading.jobs.workers import build_database_url
+from ..builders import act, ask, get_result, make_user
+from ..loading.builders import get_version_id
+from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
-from .portals import empty_portal, load_text, use_databases
+from .loads import load_text
+from .portals import empty_portal, use_databases
 from .servers import run_pgbouncer, wait_until
 
 _POOL_SIZE = 6

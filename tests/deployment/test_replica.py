@@ -21,9 +21,11 @@ from datastore_search.models import LoadState, Mode, Resource
 from datastore_search.routing import PrimaryManager
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, check_error, get_result, get_version_id, make_user
+from ..builders import act, ask, check_error, get_result, make_user
 from ..failures import fails_with
-from .portals import empty_portal, load_text, use_databases
+from ..loading.builders import get_version_id
+from .loads import load_text
+from .portals import empty_portal, use_databases
 from .routers import ChangingRouter, ReplicaRouter
 from .servers import Standby, run_standby, wait_until
 

@@ -18,7 +18,8 @@ from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
 
-from ..builders import act, get_result, load_csv
+from ..builders import act, get_result
+from ..loading.builders import load_csv
 from .portals import check_reads, migrate_portal, use_databases
 from .servers import run_own_server
 

@@ -16,7 +16,7 @@ from django.test import Client
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_result
-from ..reading import read_in_test_process
+from ..loading.reading import read_in_test_process
 from ..shared import ModuleTransaction
 
 

@@ -24,7 +24,6 @@ from datastore_search.exceptions.availability import (
 from datastore_search.guards import watchdog
 from datastore_search.guards.clients import DISCONNECTED, Client
 from datastore_search.guards.watchdog import Watched
-from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
 from ..builders import ask, make_resource, make_slow, make_token
@@ -46,7 +45,6 @@ def committed(transactional_db: None) -> Iterator[Resource]:
         if cursor.fetchone() == (True,):
             cursor.execute("DROP TABLE slow CASCADE")
     Resource.objects.all().delete()
-    clean_up_loads()
 
 
 def watch(client: Client | None = None, **options: Any) -> Watched:

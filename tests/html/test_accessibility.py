@@ -19,8 +19,10 @@ from selenium.webdriver import Chrome
 from datastore_search.loading.jobs import LoadOptions, drafts
 from datastore_search.models import Load, Resource
 
-from ..admin.test_loading import CSV_WITH_BAD_ROW, make_file
-from ..builders import make_resource, make_user
+from ..admin.forms import make_file
+from ..admin.test_loading import CSV_WITH_BAD_ROW
+from ..builders import make_user
+from ..loading.builders import make_loaded_resource
 from .test_browser import list_errors, measure_overflow
 
 #: A page that asks it has buttons in the place of links.
@@ -77,7 +79,9 @@ def table(transactional_db: None) -> Iterator[Resource]:
         for n in range(60)
     )
     header = "no,subject,budget,day,open,site,summary,<b>\u202eempty"
-    yield make_resource(f"{header}\n{rows}", title="Khảo sát", description="Of rivers. " * 60)
+    yield make_loaded_resource(
+        f"{header}\n{rows}", title="Khảo sát", description="Of rivers. " * 60
+    )
     Resource.objects.all().delete()
 
 
@@ -137,8 +141,8 @@ def test_every_page_is_accessible(
     browser: Chrome, live_server: Any, axe: str, table: Resource, view: View
 ) -> None:
     page = f"datastore/{table.pk}/"
-    hidden = make_resource("salary\n1\n", private=True)
-    sites = make_resource(
+    hidden = make_loaded_resource("salary\n1\n", private=True)
+    sites = make_loaded_resource(
         "name,lat,lon\n" + "".join(f"place {n},{10 + n % 7},{100 + n % 11}\n" for n in range(501))
     )
 

@@ -14,7 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 
 WIDTHS = [(360, 740), (1440, 900)]
 
@@ -59,7 +59,7 @@ def survey(transactional_db: None) -> Iterator[Resource]:
         f"https://example.org/{n},{'long words of a summary ' * (n % 20)}\n"
         for n in range(300)
     )
-    yield make_resource(
+    yield make_loaded_resource(
         f"no,subject,budget,day,site,summary\n{rows}", title="Khảo sát", description="Of rivers"
     )
     Resource.objects.all().delete()
@@ -166,7 +166,7 @@ def test_every_control_stays_whole(browser: Chrome, base: str, survey: Resource)
 def test_a_map_leads_to_its_records(
     browser: Chrome, base: str, transactional_db: None, locale: str
 ) -> None:
-    sites = make_resource("name,lat,lon\nHuế,16.4637,107.5909\nHà Nội,21.0278,105.8342\n")
+    sites = make_loaded_resource("name,lat,lon\nHuế,16.4637,107.5909\nHà Nội,21.0278,105.8342\n")
     set_size(browser, *WIDTHS[0])
     browser.get(f"{base}/{locale}/datastore/{sites.pk}/")
     tab_to(browser, "a[href^='map/']")
@@ -193,7 +193,9 @@ def test_leaflet_draws_a_map_under_a_strict_policy(
         "url": f"{base}/static/datastore_search/leaflet/images/layers.png?{{z}}-{{x}}-{{y}}",
         "attribution": "© <b>layers</b>",
     }
-    sites = make_resource("name,lat,lon\nHuế,16.4,107.5\n<img src=x onerror=hostile=1>,21,105.8\n")
+    sites = make_loaded_resource(
+        "name,lat,lon\nHuế,16.4,107.5\n<img src=x onerror=hostile=1>,21,105.8\n"
+    )
     find = browser.find_elements
     set_size(browser, *WIDTHS[1])
     browser.get(f"{base}/vi/datastore/{sites.pk}/map/")

@@ -17,7 +17,8 @@ from datastore_search.html.chart_data import ChartData, Group, Point, Series
 from datastore_search.html.chart_drawing import draw_chart
 from datastore_search.models import Resource
 
-from ..builders import make_resource, make_writer_token
+from ..builders import make_writer_token
+from ..loading.builders import make_loaded_resource
 from ..shared import ModuleTransaction
 from ..writing.tables import Table
 from .parsing import extract_text
@@ -30,9 +31,15 @@ ROWS = "".join(
 )
 
 
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
+
+
 @pytest.fixture(scope="module")
 def _records(module_transaction: ModuleTransaction) -> Resource:
-    return make_resource(f"kind,stage,n,budget,day,open,title\n{ROWS}", title="Survey")
+    return make_loaded_resource(f"kind,stage,n,budget,day,open,title\n{ROWS}", title="Survey")
 
 
 @pytest.fixture
@@ -70,7 +77,7 @@ def list_bars(response: Any) -> list[str]:
 
 
 def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
-    resource = make_resource("kind,n\na\u0001b,1\nc\ufffe,2\n", title="All\u0001 of them")
+    resource = make_loaded_resource("kind,n\na\u0001b,1\nc\ufffe,2\n", title="All\u0001 of them")
 
     response = open_chart(client, resource, {"by": "kind"})
     svg = open_chart(client, resource, {"by": "kind", "format": "svg"})
@@ -144,7 +151,7 @@ def test_periods_have_no_gaps(
 @pytest.mark.parametrize(("kind", "zone"), [("timestamp", ""), ("timestamptz", "Z")])
 def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> None:
     rows = f"2020-02-29T22:10:00{zone}\n2020-03-01T01:59:00{zone}\n"
-    resource = make_resource(f"t\n{rows}", types={"t": kind})
+    resource = make_loaded_resource(f"t\n{rows}", types={"t": kind})
 
     response = open_chart(client, resource, {"by": "t", "per": "hour"})
 
@@ -161,12 +168,14 @@ def test_a_step_is_chosen_by_the_span_of_the_dates(client: Client, db: None) -> 
         "2020-02-01": "2020-01-02", "2022-01-01": "2020-01", "2030-01-01": "2020 Q1",
         "2050-01-01": "2020",
     }.items():  # fmt: skip
-        resource = make_resource(f"d\n2020-01-02\n{last}\n")
+        resource = make_loaded_resource(f"d\n2020-01-02\n{last}\n")
         assert parse_figures(open_chart(client, resource))[1][0] == label
 
 
 def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) -> None:
-    resource = make_resource("n\n" + "".join(f"{n / 2}\n" for n in [*range(-30, 20), 300, 300]))
+    resource = make_loaded_resource(
+        "n\n" + "".join(f"{n / 2}\n" for n in [*range(-30, 20), 300, 300])
+    )
 
     response = open_chart(client, resource, {"by": "n", "show": "sum", "of": "n"})
     rows = parse_figures(response)[1:]
@@ -181,7 +190,7 @@ def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) ->
 
 
 def test_a_whole_number_with_few_values_has_each_of_them(client: Client, db: None) -> None:
-    resource = make_resource("year\n" + "2021\n" * 3 + "2019\n" * 5)
+    resource = make_loaded_resource("year\n" + "2021\n" * 3 + "2019\n" * 5)
 
     assert parse_figures(open_chart(client, resource, {"by": "year"}))[1:] == [
         ["2019", "5"],
@@ -200,7 +209,7 @@ def test_groups_are_split(client: Client, survey: Resource) -> None:
 
 
 def test_records_without_a_value_are_in_the_figures_alone(client: Client, db: None) -> None:
-    resource = make_resource("d,k\n2020-01-01,a\n,b\n,c\n2020-01-02,d\n")
+    resource = make_loaded_resource("d,k\n2020-01-01,a\n,b\n,c\n2020-01-02,d\n")
 
     response = open_chart(client, resource, {"by": "d"})
 
@@ -262,7 +271,7 @@ def test_the_figures_are_sent_as_csv(client: Client, survey: Resource) -> None:
 
 
 def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
-    resource = make_resource('"<i>""",b\n' + '"<b onclick=""x()"">",1\n' * 4 + "],2\n")
+    resource = make_loaded_resource('"<i>""",b\n' + '"<b onclick=""x()"">",1\n' * 4 + "],2\n")
 
     response = open_chart(client, resource, {"by": '<i>"'})
 
@@ -338,7 +347,7 @@ def test_a_question_without_records_has_nothing_to_draw(client: Client, survey: 
 
 
 def test_values_that_are_no_numbers_are_left_out(client: Client, db: None) -> None:
-    resource = make_resource("k,n\na,NaN\nb,2\nb,Infinity\nc,1e308\n", types={"n": "float8"})
+    resource = make_loaded_resource("k,n\na,NaN\nb,2\nb,Infinity\nc,1e308\n", types={"n": "float8"})
 
     for query in ({"by": "n"}, {"show": "max", "of": "n", "by": "k"}):
         assert open_chart(client, resource, query).status_code == 200

@@ -13,7 +13,8 @@ from django.test import Client
 from datastore_search.html import facets
 from datastore_search.models import Resource
 
-from ..builders import make_resource, make_writer_token
+from ..builders import make_writer_token
+from ..loading.builders import make_loaded_resource
 from ..writing.tables import Table
 from .parsing import extract_text, open_page
 
@@ -40,7 +41,7 @@ class ParsedFacet:
 
 @pytest.fixture
 def survey(db: None) -> Resource:
-    return make_resource(f"{HEADER}\n{ROWS}")
+    return make_loaded_resource(f"{HEADER}\n{ROWS}")
 
 
 def get_form(page: str) -> str:
@@ -92,7 +93,7 @@ def test_few_values_come_before_ranges_and_texts(client: Client, survey: Resourc
 def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: None) -> None:
     names = [f"f{n}" for n in range(12)]
     rows = "".join(",".join([str(n % 2 == 0)] * 12) + "\n" for n in range(8))
-    resource = make_resource(f"{','.join(names)}\n{rows}")
+    resource = make_loaded_resource(f"{','.join(names)}\n{rows}")
 
     page = open_page(client, resource, {"field.f11": "true"})
     assert list(parse_facets(page)) == ["f0", "f1", "f2", "f3", "f11"]
@@ -123,7 +124,7 @@ def test_a_facet_counts_all_conditions_but_its_own(client: Client, survey: Resou
 
 
 def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> None:
-    resource = make_resource("a\n" + "Open\n" * 3 + "open\n" * 2 + "x\n" * 4)
+    resource = make_loaded_resource("a\n" + "Open\n" * 3 + "open\n" * 2 + "x\n" * 4)
 
     found = parse_facets(open_page(client, resource, {"field.a": "OPEN"}))["a"]
 
@@ -142,7 +143,7 @@ def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resourc
 
 
 def test_a_value_is_sent_the_same_in_every_language(client: Client, db: None) -> None:
-    resource = make_resource("n,b\n" + "12345,true\n" * 3 + "7,\n" * 3)
+    resource = make_loaded_resource("n,b\n" + "12345,true\n" * 3 + "7,\n" * 3)
 
     found = parse_facets(open_page(client, resource, {"field.n": "12.345"}, locale="vi"))
 
@@ -206,7 +207,7 @@ def test_all_records_are_not_counted_again(
 def test_a_large_table_shows_what_the_load_has_stored(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resource = make_resource("n\n" + "".join(f"{n}\n" * (30 - n) for n in range(13)))
+    resource = make_loaded_resource("n\n" + "".join(f"{n}\n" * (30 - n) for n in range(13)))
     monkeypatch.setattr(facets, "_MAX_SMALL_TABLE", 0)
     monkeypatch.setattr(facets, "read_facets", None)
 

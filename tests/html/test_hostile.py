@@ -19,7 +19,7 @@ from selenium.webdriver import Chrome
 from datastore_search.models import Field, Resource
 from example_project.urls import urlpatterns as urls_of_portal
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from .parsing import extract_text
 from .test_browser import WIDTHS, list_errors, measure_overflow, set_size
 
@@ -77,7 +77,9 @@ def hostile(transactional_db: None) -> Iterator[Resource]:
     writer.writerow([*NAMES, *more])
     for n in range(30):
         writer.writerow([*RECORDS[n % len(RECORDS)], *(str(n * 7 % 5) for _name in more)])
-    resource = make_resource(text.getvalue(), title=BREAK_OUT + OVERRIDE, description=SCRIPT * 40)
+    resource = make_loaded_resource(
+        text.getvalue(), title=BREAK_OUT + OVERRIDE, description=SCRIPT * 40
+    )
     Field.objects.filter(resource=resource, name=NAMES[0]).update(
         label=SCRIPT, notes=BREAK_OUT + UNBROKEN
     )
@@ -93,7 +95,7 @@ def hostile_places(transactional_db: None) -> Iterator[Resource]:
     writer.writerow([*NAMES, "column_1", "column_2", "lat", "lon"])
     for n in range(30):
         writer.writerow([*RECORDS[n % len(RECORDS)], n, n * 7 % 5, n, 100 + n])
-    resource = make_resource(text.getvalue(), title=BREAK_OUT + OVERRIDE)
+    resource = make_loaded_resource(text.getvalue(), title=BREAK_OUT + OVERRIDE)
     Field.objects.filter(resource=resource).update(label=SCRIPT + BREAK_OUT)
     yield resource
     Resource.objects.all().delete()

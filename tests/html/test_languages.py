@@ -24,7 +24,7 @@ from datastore_search.html.languages import (
 )
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from ..shared import ModuleTransaction
 
 #: Texts of the resource: no word of them is one of an English page.
@@ -44,7 +44,7 @@ def _records(module_transaction: ModuleTransaction) -> Resource:
         f"{names[n % 3]},{'sông' if n % 2 else 'biển'},{n}.5,{10 + n % 4},{106 + n % 3}\n"
         for n in range(30)
     )
-    resource = make_resource(
+    resource = make_loaded_resource(
         f"{','.join(LABELS)}\n{rows}", title=TITLE, description=DESCRIPTION, publisher=PUBLISHER
     )
     for field in resource.fields.all():
@@ -186,8 +186,8 @@ def test_each_kind_of_text_is_there(client: Client, survey: Resource) -> None:
 
 
 def test_rows_say_their_language_once(client: Client, db: None) -> None:
-    words = make_resource("a,b,c,n\nsông,biển,hồ,1.5\n")
-    numbers = make_resource("a,n,m,o\nsông,1.5,2.5,3.5\n")
+    words = make_loaded_resource("a,b,c,n\nsông,biển,hồ,1.5\n")
+    numbers = make_loaded_resource("a,n,m,o\nsông,1.5,2.5,3.5\n")
     Resource.objects.update(content_language="vi")
 
     page = open_page(client, words)
@@ -216,7 +216,7 @@ def test_the_catalogue_says_the_language_of_its_texts(client: Client, survey: Re
 
 def test_drawings_say_the_language_of_their_labels(client: Client, survey: Resource) -> None:
     """Also as files, where a group has no value, and where words of the page are around."""
-    survey_with_gaps = make_resource("loai,n\nsông,1\nbiển,2\nsông,3\n,4\n,5\n")
+    survey_with_gaps = make_loaded_resource("loai,n\nsông,1\nbiển,2\nsông,3\n,4\n,5\n")
     Resource.objects.filter(pk=survey_with_gaps.pk).update(content_language="vi")
     response = client.get(f"/en/datastore/{survey_with_gaps.pk}/chart/?by=loai&format=svg")
 

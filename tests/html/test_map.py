@@ -17,7 +17,7 @@ from datastore_search.html.map_data import MapData, Place
 from datastore_search.html.map_drawing import draw_map
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from ..shared import ModuleTransaction
 from .parsing import extract_text, parse_table
 
@@ -36,7 +36,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def _records(module_transaction: ModuleTransaction) -> Resource:
-    return make_resource(SITES, title="Sites")
+    return make_loaded_resource(SITES, title="Sites")
 
 
 @pytest.fixture
@@ -85,7 +85,9 @@ def test_records_are_points_that_lead_to_them(client: Client, sites: Resource) -
 
 
 def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
-    resource = make_resource("name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them")
+    resource = make_loaded_resource(
+        "name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them"
+    )
 
     svg = open_map(client, resource, {"format": "svg"})
     png = open_map(client, resource, {"format": "png"})
@@ -113,7 +115,7 @@ def test_fields_are_recognised_by_their_names(latitude: str, longitude: str) -> 
 
 
 def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:
-    resource = make_resource("id,lat,n,lon\n1,10.5,7,106.25\n")
+    resource = make_loaded_resource("id,lat,n,lon\n1,10.5,7,106.25\n")
 
     assert parse_table(open_map(client, resource))[1] == ["1", "10.5; 106.25"]
     page = client.get(f"/en/datastore/{resource.pk}/", {"from.n": "1", "sort": "n"})
@@ -127,7 +129,7 @@ def test_other_fields_are_not_taken_for_places(client: Client, db: None) -> None
         "start_lat,end_lon\n1,2",
         "platform,salon\n1,2",
     ):
-        resource = make_resource(f"{row}\n")
+        resource = make_loaded_resource(f"{row}\n")
 
         assert "No field suits a map." in extract_text(open_map(client, resource))
         assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
@@ -166,7 +168,7 @@ NO_SHAPES = [
 def make_shapes(kind: str) -> Resource:
     rows = [*SHAPES.items(), *((f"none {n}", shape) for n, shape in enumerate(NO_SHAPES))]
     lines = [f'{name},"{json.dumps(shape).replace(chr(34), chr(34) * 2)}"' for name, shape in rows]
-    return make_resource(
+    return make_loaded_resource(
         "name,geometry\n" + "\n".join(lines) + "\nempty,\n", types={"geometry": kind}
     )
 
@@ -227,7 +229,7 @@ def many(db: None, monkeypatch: pytest.MonkeyPatch) -> Resource:
     monkeypatch.setattr(map_data, "MAX_PLACES", 40)
     rows = [f"{10 + n % 5 / 100},{106 + n / 1000},{n}" for n in range(30)]
     rows += [f"{21 + n % 5 / 100},{105 + n / 1000},{n}" for n in range(29)]
-    return make_resource("lat,lon,n\n" + "\n".join([*rows, "0,0,7", "0,0,8"]) + "\n")
+    return make_loaded_resource("lat,lon,n\n" + "\n".join([*rows, "0,0,7", "0,0,8"]) + "\n")
 
 
 def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Resource) -> None:
@@ -267,7 +269,7 @@ def test_few_places_among_many_records_are_points(
     monkeypatch.setattr(map_data, "MAX_PLACES", 4)
 
     for places in ("", "1,2,3\n"):
-        resource = make_resource(
+        resource = make_loaded_resource(
             "n,lat,lon\n" + "7,,\n" * 5 + places, types={"lat": "numeric", "lon": "numeric"}
         )
         response = open_map(client, resource, {"lat": "lat", "lon": "lon"})

@@ -10,7 +10,7 @@ from selenium.webdriver import Chrome
 
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from .test_browser import measure_overflow, set_size
 
 #: Measure the text in each element: what is free where its line begins, and its right end.
@@ -37,7 +37,7 @@ def mixed(transactional_db: None) -> Iterator[Resource]:
         f"{kinds[n % 3]},{10 ** (n % 4)},2020-12-{n % 28 + 1:02},{n % 2 == 0},{kinds[n % 3]},{n}\n"
         for n in range(60)
     )
-    resource = make_resource(f"kind,n,day,open,نوع,{'x' * 63}\n{rows}", title="Khảo sát")
+    resource = make_loaded_resource(f"kind,n,day,open,نوع,{'x' * 63}\n{rows}", title="Khảo sát")
     yield resource
     Resource.objects.all().delete()
 

@@ -13,10 +13,16 @@ from datastore_search.exceptions.availability import ShareExceeded
 from datastore_search.html import did_you_mean
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from .parsing import open_page
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
 
 
 def list_suggested(page: str) -> list[tuple[str, str, str]]:
@@ -105,7 +111,7 @@ def list_options(page: str) -> dict[str, list[str]]:
 
 def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) -> None:
     rows = "".join(f'{"ab"[n % 2]},"v & ""{n % 4}""",{n},t{n},\n' for n in range(80))
-    resource = make_resource(f"letter,quoted,number,unique,empty\n{rows}")
+    resource = make_loaded_resource(f"letter,quoted,number,unique,empty\n{rows}")
 
     options = list_options(open_page(client, resource))
 

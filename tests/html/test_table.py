@@ -18,8 +18,14 @@ from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from .parsing import open_page, parse_table
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
 
 
 def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
@@ -98,7 +104,7 @@ def test_columns_are_hidden_moved_and_chosen(client: Client, resource: Resource)
 
 def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
     names = [f"f{n}" for n in range(1, 46)]
-    resource = make_resource(f"{','.join(names)}\n{','.join('1' * 45)}\n")
+    resource = make_loaded_resource(f"{','.join(names)}\n{','.join('1' * 45)}\n")
 
     def open_columns(start: str, size: str) -> tuple[list[str], str]:
         page = open_page(client, resource, {"columns": start, "limit": size})
@@ -129,7 +135,7 @@ def test_a_page_with_long_names_is_light_before_and_after_a_filter(
     names = [f"f{n:03}_{'of_a_long_name' * 5}"[:name_length] for n in range(field_count)]
     kinds = [lambda: f"value {rng.randrange(15)}", lambda: str(rng.randrange(100_000))]
     rows = [[kinds[n % 2]() for n in range(field_count)] for _row in range(60)]
-    resource = make_resource("\n".join(",".join(row) for row in (names, *rows)))
+    resource = make_loaded_resource("\n".join(",".join(row) for row in (names, *rows)))
     few = {f"field.{names[0]}": "value 3"}
     many = {f"from.{names[1]}": "100", f"to.{names[3]}": "99900", f"not.{names[0]}": "value 3"}
 
@@ -194,7 +200,7 @@ def test_counts_are_grouped_as_the_language_does(language: str, text: str) -> No
 
 
 def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:
-    resource = make_resource(
+    resource = make_loaded_resource(
         "day,at,zoned\n2020-03-04,2020-03-04T05:06:07,2020-03-04T05:06:07Z\n",
         types={"at": "timestamp", "zoned": "timestamptz"},
     )
@@ -243,7 +249,7 @@ def test_words_of_the_search_are_marked(q: str, text: str, marked: str) -> None:
 
 def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
     assert show_bidi_controls("a\u202eb\u2066c") == "a‹U+202E›b‹U+2066›c"
-    resource = make_resource(
+    resource = make_loaded_resource(
         "na\u202eme\nva\u202elue\n", title="tit\u202ele", description="de\u202escribed"
     )
 
@@ -264,7 +270,7 @@ def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
 
 
 def test_the_size_of_a_page_is_chosen(client: Client, db: None) -> None:
-    resource = make_resource("n\n" + "".join(f"{n}\n" for n in range(300)))
+    resource = make_loaded_resource("n\n" + "".join(f"{n}\n" for n in range(300)))
 
     page = open_page(client, resource, {"limit": "50", "page": "2", "sort": "n"})
 

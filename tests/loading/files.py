@@ -12,7 +12,7 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_result
-from ..reading import read_in_test_process
+from .reading import read_in_test_process
 
 
 def load_text(resource: Resource, text: str, *, name: str = "file.csv", **options: Any) -> Load:

@@ -14,16 +14,9 @@ from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
-from ..builders import (
-    SURVEY,
-    ask,
-    get_ids,
-    get_result,
-    load_csv,
-    make_resource,
-    make_unpublished_version,
-)
+from ..builders import SURVEY, ask, get_ids, get_result
 from ..failures import fails_with
+from .builders import load_csv, make_loaded_resource, make_unpublished_version
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +136,9 @@ def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -
         "UPPER", "upper", "data", "search", "\\", "$x", "n" * 200, "名前", "a\tb"[::2],
     ]  # fmt: skip
     header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-    resource = make_resource(f"{header}\n" + ",".join(f"v{i}" for i in range(len(names))) + "\n")
+    resource = make_loaded_resource(
+        f"{header}\n" + ",".join(f"v{i}" for i in range(len(names))) + "\n"
+    )
 
     (record,) = read_records(resource)
 
@@ -178,7 +173,7 @@ def test_the_language_of_the_search_takes_effect_with_the_next_load(
 
 @pytest.fixture
 def resource_loaded(transactional_db: None) -> Any:
-    yield make_resource(SURVEY)
+    yield make_loaded_resource(SURVEY)
     Resource.objects.all().delete()
 
 

@@ -14,8 +14,8 @@ from datastore_search.loading.jobs import load_file
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_result
-from ..reading import read_in_test_process
 from . import torture
+from .reading import read_in_test_process
 from .torture.cases import FILES, Case
 
 #: Their reading is ended by the limits of a process of its own.

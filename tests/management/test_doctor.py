@@ -14,6 +14,7 @@ from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
 from datastore_search import storage
+from datastore_search.loading.jobs.diagnosis import diagnose
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ..builders import (
@@ -22,11 +23,13 @@ from ..builders import (
     get_ids,
     get_record_table,
     get_result,
+    make_listed_resource,
     make_resource,
-    make_unpublished_version,
     make_writer_token,
 )
-from ..loading.jobs.workers import build_database_url
+from ..loading.builders import make_unpublished_version
+from ..processes import build_database_url
+from ..test_names import add_old_alias
 from .test_commands import run_command
 
 
@@ -374,3 +377,17 @@ def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None
             change(number)
 
     assert isinstance(caught.value.__cause__, psycopg.errors.LockNotAvailable)
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_an_old_alias_that_is_the_name_of_another_resource_is_named() -> None:
+    make_listed_resource("survey")
+    mine = make_listed_resource("mine")
+    add_old_alias(mine, "survey")
+
+    (found,) = [each for each in diagnose() if each.name == "survey"]
+    assert (found.code, found.name, found.mend) == ("name.taken", "survey", None)
+    assert str(mine.pk) in found.message

@@ -58,8 +58,9 @@ def test_more_tables_are_found_from_an_offset_on(client: Client, no_resource: No
 
 
 def test_a_description_has_types_labels_notes_profiles_and_records(
-    client: Client, resource: Resource
+    client: Client, loaded: Resource
 ) -> None:
+    resource = loaded
     Field.objects.filter(resource=resource, name="amount").update(label="Sum", notes="In euros")
 
     assert ask_tool(client, "describe_table", resource_id=str(resource.pk)) == (

@@ -18,7 +18,7 @@ from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, open_writer
 
-from ..builders import ask, check_error, get_ids, get_result, load_csv, make_resource, make_token
+from ..builders import ask, check_error, fill_table, get_ids, get_result, make_resource, make_token
 from ..reader_threads import ReaderThreads
 
 GET = "/en/api/3/action/datastore_search"
@@ -233,7 +233,7 @@ def test_a_rolled_back_change_is_not_seen(client: Client, committed: Resource) -
 def test_a_statement_that_fails_after_a_type_change_is_composed_again(
     client: Client, request: pytest.FixtureRequest, fixture: str
 ) -> None:
-    resource = load_csv(request.getfixturevalue(fixture), "a,n\nx,1\n")
+    resource = fill_table(request.getfixturevalue(fixture), "a,n\nx,1\n")
     parameters = {"resource_id": str(resource.pk), "sort": "n"}
     assert get_ids(ask(client, parameters)) == [1]
 
@@ -377,7 +377,7 @@ def change_everything(resource: Resource, version: int) -> None:
 
 @pytest.mark.slow
 def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource) -> None:
-    load_csv(committed, "kind,n,f2\nx,1,word\nx,2,word\n")
+    fill_table(committed, "kind,n,f2\nx,1,word\nx,2,word\n")
     committed.fields.filter(name="kind").update(label="2")
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads that switch often expose races

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +9,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.models import LoadState, Mode, Resource
+from datastore_search.models import Resource
 
 from ..builders import (
-    SURVEY,
     act,
     ask,
     check_error,
@@ -26,13 +21,11 @@ from ..builders import (
     make_user,
 )
 
-pytestmark = pytest.mark.usefixtures("read_here")
-
-_MISSING = (
+MISSING = (
     "Not found: the records of resource “{name}” are not in the database. Load its file again, or"
     " restore them from a backup."
 )
-_INCOMPLETE = (
+INCOMPLETE = (
     "Records of this resource are missing from the database. They must be restored, or loaded"
     " again."
 )
@@ -70,7 +63,7 @@ def test_a_truncated_table_is_503(
     execute_on_table(TRUNCATE, resource)
     response = ask(client, {"resource_id": name, **parameters})
 
-    assert check_error(response, 503, "Service Unavailable") == {"message": _INCOMPLETE}
+    assert check_error(response, 503, "Service Unavailable") == {"message": INCOMPLETE}
     assert response["Retry-After"] == "5"
 
 
@@ -83,7 +76,7 @@ def test_a_page_with_missing_records_is_503(resource: Resource, client: Client) 
     filtered = ask(client, {"resource_id": name, "filters": {"stage": "active"}})
 
     assert len(whole.json()["result"]["records"]) == 2
-    assert check_error(short, 503, "Service Unavailable") == {"message": _INCOMPLETE}
+    assert check_error(short, 503, "Service Unavailable") == {"message": INCOMPLETE}
     assert filtered.json()["result"]["total"] == 2  # counted, not the stored count
 
 
@@ -107,7 +100,7 @@ def test_a_missing_table_is_not_found(
     execute_on_table(DROP, resource)
     response = ask(client, {"resource_id": name, **parameters})
 
-    assert check_error(response, 404, "Not Found Error") == {"message": _MISSING.format(name=name)}
+    assert check_error(response, 404, "Not Found Error") == {"message": MISSING.format(name=name)}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +129,7 @@ def test_a_page_and_a_description_say_what_is_missing(
 
     assert page.status_code == info.status_code == status
     message = info.json()["error"]["message"]
-    assert message in {_INCOMPLETE, _MISSING.format(name=resource.pk)}
+    assert message in {INCOMPLETE, MISSING.format(name=resource.pk)}
     assert message in page.content.decode()
 
 
@@ -159,69 +152,15 @@ def test_nothing_is_written_to_a_missing_table(
     )
 
     message = check_error(response, 404, "Not Found Error")["message"]
-    assert message == _MISSING.format(name=resource.pk)
+    assert message == MISSING.format(name=resource.pk)
 
 
-# Loading ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("statement", "mode"),
-    [(TRUNCATE, Mode.REPLACE), (DROP, Mode.APPEND), (DELETE, Mode.REPLACE), (DELETE, Mode.APPEND)],
-)
-def test_a_file_whose_records_are_gone_is_not_unchanged(
-    db: None, client: Client, tmp_path: Path, statement: str, mode: Mode
-) -> None:
-    path = tmp_path / "survey.csv"
-    path.write_text(SURVEY)
-    resource = Resource.objects.create(name="survey")
-    load_file(resource, path)
-    assert load_file(resource, path).state == LoadState.UNCHANGED
-    resource.refresh_from_db()
-    execute_on_table(statement, resource)
-
-    load = load_file(resource, path, options=LoadOptions(mode=mode.value))
-
-    assert load.state == LoadState.READY
-    if statement == DROP or mode == Mode.REPLACE:
-        assert ask(client, {"resource_id": str(resource.pk)}).json()["result"]["total"] == 6
-
-
-# Fixtures -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.django_db(transaction=True)
-def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_are_loaded(
-    client: Client, tmp_path: Path
-) -> None:
-    path, fixture = tmp_path / "survey.csv", tmp_path / "fixture.json"
-    path.write_text(SURVEY)
-    before = Resource.objects.create(name="survey", description="Said")
-    load_file(before, path)
-    before.refresh_from_db()
-    call_command("dumpdata", "datastore_search", output=str(fixture), verbosity=0)
-    before.delete()
-    call_command("loaddata", str(fixture), verbosity=0)
-
-    resource = Resource.objects.get()
-    name = {"resource_id": str(resource.pk)}
-    searched = ask(client, name)
-    dumped = client.get(f"/en/datastore/dump/{resource.pk}")
-    out = StringIO()
-    call_command("load_resource", str(path), "--name", "survey", stdout=out)
-
-    assert (resource.table_version_id, resource.description) == (before.table_version_id, "Said")
-    message = _MISSING.format(name=resource.pk)
-    assert check_error(searched, 404, "Not Found Error") == {"message": message}
-    assert (dumped.status_code, json.loads(dumped.content)["error"]["message"]) == (404, message)
-    assert out.getvalue().startswith(f"Resource {resource.pk} (survey): 6 records.")
-    assert ask(client, name).json()["result"]["total"] == 6
-    Resource.objects.get().delete()
+# A new database -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_after_a_flush_files_are_loaded_as_in_a_new_database() -> None:
+def test_after_a_flush_tables_are_made_as_in_a_new_database() -> None:
     call_command("flush", interactive=False, verbosity=0)  # the sequences restart with 1
     first, second = make_resource(name="first"), make_resource(name="second")
     old_numbers = {first.table_version_id, second.table_version_id}

@@ -7,6 +7,7 @@ The statements are those that were run.  The results are compared with a filter 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -19,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search.field_names import SortKey
 from datastore_search.filters import Comparison, In
-from datastore_search.models import Resource
+from datastore_search.models import Resource, TableVersion
 from datastore_search.search import NextPage, Query
 from datastore_search.writing import open_writer
 
@@ -27,6 +28,10 @@ from ..builders import fetch_page, get_record_table, make_resource
 
 Record = dict[str, Any]
 RECORD_COUNT = 40_000
+
+#: The number of records with a value is stored from this number on.
+MIN_COUNTED_RECORDS = 10_000
+
 NUMBERS = range(1, RECORD_COUNT + 1)
 
 
@@ -54,11 +59,32 @@ RECORDS = [make_record(number) for number in NUMBERS]
 NAMES = list(RECORDS[0])[1:]
 
 
+def index_and_count(resource: Resource) -> None:
+    """Index the orders of all fields, and store how many records have the common texts."""
+    with open_writer(resource) as writer:
+        writer.index_orders(NAMES)
+    texts = [field.name for field in resource.fields.all() if field.type == "text"]
+    counts = {name: Counter(record[name] for record in RECORDS) for name in texts}
+    TableVersion.objects.filter(resource=resource).update(
+        value_counts={
+            name: {
+                json.dumps(value): number
+                for value, number in values.items()
+                if number >= MIN_COUNTED_RECORDS
+            }
+            for name, values in counts.items()
+        }
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"VACUUM (FREEZE, ANALYZE) {get_record_table(resource)}")
+
+
 @pytest.fixture(scope="module")
 def table(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
     rows = (",".join("" if row[n] is None else str(row[n]) for n in NAMES) for row in RECORDS)
     with django_db_blocker.unblock():
         resource = make_resource(f"{','.join(NAMES)}\n" + "\n".join(rows) + "\n", name="plans")
+        index_and_count(resource)
         yield resource
         resource.delete()
 

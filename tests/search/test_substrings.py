@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datastore_search.filters import parse_filters
-from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.models import Mode, Resource
+from datastore_search.models import Resource
 from datastore_search.search import Query
 
 from ..backups.servers import Server, find_machine_programs, run_server
@@ -25,10 +24,10 @@ from ..builders import (
     ask,
     check_error,
     fetch_page,
+    fill_table,
     get_ids,
     get_record_table,
     get_result,
-    load_csv,
     make_resource,
     make_writer_token,
 )
@@ -259,24 +258,21 @@ def test_substrings_have_at_most_ten_words_and_no_operators(portal: None) -> Non
 # The index stays ----------------------------------------------------------------------------------
 
 
-def test_loads_and_writes_keep_the_index(portal: None, tmp_path: Any) -> None:
+def test_new_tables_and_writes_keep_the_index(portal: None) -> None:
     resource = make_indexed()
     token = make_writer_token()
 
-    load_csv(resource, SURVEY + "007,air,,Quayside,1,\n")
+    fill_table(resource, SURVEY + "007,air,,Quayside,1,\n")
     assert len(list_substring_indexes(resource)) == 1
     assert find_ids(resource, q="aysid", substrings=True) == [7]
 
-    path = tmp_path / "more.csv"
-    path.write_text(SURVEY.split("\n", maxsplit=1)[0] + "\n008,air,active,Dockyard,1,2024-01-02\n")
-    load_file(resource, path, options=LoadOptions(mode=Mode.APPEND))
     record = {"code": "009", "title": "Boatyard"}
     sent = {"resource_id": str(resource.pk), "records": [record], "method": "insert", "force": True}
     get_result(act(Client(), "datastore_upsert", sent, token), "datastore_upsert")
 
     resource.refresh_from_db()
     assert len(list_substring_indexes(resource)) == 1
-    assert find_ids(resource, q="yard", substrings=True) == [8, 9]
+    assert find_ids(resource, q="yard", substrings=True) == [8]
 
 
 def test_datastore_create_makes_and_drops_the_index(portal: None) -> None:
@@ -298,7 +294,7 @@ def test_datastore_create_makes_and_drops_the_index(portal: None) -> None:
     refused = ask(Client(), {"resource_id": str(resource.pk), "q": "port", "substrings": True})
     assert find_refused(refused) == ["substrings"]
 
-    load_csv(resource, SURVEY)
+    fill_table(resource, SURVEY)
     assert list_substring_indexes(resource) == []
 
 

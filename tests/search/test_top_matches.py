@@ -22,7 +22,7 @@ from datastore_search.search import Query, plan, top_matches
 from datastore_search.search.top_matches import top_matches_cache
 from datastore_search.writing import Method, open_writer
 
-from ..builders import act, fetch_page, get_record_table, load_csv, make_resource
+from ..builders import act, fetch_page, fill_table, get_record_table, make_resource
 
 #: As many ids are kept in these tests.
 MAX_TOP_IDS = 4
@@ -108,7 +108,7 @@ def change_records(resource: Resource, kind: str, rows: Sequence[tuple[str, str]
 
 
 def load_rows(resource: Resource, rows: Sequence[tuple[str, str]]) -> None:
-    load_csv(resource, "text,kind\n" + "".join(f"{text},{kind}\n" for text, kind in rows))
+    fill_table(resource, "text,kind\n" + "".join(f"{text},{kind}\n" for text, kind in rows))
 
 
 @pytest.mark.parametrize("language", ["english", pytest.param("german", marks=pytest.mark.slow)])

@@ -18,8 +18,9 @@ from datastore_search.loading.publishing import replacing
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, open_writer
 
-from ..builders import list_other_connections, load_csv, make_resource
+from ..builders import list_other_connections
 from ..failures import fails_with
+from ..loading.builders import load_csv, make_loaded_resource
 
 #: More than a load copies over one connection, as these tests have it.
 ROW_COUNT = 2_345
@@ -155,7 +156,7 @@ def test_a_load_is_the_same_over_any_number_of_connections(
     settings: Any, connections: int, language: str
 ) -> None:
     settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
-    resource = make_resource(CSV, language=language)
+    resource = make_loaded_resource(CSV, language=language)
 
     rows = read_rows(resource.table_version_id or 0)
     assert [(number, json.loads(data)) for number, data, _search in rows] == [
@@ -172,7 +173,7 @@ def test_a_load_is_the_same_over_any_number_of_connections(
 def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
-    resource = make_resource()
+    resource = make_loaded_resource()
     before, tables = resource.table_version_id, storage.list_record_tables(connection)
     assert before
     path = tmp_path / "new.csv"
@@ -225,7 +226,7 @@ def count_wrong_vectors(resource: Resource) -> int:
 
 
 def test_records_that_are_written_after_a_load_have_the_search_vectors_of_postgresql() -> None:
-    resource = make_resource(CSV, language="english")
+    resource = make_loaded_resource(CSV, language="english")
     with open_writer(resource) as writer:
         writer.write([{"n": 1, "text": "running foxes"}], Method.INSERT)
         writer.write([{"_id": 7, "text": "jumped fences"}], Method.UPDATE)
@@ -242,7 +243,7 @@ def test_records_that_are_written_after_a_load_have_the_search_vectors_of_postgr
 
 
 def test_a_table_that_has_lost_what_computes_its_vectors_is_found_damaged() -> None:
-    resource = make_resource(CSV)
+    resource = make_loaded_resource(CSV)
     table_id = resource.table_version_id or 0
     with connection.cursor() as cursor:
         cursor.execute(

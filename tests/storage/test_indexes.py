@@ -16,7 +16,8 @@ from datastore_search.field_names import SortKey
 from datastore_search.models import Resource
 from datastore_search.search import Query
 
-from ..builders import ask, fetch_page, get_ids, load_csv, make_resource
+from ..builders import ask, fetch_page, get_ids
+from ..loading.builders import load_csv, make_loaded_resource
 
 #: One more than in the largest table that is sorted without an index.
 ROW_COUNT = 2_001
@@ -154,7 +155,7 @@ def test_the_first_thirty_two_fields_have_an_order(empty: Resource) -> None:
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Resource]:
-    resource = make_resource(build_csv())
+    resource = make_loaded_resource(build_csv())
     yield resource
     Resource.objects.all().delete()
 

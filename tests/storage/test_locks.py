@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -16,22 +16,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search import storage
-from datastore_search.loading.jobs import clean_up_loads
-from datastore_search.models import Alias, LoadState, Resource
+from datastore_search.models import Alias, Resource
 from datastore_search.storage import locks, sessions, writes
 from datastore_search.writing import Method, open_writer
 
 from ..admin.test_resources import build_form, build_inlines
-from ..builders import (
-    act,
-    ask,
-    check_error,
-    get_ids,
-    load_csv,
-    make_resource,
-    make_token,
-    make_user,
-)
+from ..builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
 
 API = "/en/api/action/datastore_search"
 BEING_CHANGED = "The resource is being changed, and cannot be read now. Try again in a moment."
@@ -46,7 +36,6 @@ def committed(transactional_db: None) -> Iterator[Resource]:
     resource = make_resource()
     yield resource
     Resource.objects.all().delete()
-    clean_up_loads()
 
 
 @contextmanager
@@ -248,24 +237,3 @@ def test_the_admin_says_that_another_change_has_not_ended(
 
     post(client, committed)
     assert list(Resource.objects.values_list("title", flat=True)) in ([], ["Changed"])
-
-
-# Loads --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("short_lock_timeout")
-def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(committed: Resource) -> None:
-    with ExitStack() as stack:
-        stack.enter_context(hold_locks(LOCK_RESOURCE))
-        timer = threading.Timer(1, stack.close)
-        timer.start()
-        started_at = time.monotonic()
-
-        load_csv(committed, "code\nnew\n")
-
-        timer.join(30)
-    assert time.monotonic() - started_at > 0.7
-    assert committed.table_version is not None
-    assert committed.table_version.load is not None
-    assert committed.table_version.load.state == LoadState.READY
-    assert committed.table_version.record_count == 1

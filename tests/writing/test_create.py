@@ -11,7 +11,7 @@ from django.test import Client
 from datastore_search import storage
 from datastore_search.models import Load, Origin, Resource, TableVersion
 
-from ..builders import act, check_error, load_csv, make_resource
+from ..builders import act, check_error, make_resource
 from ..ckan.writing.step import STOCK_FIELDS, STOCK_RECORDS
 from .tables import Table
 
@@ -317,27 +317,6 @@ def test_forced_changes_keep_records_totals_and_words(token: str) -> None:
     )
     assert table.count_records() == (7, 7)
     assert TableVersion.objects.get(resource_id=table.id).origin == Origin.FILE
-
-
-def test_a_file_replaces_records_and_fields_and_keeps_key_and_aliases(
-    stock: Table,
-) -> None:
-    stock.run("create", fields=[{"id": "name", "info": {"label": "Name"}}, {"id": "more"}])
-
-    load_csv(stock.resource, "name,code\npear,a\napple,b\n")
-
-    assert stock.read_fields() == [
-        {"id": "name", "type": "text", "info": {"label": "Name"}},
-        {"id": "code", "type": "text"},
-    ]
-    assert stock.read_values("code", resource_id="stock") == ["a", "b"]
-    assert stock.resource.primary_key == ["code"]
-    assert "read-only" in stock.get_refusal("upsert", records=[{"code": "a"}])
-    assert "same primary key" in str(
-        stock.get_refusal("create", records=[{"code": "a"}], force=True)
-    )
-    stock.run("create", records=[{"code": "c"}], force=True)
-    assert stock.count_records() == (3, 3)
 
 
 # The table again ----------------------------------------------------------------------------------

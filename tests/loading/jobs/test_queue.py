@@ -37,10 +37,9 @@ from datastore_search.models import Load, LoadState, Resource, get_upload_storag
 from datastore_search.signals import load_failed, resource_loaded
 from datastore_search.storage import indexes
 
-from ...builders import make_resource
 from ...failures import fails_with
-from .holds import wait_until
-from .workers import DATABASE
+from ...processes import DATABASE, wait_until
+from ..builders import make_loaded_resource
 
 CSV = b"a,b\n1,x\n2,y\n"
 
@@ -54,7 +53,7 @@ def no_tables_of_others(db: None) -> None:
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Resource]:
     """A resource in a test whose transactions are real."""
-    yield make_resource("a\n0\n")
+    yield make_loaded_resource("a\n0\n")
     Resource.objects.all().delete()
 
 

@@ -16,7 +16,8 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads, cleanup
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
-from ...builders import SURVEY, ask, get_ids, load_csv, make_resource
+from ...builders import SURVEY, ask, get_ids
+from ..builders import load_csv, make_loaded_resource
 
 
 def unserve_table(resource: Resource) -> int:
@@ -81,7 +82,7 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> None:
-    resource = make_resource()
+    resource = make_loaded_resource()
     number = resource.table_version_id
     reading, finished = threading.Event(), threading.Event()
 

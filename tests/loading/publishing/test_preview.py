@@ -11,7 +11,7 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Load, Resource
 
-from ...builders import make_resource
+from ..builders import make_loaded_resource
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -47,7 +47,7 @@ def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> No
 
 
 def test_a_preview_writes_nothing(db: None, tmp_path: Path) -> None:
-    resource = make_resource("a\n1\n")
+    resource = make_loaded_resource("a\n1\n")
     before = Resource.objects.values().get(pk=resource.pk)
 
     build_text_preview(tmp_path, "a,b\nx,1\n", resource, types={"a": "text"}, nulls=("x",))
@@ -72,7 +72,7 @@ def test_a_preview_has_the_first_rows_and_row_errors_and_counts_all(
 
 
 def test_a_preview_has_the_changes_of_fields(db: None, tmp_path: Path) -> None:
-    resource = make_resource("kept,gone,retyped\n1,2,3\n")
+    resource = make_loaded_resource("kept,gone,retyped\n1,2,3\n")
 
     changes = build_text_preview(tmp_path, "kept,retyped,new\n1,x,2\n", resource).changes
 
@@ -82,7 +82,7 @@ def test_a_preview_has_the_changes_of_fields(db: None, tmp_path: Path) -> None:
 
 
 def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:
-    resource = make_resource("day,n\n01/02/2024,NA\n")
+    resource = make_loaded_resource("day,n\n01/02/2024,NA\n")
     resource.options = {"nulls": ["NA"], "date_order": "dmy"}
     resource.save()
     Field.objects.filter(resource=resource, name="n").update(chosen_type="numeric")

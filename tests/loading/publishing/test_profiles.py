@@ -297,3 +297,27 @@ def test_a_search_does_not_read_profiles(table: Table) -> None:
         "field_formats",
         "fingerprint",
     } <= described.table_version.get_deferred_fields()
+
+
+@pytest.mark.parametrize(
+    ("sent", "has_meta", "has_profiles"),
+    [
+        ({}, True, True),
+        ({"include_meta": False}, False, True),
+        ({"include_fields_schema": False}, True, False),
+        ({"include_fields_schema": "no", "include_meta": "no"}, False, False),
+        ({"include_fields_schema": None, "include_meta": ""}, True, True),
+    ],
+)
+def test_info_has_profiles_with_the_schemas_of_the_fields(
+    resource: Resource, sent: dict[str, Any], has_meta: bool, has_profiles: bool
+) -> None:
+    given = {"resource_id": str(resource.pk), **sent}
+
+    result = act(Client(), "datastore_info", given).json()["result"]
+
+    expected = {"id", "type", "schema", "profile"} if has_profiles else {"id", "type"}
+    assert all(set(each) == expected for each in result["fields"])
+    assert ("meta" in result) is has_meta
+    if has_meta:
+        assert result["meta"]["profiled"]["records"] == 6

@@ -1,0 +1,21 @@
+"""Load small files into the portals of the tests."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Load, Mode, Resource
+
+from ..loading.reading import read_in_test_process
+
+
+def load_text(resource: Resource, text: str, mode: str = Mode.REPLACE, **options: Any) -> Load:
+    """Load a text as a CSV file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "file.csv")
+        path.write_text(text)
+        with read_in_test_process():
+            return load_file(resource, path, options=LoadOptions(mode=mode, **options))

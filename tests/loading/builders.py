@@ -1,0 +1,55 @@
+"""Builders of resources with loaded files, and of the table versions of loads."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from datastore_search import storage
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Load, Resource, TableVersion
+
+from ..builders import SURVEY, create_resource
+from .reading import read_in_test_process
+
+
+def make_loaded_resource(
+    csv: str | bytes = SURVEY, *, types: dict[str, str] | None = None, **values: Any
+) -> Resource:
+    """Make a resource and load a CSV into it."""
+    return load_csv(create_resource(**values), csv, types=types)
+
+
+def load_csv(
+    resource: Resource, csv: str | bytes, *, types: dict[str, str] | None = None
+) -> Resource:
+    """Load a CSV into a resource and read the resource again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.csv"
+        path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
+        with read_in_test_process():
+            load_file(
+                resource, path, options=LoadOptions(types=types or {}, drop_missing_fields=True)
+            )
+    resource.refresh_from_db()
+    return resource
+
+
+def make_unpublished_version(load: Load) -> TableVersion:
+    """Make a table version with one record that its load has not published."""
+    version = TableVersion.objects.create(resource=load.resource, load=load, language="english")
+    storage.create_records(
+        connection,
+        storage.NewTable(version.pk, load.pk),
+        language="english",
+        batches=[storage.Batch(['{"a":1}'])],
+    )
+    return version
+
+
+def get_version_id(load: Load) -> int:
+    """Return the number of the table version that a load has made."""
+    return load.table_versions.get().pk

@@ -1,0 +1,43 @@
+"""The index of substrings in the tables of loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Mode
+
+from ...backups.servers import find_machine_programs, run_server
+from ...builders import SURVEY, act, get_result, make_writer_token
+from ...search.test_substrings import KINDS, find_ids, list_substring_indexes, open_portal
+from ..builders import load_csv, make_loaded_resource
+
+
+@pytest.fixture
+def portal(db: None) -> Iterator[None]:
+    with run_server(find_machine_programs()) as server, open_portal(server, "portal"):
+        yield
+
+
+def test_loads_and_writes_keep_the_index(portal: None, tmp_path: Path) -> None:
+    resource = make_loaded_resource(indexes=KINDS)
+    token = make_writer_token()
+
+    load_csv(resource, SURVEY + "007,air,,Quayside,1,\n")
+    assert len(list_substring_indexes(resource)) == 1
+    assert find_ids(resource, q="aysid", substrings=True) == [7]
+
+    path = tmp_path / "more.csv"
+    path.write_text(SURVEY.split("\n", maxsplit=1)[0] + "\n008,air,active,Dockyard,1,2024-01-02\n")
+    load_file(resource, path, options=LoadOptions(mode=Mode.APPEND))
+    record = {"code": "009", "title": "Boatyard"}
+    sent = {"resource_id": str(resource.pk), "records": [record], "method": "insert", "force": True}
+    get_result(act(Client(), "datastore_upsert", sent, token), "datastore_upsert")
+
+    resource.refresh_from_db()
+    assert len(list_substring_indexes(resource)) == 1
+    assert find_ids(resource, q="yard", substrings=True) == [8, 9]
