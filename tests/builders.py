@@ -110,9 +110,21 @@ def fill_table(
         TableVersion.objects.filter(pk=table_id).update(origin=Origin.FILE)
         for name, kind in chosen.items():
             resource.fields.filter(name=name).update(chosen_type=kind)
+        clean_pending_lists(table_id)
         storage.analyze_records(connection, table_id)
     resource.refresh_from_db()
     return resource
+
+
+def clean_pending_lists(table_id: int) -> None:
+    """Move what waits in the GIN indexes of a table into them, as when they are built by a load."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT gin_clean_pending_list(indexrelid) FROM pg_index"
+            " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
+            " WHERE indrelid = %s::regclass AND amname = 'gin'",
+            [f"datastore_search_record_{table_id}"],
+        )
 
 
 def parse_csv(text: str | bytes) -> list[list[str | None]]:
@@ -141,8 +153,8 @@ def infer_type(cells: Iterable[str | None]) -> str:
 
 def read_cell(kind: str, cell: str | None) -> Any:
     """Read a cell of a type as what a client of the API sends for it."""
-    if cell and get_field_type(kind).is_nested:
-        return json.loads(cell, parse_float=Decimal)
+    if get_field_type(kind).is_nested:
+        return json.loads(cell, parse_float=Decimal) if cell else None
     return cell
 
 

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 
-from datastore_search.models import Resource
+from datastore_search.models import LoadState, Resource
 
 from ..builders import make_resource, make_user
 
@@ -25,6 +25,7 @@ READ_ONLY_MESSAGE = "The database is read-only at the moment. Nothing was change
 def staff(client: Client, transactional_db: None) -> Iterator[Client]:
     """A superuser of a portal whose database has become a standby."""
     resource = make_resource(name="survey")
+    resource.loads.create(source="survey.csv", state=LoadState.READY)
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")

@@ -24,7 +24,7 @@ from datastore_search.loading.jobs import LoadOptions, drafts, queue
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
-from ..builders import SURVEY, make_resource, make_user
+from ..builders import SURVEY, make_user
 from ..loading.builders import load_csv, make_loaded_resource, make_unpublished_version
 from ..loading.torture.cases import FILES
 from .forms import CSV, FORM, make_file
@@ -782,7 +782,7 @@ def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: R
 
 def test_controls_of_direction_are_visible_in_the_admin(staff: Client, db: None) -> None:
     override = "\u202e"
-    resource = make_resource(
+    resource = make_loaded_resource(
         f"na{override}me,n\nva{override}lue,1\n", title=f"tit{override}le", name="hostile"
     )
     Field.objects.filter(resource=resource).update(

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from datastore_search.models import Resource
 
-from ..builders import make_resource
+from ..loading.builders import make_loaded_resource
 from .rivers import RIVERS, RIVERS_ID
 
 
@@ -18,7 +18,7 @@ from .rivers import RIVERS, RIVERS_ID
 def portal(live_server: LiveServer) -> Iterator[str]:
     """The address of a server with one public table."""
     made = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    resource = make_resource(
+    resource = make_loaded_resource(
         RIVERS,
         types={"code": "text", "seen": "timestamp"},
         pk=RIVERS_ID,

@@ -27,7 +27,7 @@ from ..builders import (
     make_resource,
     make_writer_token,
 )
-from ..loading.builders import make_unpublished_version
+from ..loading.builders import make_loaded_resource, make_unpublished_version
 from ..processes import build_database_url
 from ..test_names import add_old_alias
 from .test_commands import run_command
@@ -191,7 +191,7 @@ def list_indexes(resource: Resource) -> list[str]:
 def indexed() -> Resource:
     """A resource with an index of each kind but substrings, and a key."""
     rows = "".join(f"{number},{number % 7},river\n" for number in range(2_001))
-    resource = make_resource(f"code,level,kind\n{rows}", indexes=_KINDS)
+    resource = make_loaded_resource(f"code,level,kind\n{rows}", indexes=_KINDS)
     version = resource.table_version
     assert version
     storage.set_key(connection, version.pk, ["code"])

@@ -317,14 +317,12 @@ def test_a_restored_dump_has_the_index(portal: None, server: Server) -> None:
 # Without the extension ----------------------------------------------------------------------------
 
 
-def test_without_the_extension_a_load_leaves_the_index_out(db: None) -> None:
+def test_without_the_extension_a_table_leaves_the_index_out(db: None) -> None:
     resource = make_indexed()
     version = resource.table_version
     assert version is not None
-    assert version.load is not None
 
     assert version.indexes == ["filters", "words"]
-    assert [each["code"] for each in version.load.notices] == ["notice.substrings_not_indexed"]
     assert find_ids(resource, filters={"title": {"icontains": "IDGE"}}) == [1]
     response = ask(Client(), {"resource_id": str(resource.pk), "q": "idge", "substrings": True})
     assert find_refused(response) == ["substrings"]

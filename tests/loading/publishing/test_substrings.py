@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -18,8 +19,12 @@ from ..builders import load_csv, make_loaded_resource
 
 
 @pytest.fixture
-def portal(db: None) -> Iterator[None]:
-    with run_server(find_machine_programs()) as server, open_portal(server, "portal"):
+def portal(django_db_blocker: Any) -> Iterator[None]:
+    with (
+        django_db_blocker.unblock(),
+        run_server(find_machine_programs()) as server,
+        open_portal(server, "portal"),
+    ):
         yield
 
 
@@ -41,3 +46,12 @@ def test_loads_and_writes_keep_the_index(portal: None, tmp_path: Path) -> None:
     resource.refresh_from_db()
     assert len(list_substring_indexes(resource)) == 1
     assert find_ids(resource, q="yard", substrings=True) == [8, 9]
+
+
+def test_without_the_extension_a_load_leaves_the_index_out_and_says_so(db: None) -> None:
+    version = make_loaded_resource(indexes=KINDS).table_version
+    assert version is not None
+    assert version.load is not None
+
+    assert version.indexes == ["filters", "words"]
+    assert [each["code"] for each in version.load.notices] == ["notice.substrings_not_indexed"]
