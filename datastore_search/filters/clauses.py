@@ -66,24 +66,20 @@ def _compile(condition: Condition, fields: TypedFields, errors: list[InvalidPara
     if isinstance(condition, And | Or):
         clauses = [_compile(member, fields, errors) for member in condition.conditions]
         return join_clauses(clauses, "AND" if isinstance(condition, And) else "OR")
+    name = condition.field
     try:
-        return _compile_field_condition(condition, fields)
+        if name == "_id":
+            return _compile_id_condition(condition, fields.cast)
+        if name not in fields.types:
+            raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
+        kind = field_types[fields.types[name]]
+        if isinstance(condition, In):
+            texts = _read_values(name, kind, kind.parse_operand, condition.values, fields.cast)
+            return _compile_in(name, kind, texts, fields)
+        return _compile_comparison(condition, kind, fields)
     except InvalidParameter as error:
         errors.append(error)
         return FALSE
-
-
-def _compile_field_condition(condition: In | Comparison, fields: TypedFields) -> Clause:
-    name = condition.field
-    if name == "_id":
-        return _compile_id_condition(condition, fields.cast)
-    if name not in fields.types:
-        raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
-    kind = field_types[fields.types[name]]
-    if isinstance(condition, In):
-        texts = _read_values(name, kind, kind.parse_operand, condition.values, fields.cast)
-        return _compile_in(name, kind, texts, fields)
-    return _compile_comparison(condition, kind, fields)
 
 
 def _read_values(

@@ -21,7 +21,7 @@ from ..exceptions.search import (
     UnknownFullTextField,
 )
 from ..words import count_words, split_words
-from .clause import Clause, join_clauses
+from .clause import Clause, compose, join_clauses
 from .grammar import MAX_SHOWN_LENGTH, MAX_TEXT_CONDITIONS
 from .substrings import build_pattern, compile_candidates, is_exact
 
@@ -98,10 +98,21 @@ def parse_full_text_query(
 
 
 def _compile_text(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
-    """Compile a text that is searched in one field, or in all."""
-    language = options.language
-    tsquery = compile_tsquery(text, language, plain=options.plain)
-    return _compile(tsquery) if name is None else _compile_over_field(name, language, tsquery)
+    """
+    Compile a text that is searched in one field, or in all.
+
+    The index finds the records that have the words in any field.
+    """
+    tsquery = compile_tsquery(text, options.language, plain=options.plain)
+    found = compose("search @@ {}", tsquery)
+    if name is None:
+        return FullTextQuery("rank", found, compose("ts_rank(search, {})", tsquery))
+    vector = Clause(
+        sql.SQL("datastore_search_vector(jsonb_build_object('', data -> %s), %s::regconfig)"),
+        [name, options.language],
+    )
+    match = compose("({} AND {} @@ {})", found, vector, tsquery)
+    return FullTextQuery(f"rank {name}", match, compose("ts_rank({}, {})", vector, tsquery))
 
 
 def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
@@ -134,31 +145,6 @@ def _compile_substring(name: str | None, word: str, options: FullTextOptions) ->
         is_enough = name is None and is_exact(pattern, word)
         within = candidates if is_enough else join_clauses([candidates, within], "AND")
     return join_clauses([whole, within], "OR")
-
-
-def _compile(tsquery: Clause) -> FullTextQuery:
-    return FullTextQuery(
-        "rank",
-        Clause(sql.SQL("search @@ {}").format(tsquery.text), tsquery.parameters),
-        Clause(sql.SQL("ts_rank(search, {})").format(tsquery.text), tsquery.parameters),
-    )
-
-
-def _compile_over_field(name: str, language: str, tsquery: Clause) -> FullTextQuery:
-    """Match one field; the index finds the records that have the words in any field."""
-    vector = sql.SQL("datastore_search_vector(jsonb_build_object('', data -> %s), %s::regconfig)")
-    match = sql.SQL("(search @@ {tsquery} AND {vector} @@ {tsquery})")
-    return FullTextQuery(
-        f"rank {name}",
-        Clause(
-            match.format(tsquery=tsquery.text, vector=vector),
-            [*tsquery.parameters, name, language, *tsquery.parameters],
-        ),
-        Clause(
-            sql.SQL("ts_rank({}, {})").format(vector, tsquery.text),
-            [name, language, *tsquery.parameters],
-        ),
-    )
 
 
 def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.search import (
@@ -92,13 +93,7 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
     """
     if not filters:
         return ()
-    parser = _Parser()
-    if isinstance(filters, Mapping):
-        conditions = parser.parse_root(filters)
-    else:
-        conditions = (Or(parser.parse_members(filters, depth=1)),)
-    parser.raise_errors()
-    return conditions
+    return _Parser().parse(filters)
 
 
 def exclude_field(conditions: Iterable[Condition], name: str) -> tuple[Condition, ...]:
@@ -106,16 +101,23 @@ def exclude_field(conditions: Iterable[Condition], name: str) -> tuple[Condition
     return tuple(each for each in conditions if isinstance(each, And) or each.field != name)
 
 
+@dataclass
 class _Parser:
     """Counts the operations and collects the errors."""
 
-    def __init__(self) -> None:
-        self._operations = 0
-        self._text_conditions = 0
-        self._values = 0
-        self._errors: list[InvalidParameter] = []
+    _operations: int = 0
+    _text_conditions: int = 0
+    _values: int = 0
+    _errors: list[InvalidParameter] = dataclass_field(default_factory=list)
 
-    def raise_errors(self) -> None:
+    def parse(self, filters: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
+        """Parse the parameter; the AND of its members is one operation, if there are two."""
+        conditions: tuple[Condition, ...]
+        if isinstance(filters, Mapping):
+            conditions = self._parse_object(filters, depth=0)
+            self._operations += (len(conditions) > 1) - ("$and" in filters)
+        else:
+            conditions = (Or(self._parse_members(filters, depth=1)),)
         if self._operations > MAX_OPERATIONS:
             self._errors.append(FiltersTooMany(most=MAX_OPERATIONS))
         if self._text_conditions > MAX_TEXT_CONDITIONS:
@@ -124,14 +126,9 @@ class _Parser:
             )
         if self._errors:
             raise InvalidParameters(self._errors)
-
-    def parse_root(self, filters: Mapping[str, object]) -> tuple[Condition, ...]:
-        """Parse the outermost object; the AND of its members is one operation, if there are two."""
-        conditions = self._parse_object(filters, depth=0)
-        self._operations += (len(conditions) > 1) - ("$and" in filters)
         return conditions
 
-    def parse_members(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
+    def _parse_members(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
         """Parse a list of objects, the members of a group."""
         self._check_size(len(members))
         if depth > MAX_DEPTH:
@@ -180,16 +177,16 @@ class _Parser:
         elif not members:
             self._errors.append(EmptyCondition())
         else:
-            return [_GROUPS[name](self.parse_members(members, depth))]
+            return [_GROUPS[name](self._parse_members(members, depth))]
         return []
 
     def _parse_field(self, field: str, condition: object) -> list[Condition]:
         if isinstance(condition, Mapping):
             return self._parse_operators(field, condition)
-        self._count_values(condition)
         if not isinstance(condition, list):
             self._operations += 1
             return [In(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
+        self._count_values(condition)
         values = [value for value in condition if not isinstance(value, Mapping)]
         conditions: list[Condition] = []
         for each in condition:

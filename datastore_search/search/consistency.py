@@ -245,15 +245,10 @@ def retry_if_stale(read: Callable[[], Answer]) -> Answer:
 
 def choose_timeout(client: Client | None) -> timedelta:
     """Choose the timeout of a client's statements; this reads its token or session."""
-    timeout = conf.STATEMENT_TIMEOUT
-    if client is None or client.is_authenticated():
-        return timeout
-    return _choose_shortest(timeout, conf.ANONYMOUS_STATEMENT_TIMEOUT)
-
-
-def _choose_shortest(*timeouts: timedelta) -> timedelta:
-    """Choose the shortest timeout; zero is none, as in PostgreSQL."""
-    return min(filter(None, timeouts), default=timedelta(0))
+    timeouts = [conf.STATEMENT_TIMEOUT]
+    if client is not None and not client.is_authenticated():
+        timeouts.append(conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    return min(filter(None, timeouts), default=timedelta(0))  # zero is none, as in PostgreSQL
 
 
 def with_client_timeout(
@@ -269,8 +264,9 @@ def with_client_timeout(
     Raises: ``QueryTooSlow``; whatever ``answer`` raises.
     """
     timeout = conf.STATEMENT_TIMEOUT if timeout is None else timeout
-    anonymous_timeout = _choose_shortest(timeout, conf.ANONYMOUS_STATEMENT_TIMEOUT)
-    if client is None or anonymous_timeout == timeout:
+    anonymous_timeout = conf.ANONYMOUS_STATEMENT_TIMEOUT
+    is_shorter = timedelta(0) < timeout <= anonymous_timeout  # zero is none, as in PostgreSQL
+    if client is None or not anonymous_timeout or is_shorter:
         return answer(timeout)
     try:
         return answer(anonymous_timeout)
