@@ -60,6 +60,12 @@ class _Request:
     is_refused: bool = False
 
 
+class _Held(local):
+    """The client for which a thread holds a slot; empty without one."""
+
+    key = ""
+
+
 class Shares:
     """The slots of a process, the requests that hold them, and those that wait for one."""
 
@@ -70,23 +76,22 @@ class Shares:
         self._waiting: list[_Request] = []
         self._used: dict[str, tuple[float, float]] = {}
         self._heavy_seconds = _HEAVY_SECONDS
-        self._held = local()
+        self._held = _Held()
 
     @property
     def held_key(self) -> str:
         """The client for which this thread holds a slot; empty without one."""
-        return getattr(self._held, "key", "")
+        return self._held.key
 
     @property
     def is_needed_by_others(self) -> bool:
         """Whether this thread holds a slot while other clients have work, or for a heavy client."""
-        key = self.held_key
+        key = self._held.key
         if not key:
             return False
         with self._condition:
-            return any(each.key != key for each in (*self._working, *self._waiting)) or (
-                self._get_used(key, monotonic()) > self._heavy_seconds
-            )
+            has_others = bool({each.key for each in (*self._working, *self._waiting)} - {key})
+            return has_others or self._get_used(key, monotonic()) > self._heavy_seconds
 
     @contextmanager
     def hold(self, client: Client, timeout: timedelta) -> Iterator[None]:
@@ -96,15 +101,18 @@ class Shares:
         Raises: ``ShareExceeded``; ``ServerFull``, also when no slot is free within the ``timeout``;
         ``ClientDisconnected``.
         """
-        if self.held_key:
+        if self._held.key:
             yield
             return
         request = _Request(client.key, monotonic())
         with self._condition:
-            self._make_room(request)
-            self._waiting.append(request)
-            self._give_slots()
-            self._wait(request, client, timeout)
+            if self._working or self._waiting:
+                self._make_room(request)
+                self._waiting.append(request)
+                self._give_slots()
+                self._wait(request, client, timeout)
+            else:  # all slots are free
+                self._working.add(request)
         self._held.key = request.key
         try:
             yield
@@ -113,7 +121,8 @@ class Shares:
             with self._condition:
                 self._working.discard(request)
                 self._note_used(request)
-                self._give_slots()
+                if self._waiting:
+                    self._give_slots()
 
     def _wait(self, request: _Request, client: Client, timeout: timedelta) -> None:
         while request not in self._working:
@@ -190,7 +199,7 @@ class Shares:
     def _get_used(self, key: str, now: float) -> float:
         """Return the seconds that a client has used lately, running requests included."""
         seconds, until = self._used.get(key, (0.0, now))
-        running = sum(now - each.began_at for each in self._working if each.key == key)
+        running = sum([now - each.began_at for each in self._working if each.key == key])
         return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS)) + running
 
     def _note_used(self, request: _Request) -> None:
@@ -201,7 +210,7 @@ class Shares:
                 del self._used[key]
         used = self._get_used(request.key, now) + now - request.began_at
         self._used[request.key] = used, now
-        known = (self._get_used(key, now) for key in self._used)
+        known = [self._get_used(key, now) for key in self._used]
         counted = [each for each in known if each > _LIGHT_SECONDS]
         self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))
 

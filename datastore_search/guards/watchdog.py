@@ -73,7 +73,7 @@ class Watched:
         error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        _watchdog.remove(self)
+        _watchdog.watched.discard(self)
         with self._lock:  # a cancellation that is under way must not reach the next statement
             self._is_over = True
         if self._is_uncertain and self._connection.connection is not None:
@@ -131,20 +131,16 @@ class _Watchdog:
     """The statements that run in this process, and the thread that checks them."""
 
     def __init__(self) -> None:
-        self._watched: set[Watched] = set()
+        self.watched: set[Watched] = set()
         self._condition = Condition()
         self._is_idle = True
         self._thread: Thread | None = None
 
     def add(self, watched: Watched) -> None:
         """Add a statement; without a lock, because every search does this."""
-        self._watched.add(watched)
+        self.watched.add(watched)
         if self._is_idle:
             self._wake_thread()
-
-    def remove(self, watched: Watched) -> None:
-        """Remove a statement."""
-        self._watched.discard(watched)
 
     def _wake_thread(self) -> None:
         with self._condition:
@@ -157,7 +153,7 @@ class _Watchdog:
         while True:
             with self._condition:
                 self._is_idle = True  # before the set is read, so that no statement is missed
-                while not self._watched:
+                while not self.watched:
                     self._condition.wait()
                 self._is_idle = False
             time.sleep(_INTERVAL_SECONDS)
@@ -166,7 +162,7 @@ class _Watchdog:
     def _check_statements(self) -> None:
         """Check each statement; keep no reference to it or to its request afterwards."""
         now = time.monotonic()
-        for watched in tuple(self._watched):
+        for watched in tuple(self.watched):
             try:
                 watched.check(now)
             except Exception:  # of one statement; the others need the thread

@@ -212,7 +212,7 @@ def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
             child = os.fork()
         if child == 0:  # the connection belongs to the parent
-            inherited = watchdog._watchdog is before or bool(watchdog._watchdog._watched)
+            inherited = watchdog._watchdog is before or bool(watchdog._watchdog.watched)
             os._exit(inherited)
         _pid, status = os.waitpid(child, 0)
 
