@@ -157,9 +157,10 @@ def parse_json(text: str, max_values: int = MAX_JSON_VALUES) -> object:
     Raises: ``MalformedJson``, also for NaN and infinities, which are not JSON; ``JsonTooDeep``;
     ``TooManyValues``.
     """
-    if _has_more_values(text, max_values):
+    opened = text.count("[") + text.count("{")
+    if opened + text.count(",") > max_values and _count_values(text) > max_values:
         raise TooManyValues(most=max_values)
-    if _is_too_deep(text):
+    if opened > MAX_JSON_DEPTH and _measure_depth(text) > MAX_JSON_DEPTH:
         raise JsonTooDeep(most=MAX_JSON_DEPTH)
     try:
         return _DECODER.decode(text)
@@ -169,19 +170,15 @@ def parse_json(text: str, max_values: int = MAX_JSON_VALUES) -> object:
         raise JsonTooDeep(most=MAX_JSON_DEPTH) from None
 
 
-def _has_more_values(text: str, max_values: int) -> bool:
-    """Return whether a JSON text has more commas and opening brackets, without parsing it."""
-    if text.count(",") + text.count("[") + text.count("{") <= max_values:
-        return False
-    return len(_keep_outside_texts(text, b",[{").replace(b'"', b"")) > max_values
+def _count_values(text: str) -> int:
+    """Count the commas and opening brackets of a JSON text, without parsing it."""
+    return len(_keep_outside_texts(text, b",[{").replace(b'"', b""))
 
 
-def _is_too_deep(text: str) -> bool:
-    """Return whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it."""
-    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
-        return False
+def _measure_depth(text: str) -> int:
+    """Measure the levels of a JSON text, without parsing it."""
     brackets = _keep_outside_texts(text, b"[]{}")
-    return max(accumulate(array("b", brackets.translate(_STEPS))), default=0) > MAX_JSON_DEPTH
+    return max(accumulate(array("b", brackets.translate(_STEPS))), default=0)
 
 
 def _keep_outside_texts(text: str, kept: bytes) -> bytes:

@@ -97,11 +97,6 @@ _STATUSES: Final = (
 )
 
 
-def build_success(request: Request, action: str, result: object) -> dict[str, Any]:
-    """Build the envelope of a result."""
-    return {"help": build_help_address(request, action), "success": True, "result": result}
-
-
 def build_failure(
     request: Request, action: str, code: int, members: dict[str, Any]
 ) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class ActionParameters(serializers.Serializer[Any]):
     @classmethod
     def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
         """Parse the parameters that were sent; those that mean the default are left out."""
-        known = frozenset(name for name in sent if name in cls._declared_fields)
+        known = frozenset(cls._declared_fields.keys() & sent.keys())
         return cast("dict[str, Any]", _get_serializer(cls, known).run_validation(sent))
 
     def to_internal_value(self, data: Mapping[str, object]) -> dict[str, object]:
@@ -87,8 +87,9 @@ class ActionParameters(serializers.Serializer[Any]):
             for name, value in data.items()
             if name in self.fields and name not in self.unchecked and not _is_storable(value)
         }
-        if not self.accepts_others:
-            errors |= self._refuse_unknown([name for name in data if name not in self.fields])
+        unknown = [name for name in data if name not in self.fields]
+        if unknown and not self.accepts_others:
+            errors |= self._refuse_unknown(unknown)
         values: dict[str, object] = {}
         try:
             values = super().to_internal_value(
@@ -96,7 +97,7 @@ class ActionParameters(serializers.Serializer[Any]):
             )
         except serializers.ValidationError as error:
             errors = {**cast("dict[str, list[str]]", error.detail), **errors}
-        if self.needed and not any(data.get(name) not in _ABSENT for name in self.needed):
+        if self.needed and not [name for name in self.needed if data.get(name) not in _ABSENT]:
             errors[self.needed[0]] = [str(self.error_messages["missing"])]
         if errors:
             raise serializers.ValidationError(errors)

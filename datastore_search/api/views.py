@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from django.conf import settings
@@ -12,14 +12,12 @@ from django.utils import translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from ..addresses import find_base_path
+from ..addresses import build_help_address, find_base_path
 from ..conf import conf
 from ..exceptions.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..guards.clients import Client
@@ -32,23 +30,12 @@ from ..routing import exclude_from_atomic_requests
 from ..spooling import Spool
 from .actions import VARY, actions
 from .body import read_parameters
-from .envelope import build_success, exception_handler
+from .envelope import exception_handler
 from .permissions import choose_body_limits
 from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 #: What REST framework finds in a body.
 _NO_DATA: Final = QueryDict()
-
-
-class IgnoreAccept(BaseContentNegotiation):
-    """Answer in JSON and ignore ``Accept``, as CKAN does."""
-
-    def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        """Take the only renderer."""
-        (renderer,) = renderers
-        return renderer, renderer.media_type
 
 
 class EnvelopeView(APIView):
@@ -61,7 +48,6 @@ class EnvelopeView(APIView):
     permission_classes = ()
     parser_classes = ()
     renderer_classes = (EnvelopeRenderer,)
-    content_negotiation_class = IgnoreAccept
 
     #: What reports of the request are made of: its name, its parameters, the number of records.
     report_name = ""
@@ -102,8 +88,15 @@ class EnvelopeView(APIView):
         """Read the setting at each request, so that it can change."""
         return [import_string(path)() for path in conf.AUTHENTICATION_CLASSES]
 
-    def perform_authentication(self, request: Request) -> None:
-        """Do nothing: the token is read when something depends on it, not for public reads."""
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """
+        Answer in JSON and ignore ``Accept``, as CKAN does, and check the rates.
+
+        The token is read when something depends on it, not for public reads.
+        """
+        renderer = self.renderer_classes[0]()
+        request.accepted_renderer, request.accepted_media_type = renderer, renderer.media_type
+        self.check_throttles(request)
 
     def get_throttles(self) -> list[BaseThrottle]:
         """Read the setting at each request, so that it can change; a subclass may name others."""
@@ -155,9 +148,10 @@ class ActionView(EnvelopeView):
         except NotModified as not_modified:
             return not_modified.response
         self.record_count = answer.record_count
-        envelope, result = build_success(request, action, answer.result), answer.result
+        result, address = answer.result, build_help_address(request, action)
+        envelope = {"help": address, "success": True, "result": result}
         response: HttpResponseBase
-        if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
+        if isinstance(result, Mapping) and Spool in map(type, result.values()):
             response = SpooledEnvelope(envelope).build_response(request)
         else:
             response = Response(envelope)

@@ -135,11 +135,9 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
             parameters[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
     offset, limit = call.query.offset, call.query.limit or 0
     address = f"{find_path_below_base(call.request)}?{urlencode(parameters, doseq=True)}"
-
-    def link(start: int) -> str:
-        return f"{address}&offset={start}" if start else address
-
-    links = {"start": link(0), "next": link(offset + limit)}
+    starts = {"start": 0, "next": offset + limit}
     if offset > 0:
-        links["prev"] = link(max(0, offset - limit))
-    return links
+        starts["prev"] = max(0, offset - limit)
+    return {
+        name: f"{address}&offset={start}" if start else address for name, start in starts.items()
+    }
