@@ -65,7 +65,10 @@ class Watched:
 
     def __enter__(self) -> None:
         self._began_at = time.monotonic()
-        _watchdog.add(self)
+        # Without a lock, because every search does this.
+        _watchdog.watched.add(self)
+        if _watchdog.is_idle:
+            _watchdog.wake_thread()
 
     def __exit__(
         self,
@@ -133,16 +136,11 @@ class _Watchdog:
     def __init__(self) -> None:
         self.watched: set[Watched] = set()
         self._condition = Condition()
-        self._is_idle = True
+        self.is_idle = True
         self._thread: Thread | None = None
 
-    def add(self, watched: Watched) -> None:
-        """Add a statement; without a lock, because every search does this."""
-        self.watched.add(watched)
-        if self._is_idle:
-            self._wake_thread()
-
-    def _wake_thread(self) -> None:
+    def wake_thread(self) -> None:
+        """Start the thread, or let it look for statements."""
         with self._condition:
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="datastore_search", daemon=True)
@@ -152,10 +150,10 @@ class _Watchdog:
     def _run(self) -> None:
         while True:
             with self._condition:
-                self._is_idle = True  # before the set is read, so that no statement is missed
+                self.is_idle = True  # before the set is read, so that no statement is missed
                 while not self.watched:
                     self._condition.wait()
-                self._is_idle = False
+                self.is_idle = False
             time.sleep(_INTERVAL_SECONDS)
             self._check_statements()
 

@@ -224,6 +224,6 @@ def test_no_thread_wakes_while_nothing_runs(transactional_db: None) -> None:
         sleep(0)
     deadline = time.monotonic() + 30
 
-    while not watchdog._watchdog._is_idle:
+    while not watchdog._watchdog.is_idle:
         assert time.monotonic() < deadline
         time.sleep(0.01)
