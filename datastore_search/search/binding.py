@@ -167,7 +167,8 @@ def bind_query(
     unknown = [name for name in query.fields if name not in types]
     errors += [UnknownResultField(field=name[:MAX_SHOWN_LENGTH]) for name in unknown]
     is_distinct = query.distinct and ID not in names  # records with ``_id`` are distinct anyway
-    sort = _check_sort(query, relation, () if unknown or not is_distinct else names, errors)
+    sortable = names if is_distinct and not unknown else ()
+    sort = _check_sort(query, relation, sortable, errors) if query.sort else ()
     if query.highlight and query.is_text:
         errors.append(HighlightInText())
     elif query.highlight and query.is_copied:

@@ -1,4 +1,4 @@
-"""The query, the relation that it reads, and the page that it returns."""
+"""The values of a search: what is asked, what is searched, and what is found."""
 
 from __future__ import annotations
 

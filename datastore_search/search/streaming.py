@@ -33,7 +33,7 @@ from ..spooling import Spool
 from .binding import bind_query
 from .consistency import raise_if_table_lost, retry_if_stale, with_client_timeout
 from .pages import count_matches
-from .plan import Plan, choose_stream_plan
+from .plan import choose_stream_plan
 from .query import Query, build_relation
 from .reads import (
     JSON_LINES,
@@ -89,19 +89,19 @@ class RecordCopy:
     @contextmanager
     def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
         """Copy rows of cells as PostgreSQL's CSV, each with its line's end."""
-        with self._copy(self._choose_plan().select_cells(), compose_csv_options(delimiter)) as copy:
+        with self._copy(compose_csv_options(delimiter)) as copy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
     def open_texts(self) -> Iterator[Iterator[bytes]]:
         """Copy records as the JSON texts of objects or lists, each with its line's end."""
-        with self._copy(self._choose_plan().select_texts(), JSON_LINES) as copy:
+        with self._copy(JSON_LINES, as_texts=True) as copy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
     def open_cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
         """Copy rows of cells as they are in CSV, None for null."""
-        with self._copy(self._choose_plan().select_cells(), _CELLS) as copy:
+        with self._copy(_CELLS) as copy:
             yield self._check_rows(copy, copy.rows())
 
     def count_rows(self, most: int) -> int:
@@ -125,11 +125,6 @@ class RecordCopy:
         with translate_database_errors(plain=self._bound.query.plain):
             return self._read.fetch_rows(statement)
 
-    def _choose_plan(self) -> Plan:
-        bound = self._bound
-        with translate_database_errors(plain=self._bound.query.plain):
-            return choose_stream_plan(bound, lambda: count_matches(self._read, bound))
-
     def _check_rows(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
         """Pass on the rows of a copy; where their number is known, check that none is missing."""
         known_total = self._bound.known_total
@@ -138,12 +133,14 @@ class RecordCopy:
         return chain(rows, _check_number(copy, self._bound.count_page(known_total)))
 
     @contextmanager
-    def _copy(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
-        with (
-            translate_database_errors(plain=self._bound.query.plain),
-            self._read.copy(statement, options) as copy,
-        ):
-            yield copy
+    def _copy(self, options: sql.Composable, *, as_texts: bool = False) -> Iterator[Copy]:
+        """Copy the cells of the records, or their JSON texts."""
+        read, bound = self._read, self._bound
+        with translate_database_errors(plain=bound.query.plain):
+            plan = choose_stream_plan(bound, lambda: count_matches(read, bound))
+            statement = plan.select_texts() if as_texts else plan.select_cells()
+            with read.copy(statement, options) as copy:
+                yield copy
 
 
 def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
