@@ -10,7 +10,7 @@ from django.contrib.auth.models import Permission
 from knox.models import get_token_model
 
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 _USER = "benchmark"
 

@@ -15,7 +15,7 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 from rest_framework.settings import api_settings
 
-from . import storage
+from . import database as storage
 from .conf import PREFIX, Settings, conf, list_settings
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from .field_types import NotOfType, dump_json_as_sent
-from .words import remove_diacritics
+from .filters.words import remove_diacritics
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 

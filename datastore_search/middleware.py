@@ -29,8 +29,8 @@ from django.utils.translation.trans_real import get_languages
 from rest_framework.exceptions import Throttled
 
 from .conf import conf
-from .database_errors import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
-from .exceptions.availability import TemporarilyUnavailable, describe_throttling
+from .web.outages import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
+from .messages.availability import TemporarilyUnavailable, describe_throttling
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
 from .guards.shares import hold_slot

@@ -10,7 +10,7 @@ A portal that needs only some of them includes ``api_urlpatterns``, ``dump_urlpa
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from .api.dumping import DumpView
+from .downloads.views import DumpView
 from .api.views import ActionView, VersionView
 from .html.api_examples import ApiView
 from .html.catalogue import CatalogueView

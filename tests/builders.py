@@ -14,12 +14,12 @@ from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 from django.utils import timezone
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.field_types import get_field_type
 from datastore_search.models import Origin, Resource, TableVersion
-from datastore_search.record_changes import get_table_id
+from datastore_search.writing.changes import get_table_id
 from datastore_search.search import Page, Query, read_page, with_consistent_read
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 from datastore_search.writing import GivenField, Method, open_writer
 
 SURVEY = """\

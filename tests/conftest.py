@@ -18,7 +18,7 @@ from django.db import connection
 from django.utils import translation
 from selenium.webdriver import Chrome
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.guards import clients, shares
 from datastore_search.models import Resource
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 
 
 @contextmanager

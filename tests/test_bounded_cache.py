@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datastore_search.bounded_cache import BoundedCache
+from datastore_search.guards.cache import BoundedCache
 
 
 def test_the_value_used_longest_ago_is_removed_first() -> None:

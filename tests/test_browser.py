@@ -13,7 +13,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.jobs import queue
 from datastore_search.models import Load, LoadState, Resource
 

@@ -10,7 +10,7 @@ from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.checks import check_settings
 from datastore_search.conf import list_settings
 from datastore_search.models import IndexKind

@@ -22,7 +22,7 @@ from django.test import Client
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
 from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_WRITE_RECORDS
-from datastore_search.api.dumping.parameters import DumpParameters
+from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_types import (
     MAX_ALIASES,
@@ -34,7 +34,7 @@ from datastore_search.api.parameter_types import (
 from datastore_search.api.parameters import DEFAULT_LIMIT
 from datastore_search.api.permissions import MAX_SEARCH_BODY_BYTES
 from datastore_search.conf import conf, list_settings
-from datastore_search.exceptions.parameters import InvalidParameter
+from datastore_search.messages.parameters import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.grammar import (
@@ -48,8 +48,8 @@ from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.search import RecordsFormat
-from datastore_search.storage import MAX_FIELDS
-from datastore_search.tokens import issue_token
+from datastore_search.database import MAX_FIELDS
+from datastore_search.web.tokens import issue_token
 from datastore_search.writing import Method
 from datastore_search.writing.records import MAX_ID
 from example_project.management.commands.write_reference import write_tables

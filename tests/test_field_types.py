@@ -16,7 +16,7 @@ from datastore_search.field_types import (
     get_field_type,
     parse_values,
 )
-from datastore_search.storage import cast_texts
+from datastore_search.database import cast_texts
 
 REFUSED = "refused"
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import datastore_search
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.messages import BadRow, Message, Notice
 from datastore_search.messages.catalogue import TEMPLATES
 

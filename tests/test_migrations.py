@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.models import Field, Resource
 
 from .builders import make_resource

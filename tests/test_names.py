@@ -9,9 +9,9 @@ import pytest
 from django.db import IntegrityError, connection, connections, transaction
 from django.test import Client
 
-from datastore_search.exceptions.writing import TakenAlias
+from datastore_search.messages.writing import TakenAlias
 from datastore_search.models import Alias, Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 from datastore_search.writing import open_writer
 
 from .builders import (

@@ -11,9 +11,9 @@ from django.contrib.auth.models import AnonymousUser, Group, User
 from django.test import Client
 from django.utils.functional import SimpleLazyObject
 
-from datastore_search import object_permissions
+from datastore_search.models import object_permissions
 from datastore_search.models import Alias, Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from .backends import ViewAllBackend
 from .builders import ask, get_result, grant, make_listed_resource, make_user

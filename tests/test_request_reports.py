@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import Client
 
-from datastore_search import request_reports
+from datastore_search.web import reports as request_reports
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import request_answered
 

@@ -12,7 +12,7 @@ from django.contrib.auth.models import Permission
 
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..data import FIELDS, get_table
 from ..resources import load_resource

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 from datastore_search.api.actions import actions
-from datastore_search.api.dumping.parameters import DumpParameters
+from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.mcp.tools import tools
 
 from .values import choose_text, choose_value

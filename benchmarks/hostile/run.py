@@ -21,7 +21,7 @@ from django.contrib.auth import get_user_model
 from datastore_search.conf import conf
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..calls import Call, Caller
 from ..resources import prepare_resource

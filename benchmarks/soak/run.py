@@ -14,7 +14,7 @@ from typing import Final
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.models import FINISHED, Load, Resource
 
 from ..report import Table

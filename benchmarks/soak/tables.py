@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from datastore_search.loading.jobs import load_file, submit_load
 from datastore_search.models import Load, Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 #: One record in this number has the word that is searched for.
 MATCHING_EVERY = 5

@@ -13,9 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
 
-from .. import storage
-from ..database_errors import ADMIN_TEMPLATE, answer_refusal
-from ..exceptions.availability import DatabaseUnreachable, WriteBlocked
+from .. import database as storage
+from ..web.outages import ADMIN_TEMPLATE, answer_refusal
+from ..messages.availability import DatabaseUnreachable, WriteBlocked
 
 View = Callable[..., HttpResponse]
 

@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
-from ..exceptions.loads import LoadFailed
+from ..messages.failures import LoadFailed
 from ..loading.jobs import LoadOptions, drafts, resolve_options
 from ..models import Load, Resource
 from .display import get_queue_notice

@@ -17,10 +17,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from .. import storage
+from .. import database as storage
 from ..conf import conf
-from ..exceptions.loads import LoadFailed
-from ..exceptions.requests import UploadTooLarge
+from ..messages.failures import LoadFailed
+from ..messages.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.readers.cell_ranges import CellRange
 from ..loading.readers.header_rows import MAX_HEADER_ROWS

@@ -22,7 +22,7 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from ..exceptions.loads import LoadFailed
+from ..messages.failures import LoadFailed
 from ..loading.jobs import (
     BadRowsChoice,
     LoadOptions,

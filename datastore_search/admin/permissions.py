@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest
 from django.utils.text import capfirst
 
 from ..models import MAX_ALIAS_LENGTH, Resource
-from ..object_permissions import Permitted
+from ..models.object_permissions import Permitted
 
 #: A user who may change a resource may view it.
 _VIEW_VERBS = ("view", "change")

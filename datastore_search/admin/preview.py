@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from ..exceptions.loads import LoadFailed, UnknownType
+from ..messages.failures import LoadFailed, UnknownType
 from ..loading.readers.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..loading.typing.chosen_formats import parse_field_format
 from ..messages import Message, Notice

@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from .. import storage
+from .. import database as storage
 from ..loading.jobs import mark_interrupted_loads
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count

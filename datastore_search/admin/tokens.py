@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from knox.crypto import hash_token
 from knox.models import get_token_model
 
-from ..tokens import issue_token
+from ..web.tokens import issue_token
 from .database_errors import DatabaseErrorAdmin
 
 AuthToken = get_token_model()

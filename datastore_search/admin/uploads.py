@@ -14,7 +14,7 @@ from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
 from ..conf import conf
-from ..exceptions.requests import InvalidContentLength, UploadTooLarge
+from ..messages.requests import InvalidContentLength, UploadTooLarge
 from ..guards.sizes import measure_body
 
 View = Callable[..., HttpResponse]

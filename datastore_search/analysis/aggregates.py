@@ -17,16 +17,10 @@ import psycopg
 from django.db.utils import DatabaseError
 from psycopg import errors, sql
 
-from .. import storage
-from ..exceptions.analysis import (
-    InvalidHaving,
-    NumbersTooLarge,
-    RepeatedColumnName,
-    ReservedColumnName,
-    UnsupportedOption,
-)
-from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
-from ..exceptions.search import UnknownSortField
+from .. import database as storage
+from ..messages.analysis import InvalidHaving, NumbersTooLarge, RepeatedColumnName, ReservedColumnName, UnsupportedOption
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ..messages.search import UnknownSortField
 from ..filters import (
     MAX_SHOWN_LENGTH,
     Clause,

@@ -16,7 +16,7 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
-from ..bounded_cache import BoundedCache
+from ..guards.cache import BoundedCache
 from ..search import VersionKey
 
 _MAX_FACETS = 5_000

@@ -16,8 +16,8 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.search import AnswerTooLarge
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.search import AnswerTooLarge
 from ..field_types import dump_json
 from ..filters import Clause, compose, join_with_commas
 from ..models import Profiles, read_profiles
@@ -29,7 +29,7 @@ from ..search import (
     count_matches,
     translate_database_errors,
 )
-from ..spooling import MAX_MEMORY_BYTES
+from ..search.spool import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache, is_slow, is_too_slow, note_slow_facets
 from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .stored_facets import StoredCounts, list_stored_counts

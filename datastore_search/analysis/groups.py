@@ -15,9 +15,9 @@ from typing import LiteralString
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from .. import storage
-from ..exceptions.analysis import UngroupableField, UnknownTimeZone, UnsupportedOption
-from ..exceptions.parameters import UnknownField
+from .. import database as storage
+from ..messages.analysis import UngroupableField, UnknownTimeZone, UnsupportedOption
+from ..messages.parameters import UnknownField
 from ..field_types import FieldType, Ordered, field_types
 from ..filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
 

@@ -23,7 +23,7 @@ from ..search import (
     bind_query,
     translate_database_errors,
 )
-from ..words import is_part_of_word
+from ..filters.words import is_part_of_word
 from .time_budget import TimeBudget
 from .vocabulary import Vocabulary, is_word, read_vocabulary
 

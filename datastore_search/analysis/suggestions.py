@@ -16,14 +16,14 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ..exceptions.analysis import UnsuggestableField
-from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
-from ..exceptions.search import AnswerTooLarge
+from ..messages.analysis import UnsuggestableField
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ..messages.search import AnswerTooLarge
 from ..field_types import FieldType, Operators, Ordered, dump_json, field_types
 from ..filters import MAX_SHOWN_LENGTH, Clause, compose, join_clauses
 from ..search import BoundQuery, ConsistentRead, Query, bind_query, translate_database_errors
-from ..spooling import MAX_MEMORY_BYTES
-from ..words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacritics
+from ..search.spool import MAX_MEMORY_BYTES
+from ..filters.words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacritics
 from .facets import MAX_FACET_VALUES, Facet, FacetsQuery, read_facets
 from .groups import GroupBy
 from .time_budget import TimeBudget

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from ..conf import conf
-from ..exceptions.availability import QueryTooSlow
+from ..messages.availability import QueryTooSlow
 from ..filters import Clause
 from ..search import ConsistentRead, translate_database_errors
 

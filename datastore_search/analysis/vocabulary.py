@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from psycopg import sql
 
-from ..bounded_cache import BoundedCache
+from ..guards.cache import BoundedCache
 from ..filters import Clause
 from ..search import ConsistentRead, VersionKey
-from ..words import has_unspaced_letters, remove_diacritics
+from ..filters.words import has_unspaced_letters, remove_diacritics
 from .time_budget import TimeBudget
 
 #: Words of a table at most, and their lengths.  Shorter ones are like too many others.

@@ -28,10 +28,10 @@ from ..analysis import (
     ValuesQuery,
 )
 from ..conf import conf
-from ..exceptions.analysis import InvalidHaving, NothingToSuggest, RepeatedColumnName
-from ..exceptions.parameters import InvalidParameters
-from ..exceptions.requests import MalformedJson
-from ..field_names import split_names, unquote_name
+from ..messages.analysis import InvalidHaving, NothingToSuggest, RepeatedColumnName
+from ..messages.parameters import InvalidParameters
+from ..messages.requests import MalformedJson
+from ..filters.names import split_names, unquote_name
 from ..filters import Condition, exclude_field, parse_filters
 from ..search import Query, RecordsFormat
 from .body import parse_json

@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from ..tokens import find_token_user
+from ..web.tokens import find_token_user
 
 
 class BareTokenAuthentication(BaseAuthentication):

@@ -23,31 +23,13 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from .. import storage
-from ..addresses import build_help_address
-from ..exceptions.access import (
-    AccessDenied,
-    RecordsIncomplete,
-    TokenWriteDenied,
-    UnknownResource,
-)
-from ..exceptions.availability import (
-    RETRY_AFTER_SECONDS,
-    DatabaseUnreachable,
-    QueryTooSlow,
-    ShareExceeded,
-    TemporarilyUnavailable,
-    describe_throttling,
-)
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.requests import (
-    BadRequest,
-    RequestTooLarge,
-    UnknownAddress,
-    UnknownHelp,
-    UnsupportedContentType,
-)
-from ..exceptions.writing import InvalidRecord
+from .. import database as storage
+from ..web.addresses import build_help_address
+from ..messages.access import AccessDenied, RecordsIncomplete, TokenWriteDenied, UnknownResource
+from ..messages.availability import RETRY_AFTER_SECONDS, DatabaseUnreachable, QueryTooSlow, ShareExceeded, TemporarilyUnavailable, describe_throttling
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.requests import BadRequest, RequestTooLarge, UnknownAddress, UnknownHelp, UnsupportedContentType
+from ..messages.writing import InvalidRecord
 
 logger = logging.getLogger(__name__)
 

@@ -8,21 +8,11 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.request import Request
 
 from ..conf import conf
-from ..exceptions.access import (
-    AccessDenied,
-    AnonymousDenied,
-    AnonymousWriteDenied,
-    EveryWriteDenied,
-    SchemeDenied,
-    SchemeWriteDenied,
-    TokenDenied,
-    TokenWriteDenied,
-    WriteDenied,
-)
+from ..messages.access import AccessDenied, AnonymousDenied, AnonymousWriteDenied, EveryWriteDenied, SchemeDenied, SchemeWriteDenied, TokenDenied, TokenWriteDenied, WriteDenied
 from ..guards.sizes import measure_body
 from ..models import Reader, Resource
-from ..object_permissions import find_permitted
-from ..request_reports import note_resource
+from ..models.object_permissions import find_permitted
+from ..web.reports import note_resource
 from .authentication import BareTokenAuthentication
 from .body import MAX_JSON_VALUES, MAX_WRITTEN_VALUES, BodyLimits
 from .parameters import make_printable

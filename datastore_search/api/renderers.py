@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.renderers import BaseRenderer
 
-from ..spooling import MAX_MEMORY_BYTES, Spool
-from .streams import stream_response
+from ..search.spool import MAX_MEMORY_BYTES, Spool
+from ..web.streams import stream_response
 
 #: Decimal digits before the point of any double.
 _MAX_DOUBLE_DIGITS = 308

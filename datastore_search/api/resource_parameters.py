@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from ..exceptions.requests import MalformedJson
+from ..messages.requests import MalformedJson
 from ..models import (
     MAX_TAGS,
     MAX_TITLE_LENGTH,

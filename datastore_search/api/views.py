@@ -17,17 +17,17 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from ..addresses import build_help_address, find_base_path
+from ..web.addresses import build_help_address, find_base_path
 from ..conf import conf
-from ..exceptions.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
+from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..guards.clients import Client
 from ..guards.rates import list_throttles
 from ..guards.shares import hold_slot
-from ..http_caching import NotModified, set_cache_headers
+from ..web.caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
-from ..request_reports import Question, report_answer, start_clock
-from ..routing import exclude_from_atomic_requests
-from ..spooling import Spool
+from ..web.reports import Question, report_answer, start_clock
+from ..models.managers import exclude_from_atomic_requests
+from ..search.spool import Spool
 from .actions import VARY, actions
 from .body import read_parameters
 from .envelope import exception_handler

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
-from ..exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
+from ..messages.datasets import InvalidCatalogueQuery, UnknownCatalogueField
 
 #: Each clause compares every resource.
 MAX_CLAUSES: Final = 50

@@ -15,8 +15,8 @@ from functools import partial
 
 from psycopg import sql
 
-from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
-from ..exceptions.search import InvalidFilterOperand, InvalidFilterValue, UnsupportedOperator
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ..messages.search import InvalidFilterOperand, InvalidFilterValue, UnsupportedOperator
 from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType

@@ -13,14 +13,9 @@ from dataclasses import dataclass, replace
 
 from psycopg import sql
 
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.search import (
-    SubstringsNotPlain,
-    TooManyFullTextFields,
-    TooManyWords,
-    UnknownFullTextField,
-)
-from ..words import count_words, split_words
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.search import SubstringsNotPlain, TooManyFullTextFields, TooManyWords, UnknownFullTextField
+from .words import count_words, split_words
 from .clause import Clause, compose, join_clauses
 from .grammar import MAX_SHOWN_LENGTH, MAX_TEXT_CONDITIONS
 from .substrings import build_pattern, compile_candidates, is_exact

@@ -12,18 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.search import (
-    EmptyCondition,
-    FiltersNotAnObject,
-    FiltersTooDeep,
-    FiltersTooMany,
-    InvalidFilterOperand,
-    TooManyFilterValues,
-    TooManyTextConditions,
-    UnknownGroup,
-    UnknownOperator,
-)
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.search import EmptyCondition, FiltersNotAnObject, FiltersTooDeep, FiltersTooMany, InvalidFilterOperand, TooManyFilterValues, TooManyTextConditions, UnknownGroup, UnknownOperator
 from ..field_types import Json
 
 #: Operations in one ``filters``.

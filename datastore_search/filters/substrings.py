@@ -11,7 +11,7 @@ import re
 
 from psycopg import sql
 
-from .. import storage
+from .. import database as storage
 from ..field_types import dump_json_as_sent
 from .clause import Clause
 

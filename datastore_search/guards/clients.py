@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol, Self
 
 from rest_framework.settings import api_settings
 
-from ..bounded_cache import BoundedCache
+from .cache import BoundedCache
 
 #: The key of an event that ``middleware.disconnect_middleware`` sets once the client is gone.
 DISCONNECTED: Final = "datastore_search.disconnected"

@@ -7,7 +7,7 @@ from threading import Lock
 from weakref import finalize
 
 from ..conf import conf
-from ..exceptions.availability import TooManyOwnStreams, TooManyStreams
+from ..messages.availability import TooManyOwnStreams, TooManyStreams
 from .shares import get_client_key
 
 _streams: Counter[str] = Counter()

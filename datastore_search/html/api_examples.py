@@ -12,7 +12,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ..field_names import format_sort_key
+from ..filters.names import format_sort_key
 from ..field_types import Json, dump_json_as_sent
 from ..messages.bidi import BIDI_CONTROLS, show_bidi_controls
 from ..models import Resource

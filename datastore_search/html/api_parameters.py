@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..field_names import format_sort_key
+from ..filters.names import format_sort_key
 from ..field_types import Json, dump_json
 from ..filters import And, Comparison, Condition, In, Or
 from ..search import Query

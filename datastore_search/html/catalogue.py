@@ -17,12 +17,12 @@ from django_filters import CharFilter, FilterSet
 
 from ..catalogue import SortTerm, find_page, match_word, open_portal_datasets
 from ..conf import conf
-from ..exceptions.requests import UnknownPage
-from ..exceptions.search import TooManyWords
+from ..messages.requests import UnknownPage
+from ..messages.search import TooManyWords
 from ..guards.clients import Client
 from ..messages.numbers import format_count
 from ..models import Field, Resource
-from ..object_permissions import Permitted
+from ..models.object_permissions import Permitted
 from ..search import open_snapshot
 from .links import reverse_in_locale
 from .pagination import Pagination, parse_page_number

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query
-from ..xml_text import clean_xml
+from ..downloads.xml_text import clean_xml
 from .chart_data import ChartData, Group, Point, Series, read_chart
 from .chart_drawing import draw_chart
 from .chart_query import EACH, FIGURES, STEPS, ChartParser, ChartQuery

@@ -12,8 +12,8 @@ from decimal import Decimal, InvalidOperation
 from django.utils.translation import gettext as _
 
 from ..analysis import INTERVALS, AggregateQuery, GroupBy, Metric, read_aggregate
-from ..exceptions.analysis import TooManyChartGroups
-from ..field_names import SortKey
+from ..messages.analysis import TooManyChartGroups
+from ..filters.names import SortKey
 from ..messages import shorten
 from ..messages.bidi import show_bidi_controls
 from ..search import ConsistentRead, Query

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ..exceptions.parameters import UnknownField
+from ..messages.parameters import UnknownField
 from ..messages.bidi import show_bidi_controls
 from ..models import Field, Resource
 from .languages import Phrase, is_foreign, mark_text, write_language

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from ..exceptions.parameters import InvalidParameters
+from ..messages.parameters import InvalidParameters
 from ..field_types import Operators, field_types, is_storable
 from ..filters import And, Comparison, Condition, In, Or, TypedFields, compile_conditions
 from ..models import Field

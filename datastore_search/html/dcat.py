@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from ..addresses import ResourceAddresses
+from ..web.addresses import ResourceAddresses
 from ..catalogue import CatalogueState, Datasets, ListedDataset, SortTerm
 from ..catalogue.dcat import CataloguePage, build_dcat_catalog
 from ..catalogue.turtle import write_turtle

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 
-from ..addresses import ResourceAddresses
+from ..web.addresses import ResourceAddresses
 from ..catalogue.data_package import build_data_package
 from ..catalogue.published import PublishedResource
-from ..http_caching import Validators
+from ..web.caching import Validators
 from ..loading.typing.schema import build_table_schema
 from ..search import ConsistentRead
 from .published import add_addresses

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ..analysis import NO_SUGGESTIONS, Suggestions, suggest_queries
-from ..exceptions.availability import TemporarilyUnavailable
+from ..messages.availability import TemporarilyUnavailable
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query

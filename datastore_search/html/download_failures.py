@@ -14,7 +14,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from ..database_errors import forget_unreadable_user
+from ..web.outages import forget_unreadable_user
 from .errors import ErrorMessage, describe_access_denied
 from .links import find_path
 from .views import PageView

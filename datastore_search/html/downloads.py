@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 
-from ..dumping.dump import choose_headers
-from ..dumping.formats import DumpFormat, formats
-from ..field_names import quote_name
+from ..downloads.dump import choose_headers
+from ..downloads.formats import DumpFormat, formats
+from ..filters.names import quote_name
 from ..models import Resource
 from ..search import Query
 from .api_parameters import build_query_parameters

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpResponse
 
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..http_caching import set_cache_headers
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..web.caching import set_cache_headers
 from ..models import read_profiles
 from ..search import ConsistentRead, Query
 from .chart_query import ChartQuery

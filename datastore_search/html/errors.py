@@ -10,23 +10,11 @@ from django.db.utils import InterfaceError, InternalError, OperationalError, Pro
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import Throttled
 
-from .. import storage
-from ..exceptions.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
-from ..exceptions.availability import (
-    RETRY_AFTER_SECONDS,
-    DatabaseUnreachable,
-    QueryTooSlow,
-    TemporarilyUnavailable,
-    describe_throttling,
-)
-from ..exceptions.requests import (
-    QueryStringTooLong,
-    RequestTooLarge,
-    TooManyParameters,
-    UnknownPage,
-    UnknownRecord,
-)
-from ..exceptions.search import AnswerTooLarge
+from .. import database as storage
+from ..messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
+from ..messages.availability import RETRY_AFTER_SECONDS, DatabaseUnreachable, QueryTooSlow, TemporarilyUnavailable, describe_throttling
+from ..messages.requests import QueryStringTooLong, RequestTooLarge, TooManyParameters, UnknownPage, UnknownRecord
+from ..messages.search import AnswerTooLarge
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from ..analysis import Facet, FacetsQuery, GroupBy, list_stored_counts, read_facets
-from ..exceptions.availability import TemporarilyUnavailable
-from ..exceptions.parameters import InvalidParameters
+from ..messages.availability import TemporarilyUnavailable
+from ..messages.parameters import InvalidParameters
 from ..filters import Comparison, In
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from ..field_names import SortKey, format_sort_key
+from ..filters.names import SortKey, format_sort_key
 from .columns import Column
 from .page_query import PageQuery, is_sortable
 from .profiles import FieldNote

@@ -13,8 +13,8 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 
-from ..exceptions.access import AccessDenied, UnknownResource
-from ..exceptions.requests import QueryStringTooLong
+from ..messages.access import AccessDenied, UnknownResource
+from ..messages.requests import QueryStringTooLong
 from ..field_types import dump_json_as_sent, is_storable
 from ..guards.clients import Client
 from ..guards.sizes import MAX_QUERY_STRING_BYTES

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
-from ..addresses import keep_locale, reverse_in_locale
+from ..web.addresses import keep_locale, reverse_in_locale
 
 __all__ = ["Parameters", "add_query_string", "find_path", "find_search_path", "reverse_in_locale"]
 

@@ -15,7 +15,7 @@ from ..conf import conf
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..search import ConsistentRead, Query
-from ..xml_text import clean_xml
+from ..downloads.xml_text import clean_xml
 from .drawings import (
     Choice,
     DrawingView,

@@ -14,11 +14,11 @@ from django.db import connections, router
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from .. import storage
-from ..exceptions.parameters import InvalidParameters, UnknownField
-from ..exceptions.requests import TooManyConditions
-from ..exceptions.search import InvalidSort, TooManyWords, UnsortableField
-from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
+from .. import database as storage
+from ..messages.parameters import InvalidParameters, UnknownField
+from ..messages.requests import TooManyConditions
+from ..messages.search import InvalidSort, TooManyWords, UnsortableField
+from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import dump_json_as_sent, field_types, is_storable
 from ..filters import (
     MAX_WORDS,

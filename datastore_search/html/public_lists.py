@@ -10,9 +10,9 @@ from typing import ClassVar, Generic, TypeVar
 from django.http import HttpRequest, HttpResponse
 
 from ..catalogue import CatalogueState, Datasets, open_public_datasets
-from ..exceptions.requests import UnknownPage
+from ..messages.requests import UnknownPage
 from ..guards.clients import Client
-from ..http_caching import Validators
+from ..web.caching import Validators
 from ..search import open_snapshot
 from .pagination import parse_page_number
 from .published import get_site_description, get_site_title

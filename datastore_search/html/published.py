@@ -12,12 +12,12 @@ from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from ..addresses import ResourceAddresses, reverse_in_locale
+from ..web.addresses import ResourceAddresses, reverse_in_locale
 from ..catalogue import Dataset, ListedDataset
 from ..catalogue.published import File, PublishedDataset, PublishedResource
 from ..catalogue.schema_org import build_data_catalog, build_dataset, build_parent
 from ..conf import conf
-from ..dumping.formats import formats
+from ..downloads.formats import formats
 from ..messages.bidi import BIDI_CONTROLS
 from ..models import Resource
 from .links import find_path

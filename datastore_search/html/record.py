@@ -11,8 +11,8 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from ..exceptions.parameters import InvalidParameters
-from ..exceptions.requests import UnknownRecord
+from ..messages.parameters import InvalidParameters
+from ..messages.requests import UnknownRecord
 from ..models import Resource
 from ..search import ID, ConsistentRead, Query, read_page
 from .columns import build_columns

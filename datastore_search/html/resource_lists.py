@@ -10,11 +10,11 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from ..addresses import ResourceAddresses, reverse_in_locale
+from ..web.addresses import ResourceAddresses, reverse_in_locale
 from ..catalogue import CatalogueState, Datasets, read_state, select_columns
 from ..catalogue.published import MAX_DESCRIPTION_LENGTH
 from ..models import Resource
-from ..xml_text import clean_xml
+from ..downloads.xml_text import clean_xml
 from .public_lists import ListPage, PublicListView
 from .published import build_catalogue_identifier, get_site_description, get_site_title
 from .shell import choose_language_codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
 
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages import render_message
 
 _LIST_OF_INTEGERS = gettext_lazy("list of whole numbers")

@@ -20,21 +20,21 @@ from django.utils.html import format_html
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from ..addresses import ResourceAddresses
+from ..web.addresses import ResourceAddresses
 from ..catalogue import find_dataset_of
 from ..conf import conf
-from ..database_errors import forget_unreadable_user
-from ..exceptions.access import AccessDenied
-from ..exceptions.requests import UnknownPage
+from ..web.outages import forget_unreadable_user
+from ..messages.access import AccessDenied
+from ..messages.requests import UnknownPage
 from ..guards.clients import Client
 from ..guards.rates import check_rates
 from ..guards.sizes import check_query_string
-from ..http_caching import NotModified, Validators, set_cache_headers
+from ..web.caching import NotModified, Validators, set_cache_headers
 from ..messages.bidi import show_bidi_controls
 from ..middleware import find_path_language
 from ..models import Resource, read_profiles
-from ..request_reports import Question, note_resource, report_answer, start_clock
-from ..routing import exclude_from_atomic_requests
+from ..web.reports import Question, note_resource, report_answer, start_clock
+from ..models.managers import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
 from . import framing
 from .about import list_facts

@@ -11,9 +11,9 @@ from typing import BinaryIO
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from .. import storage
-from ..exceptions import DatastoreError
-from ..exceptions.loads import LoadFailed
+from .. import database as storage
+from ..messages.errors import DatastoreError
+from ..messages.failures import LoadFailed
 
 _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from ..api.renderers import RawJson
-from ..exceptions.search import AnswerTooLarge
-from ..spooling import MAX_MEMORY_BYTES, Spool
+from ..messages.search import AnswerTooLarge
+from ..search.spool import MAX_MEMORY_BYTES, Spool
 
 #: Of one answer; some 5,000 to 10,000 tokens of a model.
 MAX_ANSWER_LETTERS: Final = 20_000

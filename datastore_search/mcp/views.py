@@ -17,9 +17,9 @@ from ..api.body import parse_object
 from ..api.envelope import report_failure
 from ..api.permissions import choose_body_limits
 from ..api.views import EnvelopeView
-from ..exceptions.requests import NotAMessage
+from ..messages.requests import NotAMessage
 from ..guards.sizes import check_body, check_query_string
-from ..tokens import find_token_user
+from ..web.tokens import find_token_user
 
 #: JSON-RPC's code of a request that the server does not take.
 _INVALID_REQUEST = -32600

@@ -21,7 +21,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from ..bounded_cache import BoundedCache
+from ..guards.cache import BoundedCache
 from ..models import Load, LoadState
 from ..signals import request_answered
 

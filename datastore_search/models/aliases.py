@@ -11,9 +11,9 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from ..exceptions.writing import InvalidAlias
+from ..messages.writing import InvalidAlias
 from ..messages.bidi import show_bidi_controls
-from ..routing import PrimaryManager
+from .managers import PrimaryManager
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200

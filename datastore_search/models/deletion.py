@@ -8,7 +8,7 @@ from functools import partial
 
 from django.db import connections, transaction
 
-from .. import storage
+from .. import database as storage
 from .loads import get_upload_storage
 
 #: A table that is not served since then is dropped by the next clean-up.

@@ -11,10 +11,10 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from ..exceptions.loads import LoadFailed
+from ..messages.failures import LoadFailed
 from ..messages import BadRow, Notice
 from ..messages.bidi import show_bidi_controls
-from ..routing import PrimaryManager
+from .managers import PrimaryManager
 from .base import GuardedModel
 
 

@@ -17,14 +17,14 @@ from django.db.models.functions import JSONObject
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from .. import storage
+from .. import database as storage
 from ..conf import conf
-from ..exceptions.access import UnknownResource
-from ..exceptions.search import SubstringsNotSupported, UnknownSearchLanguage
+from ..messages.access import UnknownResource
+from ..messages.search import SubstringsNotSupported, UnknownSearchLanguage
 from ..field_types import field_types
 from ..messages.bidi import show_bidi_controls
-from ..object_permissions import Permitted, find_permitted
-from ..routing import PrimaryManager
+from .object_permissions import Permitted, find_permitted
+from .managers import PrimaryManager
 from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
 from .base import GuardedModel
 from .deletion import delete_uploads_on_commit, drop_tables_on_commit

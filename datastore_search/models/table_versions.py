@@ -11,8 +11,8 @@ from django.db import connections, models, router
 from django.db.models.base import ModelBase
 from django.utils.translation import gettext_lazy as _
 
-from .. import storage
-from ..routing import PrimaryManager
+from .. import database as storage
+from .managers import PrimaryManager
 from .loads import Load
 
 

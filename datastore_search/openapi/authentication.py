@@ -45,7 +45,7 @@ class CkanKey(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] 
 class Session(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
     """The session, which the dump accepts too."""
 
-    target_class = "datastore_search.api.dumping.views.SessionAuthentication"
+    target_class = "datastore_search.downloads.views.SessionAuthentication"
     name = "datastoreSession"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> Schema:

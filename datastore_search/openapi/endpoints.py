@@ -14,7 +14,7 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework.views import APIView
 
 from ..api.actions import actions
-from ..api.dumping import DumpView
+from ..downloads.views import DumpView
 from ..api.views import ActionView, VersionView
 from . import authentication  # noqa: F401 - importing it registers what it describes
 from .operations import ActionSchema, DumpSchema

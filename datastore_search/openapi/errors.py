@@ -13,8 +13,8 @@ from rest_framework import exceptions as rest
 from ..api.envelope import ERROR_TYPES, describe_error
 from ..api.parameter_types import NonNegativeIntegerField
 from ..conf import conf
-from ..exceptions.access import AnonymousDenied, UnknownResource
-from ..exceptions.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
+from ..messages.access import AnonymousDenied, UnknownResource
+from ..messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
 from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
 from .examples import PORTAL, SURVEY
 from .results import HELP, build_success

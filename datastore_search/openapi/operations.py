@@ -10,7 +10,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from rest_framework.status import HTTP_200_OK
 
 from ..api.actions import Action
-from ..api.dumping.parameters import DumpParameters
+from ..downloads.parameters import DumpParameters
 from . import errors, filters, parameters, results
 from .components import Schema, build_name, register, schema_ref
 from .examples import Example, select_examples, show_examples

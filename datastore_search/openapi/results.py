@@ -9,7 +9,7 @@ from ..analysis import MAX_COUNTED_RECORDS
 from ..api.actions import analysis
 from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.parameters import SearchParameters
-from ..dumping.formats import GZIP_TYPE, formats
+from ..downloads.formats import GZIP_TYPE, formats
 from ..field_types import field_types
 from ..search import RecordsFormat
 from ..writing import Method

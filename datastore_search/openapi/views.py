@@ -21,10 +21,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from ..bounded_cache import BoundedCache
+from ..guards.cache import BoundedCache
 from ..conf import conf
-from ..http_caching import set_cache_headers
-from ..routing import exclude_from_atomic_requests
+from ..web.caching import set_cache_headers
+from ..models.managers import exclude_from_atomic_requests
 
 #: Compressed documents of a process.
 _MAX_CACHE_BYTES = 32 * 2**20

@@ -12,19 +12,10 @@ from functools import lru_cache, partial
 
 from psycopg import sql
 
-from .. import storage
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.search import (
-    HighlightInText,
-    HighlightTooLarge,
-    SortOutsideFields,
-    SubstringsNotIndexed,
-    UnknownLanguage,
-    UnknownResultField,
-    UnknownSortField,
-    UnsortableField,
-)
-from ..field_names import SortKey
+from .. import database as storage
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.search import HighlightInText, HighlightTooLarge, SortOutsideFields, SubstringsNotIndexed, UnknownLanguage, UnknownResultField, UnknownSortField, UnsortableField
+from ..filters.names import SortKey
 from ..field_types import Ordered, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,

@@ -22,11 +22,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import DatabaseError
 from psycopg import sql
 
-from .. import storage
-from ..bounded_cache import BoundedCache
+from .. import database as storage
+from ..guards.cache import BoundedCache
 from ..conf import conf
-from ..exceptions.access import RecordsMissing
-from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable, TooManyRetries
+from ..messages.access import RecordsMissing
+from ..messages.availability import QueryTooSlow, TemporarilyUnavailable, TooManyRetries
 from ..filters import Clause
 from ..guards.clients import Client
 from ..guards.shares import hold_slot, name_client

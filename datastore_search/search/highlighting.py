@@ -17,11 +17,11 @@ from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
-from ..exceptions.parameters import InvalidParameters
-from ..exceptions.search import AnswerTooLarge
+from ..messages.parameters import InvalidParameters
+from ..messages.search import AnswerTooLarge
 from ..filters import Clause, compile_tsquery
-from ..spooling import MAX_MEMORY_BYTES, Spool
-from ..words import has_unspaced_letters
+from .spool import MAX_MEMORY_BYTES, Spool
+from ..filters.words import has_unspaced_letters
 from .query import Highlight, Query, RecordsFormat
 from .reads import ConsistentRead
 from .rendering import FoundRecords

@@ -6,9 +6,9 @@ from contextlib import nullcontext
 
 from psycopg import sql
 
-from ..exceptions.access import RecordsIncomplete
+from ..messages.access import RecordsIncomplete
 from ..filters import Clause
-from ..spooling import Spool
+from .spool import Spool
 from .binding import BoundQuery, bind_query
 from .highlighting import highlight_records
 from .plan import Plan, RankSort, choose_plans

@@ -15,7 +15,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ..field_names import SortKey
+from ..filters.names import SortKey
 from ..field_types import field_types
 from ..filters import Clause, compile_value_key, compose, join_with_commas
 from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery

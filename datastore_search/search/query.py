@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, LiteralString
 
-from .. import storage
-from ..exceptions.access import UnknownResource
-from ..field_names import SortKey
+from .. import database as storage
+from ..messages.access import UnknownResource
+from ..filters.names import SortKey
 from ..filters import Clause, Condition, In
 from ..models import IndexKind, Resource
-from ..spooling import Spool
+from .spool import Spool
 from .rendering import RecordSizes, close_records
 
 #: The key of every record.

@@ -17,9 +17,9 @@ import psycopg
 from django.db.utils import DatabaseError
 from psycopg import ClientCursor, Copy, errors, sql
 
-from .. import storage
-from ..exceptions.availability import QueryTooSlow, ReadBlocked
-from ..exceptions.search import InvalidFullTextQuery
+from .. import database as storage
+from ..messages.availability import QueryTooSlow, ReadBlocked
+from ..messages.search import InvalidFullTextQuery
 from ..filters import Clause, compose
 from ..guards.clients import Client
 from ..models import Resource

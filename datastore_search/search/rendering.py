@@ -15,10 +15,10 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from .. import storage
+from .. import database as storage
 from ..field_types import dump_json, field_types
 from ..filters import Clause, compose
-from ..spooling import MAX_MEMORY_BYTES, Spool
+from .spool import MAX_MEMORY_BYTES, Spool
 
 #: ``format`` takes a hundred arguments, the template among them.
 _MAX_FORMAT_VALUES = 99

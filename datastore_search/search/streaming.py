@@ -19,17 +19,17 @@ from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
-from .. import storage
+from .. import database as storage
 from ..conf import conf
-from ..exceptions.access import RecordsIncomplete
-from ..exceptions.availability import ClientDisconnected, TemporarilyUnavailable
-from ..exceptions.dumps import FileTooSlow
+from ..messages.access import RecordsIncomplete
+from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
+from ..messages.downloads import FileTooSlow
 from ..filters import Clause, compose
 from ..guards.clients import Client
 from ..guards.shares import hold_slot
 from ..guards.streams import StreamSlot
 from ..models import Load, Resource
-from ..spooling import Spool
+from .spool import Spool
 from .binding import bind_query
 from .consistency import raise_if_table_lost, retry_if_stale, with_client_timeout
 from .pages import count_matches

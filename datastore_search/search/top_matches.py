@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from psycopg import sql
 
-from ..bounded_cache import BoundedCache
+from ..guards.cache import BoundedCache
 from ..filters import Clause
-from ..words import split_words
+from ..filters.words import split_words
 from .binding import BoundQuery
 from .query import Query
 from .reads import ConsistentRead, VersionKey

@@ -20,22 +20,13 @@ from django.db.utils import DataError, IntegrityError, OperationalError, Program
 from django.utils import timezone
 from psycopg import errors
 
-from .. import record_changes, storage
+from . import changes as record_changes
+from .. import database as storage
 from ..conf import conf
-from ..exceptions.access import RecordsMissing, UnknownResource
-from ..exceptions.availability import ResourceBusy
-from ..exceptions.search import SubstringsNotSupported
-from ..exceptions.writing import (
-    DuplicateKeys,
-    IndexTooLong,
-    KeyNotUnique,
-    KeyTooLong,
-    KeyTooWide,
-    ReadOnlyResource,
-    TakenAlias,
-    UnknownIndexField,
-    UnknownKeyField,
-)
+from ..messages.access import RecordsMissing, UnknownResource
+from ..messages.availability import ResourceBusy
+from ..messages.search import SubstringsNotSupported
+from ..messages.writing import DuplicateKeys, IndexTooLong, KeyNotUnique, KeyTooLong, KeyTooWide, ReadOnlyResource, TakenAlias, UnknownIndexField, UnknownKeyField
 from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions
 from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit

@@ -9,15 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ..exceptions.writing import (
-    InvalidKey,
-    InvalidRecord,
-    MissingKey,
-    NoKey,
-    NumberTooLong,
-    UnknownRecordField,
-    UnknownUpsertField,
-)
+from ..messages.writing import InvalidKey, InvalidRecord, MissingKey, NoKey, NumberTooLong, UnknownRecordField, UnknownUpsertField
 from ..field_types import (
     MAX_NUMBER_DIGITS,
     Cast,

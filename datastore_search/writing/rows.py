@@ -16,11 +16,11 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ..exceptions.writing import DuplicateKey, UnknownKey
+from ..messages.writing import DuplicateKey, UnknownKey
 from ..field_types import dump_json
 from ..filters import Clause
 from ..models import Resource
-from ..storage import build_key_expression, quote_record_table
+from ..database import build_key_expression, quote_record_table
 from .records import Method, Record
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from .. import storage
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
+from .. import database as storage
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..field_types import field_types, get_field_type, is_storable
 from ..models import Field, Resource
-from ..record_changes import add_fields, get_table_id
+from .changes import add_fields, get_table_id
 from .guessing import guess_type
 
 _MAX_NAME_LENGTH = 200

@@ -9,7 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from datastore_search import object_permissions
+from datastore_search.models import object_permissions
 from datastore_search.models import LoadState, Resource
 
 from ..builders import grant, make_user

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from datastore_search.tokens import find_token_user, issue_token
+from datastore_search.web.tokens import find_token_user, issue_token
 
 from ..builders import make_user
 

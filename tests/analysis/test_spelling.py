@@ -20,7 +20,7 @@ from datastore_search.analysis.vocabulary import (
 )
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
-from datastore_search.words import WITHOUT_DIACRITICS, remove_diacritics
+from datastore_search.filters.words import WITHOUT_DIACRITICS, remove_diacritics
 from datastore_search.writing import Method, open_writer
 
 from ..builders import get_record_table, make_resource

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search.api.actions import catalogue as actions_of_catalogue
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..builders import (
     act,

@@ -25,10 +25,10 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 from psycopg import sql
 
-from datastore_search.dumping.dump import BLOCK_BYTES
-from datastore_search.dumping.formats import formats
-from datastore_search.dumping.xml_rows import name_elements
-from datastore_search.exceptions.availability import QueryTooSlow
+from datastore_search.downloads.dump import BLOCK_BYTES
+from datastore_search.downloads.formats import formats
+from datastore_search.downloads.xml_rows import name_elements
+from datastore_search.messages.availability import QueryTooSlow
 from datastore_search.models import Alias, Field, Resource, TableVersion
 from datastore_search.search import Relation, build_relation
 

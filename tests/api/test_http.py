@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import include, path
 from django.utils import translation
 
-from datastore_search.exceptions.requests import TrailingSlash
+from datastore_search.messages.requests import TrailingSlash
 from datastore_search.models import Resource
 
 from ..builders import ask, check_error, get_ids

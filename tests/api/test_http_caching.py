@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.utils.http import http_date
 
-from datastore_search import http_caching
+from datastore_search.web import caching as http_caching
 from datastore_search.models import Alias, Resource
 from datastore_search.writing import Method, open_writer
 

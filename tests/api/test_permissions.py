@@ -17,7 +17,7 @@ from knox.models import AuthToken
 from datastore_search.api.actions import actions
 from datastore_search.models import Alias, Resource
 from datastore_search.search import Query
-from datastore_search.tokens import find_token_user, issue_token
+from datastore_search.web.tokens import find_token_user, issue_token
 
 from ..builders import (
     READING,

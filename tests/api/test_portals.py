@@ -28,9 +28,9 @@ from rest_framework.views import APIView
 from rest_framework_simplejwt.tokens import AccessToken
 
 from datastore_search.api.views import EnvelopeView
-from datastore_search.exceptions.access import TokenWriteDenied
+from datastore_search.messages.access import TokenWriteDenied
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
 

@@ -11,7 +11,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.field_names import SortKey, parse_sort_key, split_names, unquote_name
+from datastore_search.filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 

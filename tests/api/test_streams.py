@@ -14,9 +14,9 @@ from django.db import connection
 from django.http import HttpRequest
 from django.test import AsyncRequestFactory, RequestFactory
 
-from datastore_search.api import streams
-from datastore_search.api.streams import WINDOW_SECONDS, stream_response
-from datastore_search.exceptions.availability import ClientTooSlow
+from datastore_search.web import streams
+from datastore_search.web.streams import WINDOW_SECONDS, stream_response
+from datastore_search.messages.availability import ClientTooSlow
 from datastore_search.models import Resource
 
 from ..builders import make_resource

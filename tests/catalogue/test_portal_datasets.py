@@ -21,7 +21,7 @@ from rdflib import Graph
 
 from datastore_search.catalogue import Dataset, Group, Organization
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..builders import (
     act,

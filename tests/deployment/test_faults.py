@@ -16,11 +16,11 @@ from django.db import InternalError, close_old_connections, connection
 from django.test import Client
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.api.actions import actions
 from datastore_search.loading.jobs import load_file, retry_load, submit_load
 from datastore_search.models import Load, LoadState, Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..builders import READING, act, check_error, get_result
 from ..failures import fails_with

@@ -16,8 +16,8 @@ from django.db import connections
 from django.test import Client
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import storage
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search import database as storage
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import (
     LoadOptions,
     cancel_load,
@@ -28,7 +28,7 @@ from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, get_result, make_user
 from ..loading.builders import get_version_id

@@ -15,11 +15,11 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import LoadState, Mode, Resource
-from datastore_search.routing import PrimaryManager
-from datastore_search.tokens import issue_token
+from datastore_search.models.managers import PrimaryManager
+from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, make_user
 from ..failures import fails_with

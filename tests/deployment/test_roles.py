@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.models import Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from ..builders import act, get_result
 from ..loading.builders import load_csv

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.test import Client
 
-from datastore_search.dumping.formats import formats
+from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 
 #: The formats of any table, with places or without.

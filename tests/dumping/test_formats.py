@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from datastore_search.dumping.formats import formats
+from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 
 from ..builders import check_error, make_resource
@@ -68,7 +68,7 @@ def test_a_packed_file_is_compressed_as_it_is_read(client: Client, transactional
 def test_a_format_that_is_not_installed_is_refused_and_not_offered(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.dumping.formats._is_installed", lambda _package: False)
+    monkeypatch.setattr("datastore_search.downloads.formats._is_installed", lambda _package: False)
 
     response = request_file(client, resource, "xlsx")
 

@@ -9,8 +9,8 @@ import openpyxl
 import pytest
 from django.test import Client
 
-from datastore_search.dumping.dump import choose_headers
-from datastore_search.dumping.formats import formats
+from datastore_search.downloads.dump import choose_headers
+from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 
 from ..builders import check_error, make_resource

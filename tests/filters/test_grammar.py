@@ -6,18 +6,8 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.parameters import InvalidParameter, InvalidParameters
-from datastore_search.exceptions.search import (
-    EmptyCondition,
-    FiltersNotAnObject,
-    FiltersTooDeep,
-    FiltersTooMany,
-    InvalidFilterOperand,
-    TooManyFilterValues,
-    TooManyTextConditions,
-    UnknownGroup,
-    UnknownOperator,
-)
+from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
+from datastore_search.messages.search import EmptyCondition, FiltersNotAnObject, FiltersTooDeep, FiltersTooMany, InvalidFilterOperand, TooManyFilterValues, TooManyTextConditions, UnknownGroup, UnknownOperator
 from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
 from datastore_search.filters.grammar import OPERATORS
 

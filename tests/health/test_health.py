@@ -12,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
-from datastore_search.bounded_cache import BriefCache
+from datastore_search.guards.cache import BriefCache
 from datastore_search.health.views import OperationsView, ReadyView
 from datastore_search.models import Load, LoadState, Resource
 

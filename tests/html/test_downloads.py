@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import include, path
 
-from datastore_search.dumping.formats import formats
+from datastore_search.downloads.formats import formats
 from datastore_search.html import downloads
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns

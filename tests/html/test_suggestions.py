@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.exceptions.availability import ShareExceeded
+from datastore_search.messages.availability import ShareExceeded
 from datastore_search.html import did_you_mean
 from datastore_search.models import Resource
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.publishing import rows
 from datastore_search.loading.publishing.rows import render_rows, render_searchable_rows
 from datastore_search.loading.typing.field_formats import TEXT, Decision

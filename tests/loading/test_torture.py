@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import pytest
 from django.test import Client
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Load, Resource
 

@@ -15,7 +15,7 @@ import pytest
 
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import LoadState
-from datastore_search.storage import writes
+from datastore_search.database import writes
 
 from ..builders import make_writer_token
 from ..storage.test_locks import LOCK_RESOURCE, hold_locks

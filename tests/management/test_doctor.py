@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.jobs.diagnosis import diagnose
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 

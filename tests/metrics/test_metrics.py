@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import include, path
 from prometheus_client.parser import text_string_to_metric_families
 
-from datastore_search.bounded_cache import BoundedCache, BriefCache
+from datastore_search.guards.cache import BoundedCache, BriefCache
 from datastore_search.metrics.views import answer_cache
 from datastore_search.models import LoadState, Resource
 from example_project.urls import urlpatterns as portal_patterns

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.bounded_cache import BoundedCache
+from datastore_search.guards.cache import BoundedCache
 from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
 from datastore_search.search import binding, consistency, plan
 from datastore_search.search.consistency import Description

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from datastore_search.exceptions.access import RecordsIncomplete
+from datastore_search.messages.access import RecordsIncomplete
 from datastore_search.filters import Comparison, In
 from datastore_search.models import Resource
 from datastore_search.search import Query, plan, top_matches

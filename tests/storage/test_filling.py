@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from datastore_search import storage
-from datastore_search.exceptions.loads import UnstorableRecord
+from datastore_search import database as storage
+from datastore_search.messages.failures import UnstorableRecord
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.publishing import replacing
 from datastore_search.models import Load, LoadState, Resource

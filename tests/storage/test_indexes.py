@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search.field_names import SortKey
+from datastore_search.filters.names import SortKey
 from datastore_search.models import Resource
 from datastore_search.search import Query
 

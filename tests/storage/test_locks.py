@@ -15,9 +15,9 @@ from django.db import connection, connections, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.models import Alias, Resource
-from datastore_search.storage import locks, sessions, writes
+from datastore_search.database import locks, sessions, writes
 from datastore_search.writing import Method, open_writer
 
 from ..admin.test_resources import build_form, build_inlines

@@ -13,8 +13,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.fields import FieldOperation
 from django.db.migrations.operations.models import ModelOperation
 
-from datastore_search.storage import migration_locks
-from datastore_search.storage.migration_locks import LockTables
+from datastore_search.database import migration_locks
+from datastore_search.database.migration_locks import LockTables
 
 from ..deployment.servers import wait_until
 

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from psycopg import capabilities, sql
 
-from datastore_search import storage
+from datastore_search import database as storage
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datastore_search.search_vectors.builder import VectorBuilder
-from datastore_search.storage.lexicon import DatabaseLexicon, can_build_vectors
+from datastore_search.database.lexicon import DatabaseLexicon, can_build_vectors
 
 pytestmark = pytest.mark.django_db
 

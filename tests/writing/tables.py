@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 
 from ..builders import act, check_error

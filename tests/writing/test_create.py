@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.models import Load, Origin, Resource, TableVersion
 
 from ..builders import act, check_error, make_resource

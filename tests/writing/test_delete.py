@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.models import Alias, Field, Resource
 
 from ..builders import check_error, make_resource

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.functional import Promise
 from rest_framework.request import Request
 
-from ...http_caching import Validators
+from ...web.caching import Validators
 from ...models import Resource
 from ..parameters import ActionParameters
 from ..permissions import check_may_read

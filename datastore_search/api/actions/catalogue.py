@@ -19,13 +19,13 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import catalogue
-from ...addresses import ResourceAddresses
+from ...web.addresses import ResourceAddresses
 from ...catalogue import Addresses, CountedOrganization, Datasets, SortTerm
 from ...conf import conf
-from ...exceptions.access import UnknownDataset, UnknownOrganization, UnknownResource
-from ...exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
+from ...messages.access import UnknownDataset, UnknownOrganization, UnknownResource
+from ...messages.datasets import InvalidCatalogueQuery, UnknownCatalogueField
 from ...guards.clients import Client
-from ...http_caching import Validators
+from ...web.caching import Validators
 from ...models import Resource
 from ...search import open_snapshot
 from ..catalogue_parameters import (

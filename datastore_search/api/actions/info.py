@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ... import storage
-from ...exceptions.access import RecordsIncomplete
+from ... import database as storage
+from ...messages.access import RecordsIncomplete
 from ...field_types import field_types
 from ...guards.clients import Client
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles

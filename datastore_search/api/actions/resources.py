@@ -19,9 +19,9 @@ from django.db import IntegrityError, connections, router, transaction
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ... import catalogue, storage
-from ...exceptions.access import UnknownResource
-from ...exceptions.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
+from ... import catalogue, database as storage
+from ...messages.access import UnknownResource
+from ...messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ...models import Resource, ResourceQuerySet, parse_resource_id
 from ..parameters import make_printable
 from ..permissions import check_may_write, get_reader

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ...addresses import find_path_below_base
+from ...web.addresses import find_path_below_base
 from ...field_types import dump_json_as_sent
 from ...guards.clients import Client
 from ...search import (

@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import __version__
-from ...addresses import build_site_address
+from ...web.addresses import build_site_address
 from ...conf import conf
-from ...exceptions.requests import UnknownHelp
+from ...messages.requests import UnknownHelp
 from ..parameters import HelpParameters, StatusParameters, make_printable
 from .action import Action, Answer
 

@@ -10,21 +10,15 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
-from ... import storage
-from ...exceptions.access import UnknownResource
-from ...exceptions.parameters import InvalidParameter, InvalidParameters
-from ...exceptions.writing import (
-    InvalidFieldInfo,
-    InvalidFieldName,
-    InvalidResourceMember,
-    ResourceAndId,
-    UnknownFieldType,
-)
+from ... import database as storage
+from ...messages.access import UnknownResource
+from ...messages.parameters import InvalidParameter, InvalidParameters
+from ...messages.writing import InvalidFieldInfo, InvalidFieldName, InvalidResourceMember, ResourceAndId, UnknownFieldType
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
 from ...models import Resource, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, describe_fields, read_page
-from ...spooling import Spool
+from ...search.spool import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..parameters import (
     CreateParameters,

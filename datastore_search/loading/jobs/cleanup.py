@@ -17,8 +17,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from ... import storage
-from ...exceptions.loads import LoadFailed
+from ... import database as storage
+from ...messages.failures import LoadFailed
 from ...models import FINISHED, Load, LoadState, Resource, TableVersion
 from ..sources.folders import delete_abandoned_folders
 from .completion import discard_tables, mark_failed

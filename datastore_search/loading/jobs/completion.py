@@ -13,8 +13,8 @@ from django.db import InterfaceError, OperationalError, connections, router, tra
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ... import storage
-from ...exceptions.loads import LoadCancelled, LoadFailed, UnexpectedFailure
+from ... import database as storage
+from ...messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ...models import FINISHED, Load, LoadState, Resource, TableVersion
 from ...signals import load_failed, resource_loaded
 from ..publishing.shortages import find_shortage

@@ -11,11 +11,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from ... import storage
+from ... import database as storage
 from ...conf import conf
 from ...field_types import field_types
 from ...models import Alias, Field, IndexKind, Load, Resource, TableVersion
-from ...record_changes import add_fields, create_order_indexes, drop_order_indexes
+from ...writing.changes import add_fields, create_order_indexes, drop_order_indexes
 from .cleanup import clean_up_loads, list_kept_tables
 
 #: The types of fields, by those of their JSON values.

@@ -16,7 +16,7 @@ from django.core.files import File
 from django.db import connections, router, transaction
 from django.utils import timezone
 
-from ...exceptions.loads import LoadFailed, UnexpectedFailure
+from ...messages.failures import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource
 from ..publishing.preview import build_preview
 from ..sources.files import copy_source

@@ -13,8 +13,8 @@ from django.db import Error, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ... import storage
-from ...exceptions.loads import LoadCancelled, LoadFailed
+from ... import database as storage
+from ...messages.failures import LoadCancelled, LoadFailed
 from ...models import FINISHED, RUNNING, Load, LoadState
 from ..readers.interrupter import Interrupter
 

@@ -14,7 +14,7 @@ from django.db import router, transaction
 from django.utils import timezone
 
 from ...conf import conf
-from ...exceptions.loads import LoadCancelled, LoadFailed
+from ...messages.failures import LoadCancelled, LoadFailed
 from ...models import FINISHED, Load, LoadState, Resource
 from ..sources.addresses import parse_address
 from ..typing.options import LoadOptions

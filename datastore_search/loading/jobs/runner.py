@@ -11,8 +11,8 @@ from django.db import Error, InterfaceError, OperationalError, connections, rout
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ... import storage
-from ...exceptions.loads import LoadFailed, UnexpectedFailure
+from ... import database as storage
+from ...messages.failures import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource, TableVersion
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...models import Load, LoadState
 from ...task_framework import task
 from . import drafts, runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import Notice
 from ...models import Field, Resource
 from ..readers.staging import StagedTable

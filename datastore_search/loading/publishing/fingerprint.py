@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from django.db import connections, router
 
-from ... import __version__, storage
+from ... import __version__, database as storage
 from ...models import Load, Resource
 from ..typing.options import LoadOptions, resolve_key
 

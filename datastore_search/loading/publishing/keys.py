@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import BadRow
 from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable, quote_message

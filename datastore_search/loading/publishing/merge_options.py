@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ... import storage
-from ...exceptions.loads import LoadFailed
+from ... import database as storage
+from ...messages.failures import LoadFailed
 from ...messages import Notice
 from ...models import Mode, Resource, TableVersion
 from ..readers.duckdb_sql import SQL, quote_identifier

@@ -8,8 +8,9 @@ from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ... import record_changes, storage
-from ...exceptions.loads import LoadFailed, UnstorableRecord
+from ...writing import changes as record_changes
+from ... import database as storage
+from ...messages.failures import LoadFailed, UnstorableRecord
 from ...messages import BadRow, Notice
 from ...models import Field, LoadState, Mode, Resource
 from ..readers.duckdb_sql import SQL, quote_literal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...models import Load, Resource
 from ..readers.staging import StagedTable
 from ..typing.options import LoadOptions

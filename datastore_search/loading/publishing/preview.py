@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import BadRow, Message, Notice, describe_bad_row
 from ...models import Load, Resource
 from ..readers.duckdb_sql import SQL, quote_literal

@@ -9,9 +9,9 @@ from django.db import Error, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ... import storage
+from ... import database as storage
 from ...conf import conf
-from ...exceptions.loads import LoadFailed, UnstorableRecord
+from ...messages.failures import LoadFailed, UnstorableRecord
 from ...field_types import dump_json
 from ...models import Field, LoadState, Resource, TableVersion
 from ..readers.staging import StagedTable

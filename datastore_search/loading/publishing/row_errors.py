@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from ...exceptions.loads import LoadFailed
-from ...formulas import disarm
+from ...messages.failures import LoadFailed
+from ...downloads.formulas import disarm
 from ...messages import BadRow, Notice, describe_bad_row
 from ...models import Load, RowError
 from ..readers.duckdb_sql import SQL, quote_literal

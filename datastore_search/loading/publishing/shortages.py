@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import Error
 from psycopg.errors import DiskFull
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ..readers.shortages import find_machine_shortage
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from django.conf import settings
 
 from ...child_processes import take_over_output
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ..sources.limits import ReadingLimits
 from .formats import read_file
 from .options import ReadOptions

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import duckdb
 
-from ...exceptions.loads import LoadFailed, UnknownDialect
+from ...messages.failures import LoadFailed, UnknownDialect
 from ...messages import BadRow, Notice
-from ...table_limits import MAX_FIELDS
+from ...field_types.limits import MAX_FIELDS
 from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import Notice
 from .encoding_guess import guess_encoding, name_encoding
 from .options import UTF8_WITH_WINDOWS_1252, ReadOptions

@@ -17,7 +17,7 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
-from ...exceptions.loads import LoadFailed, UnknownDialect
+from ...messages.failures import LoadFailed, UnknownDialect
 from ...messages import Notice
 from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
 from .header_rows import (

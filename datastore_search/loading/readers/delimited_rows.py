@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
-from ...exceptions.loads import UnknownDialect
+from ...messages.failures import UnknownDialect
 from ...messages import BadRow
 from .row_writer import MAX_ROW_BYTES
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log, sqrt
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 
 _USUAL = "cp1252"
 #: Python's names of encodings of Latin letters, and of other scripts.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ..sources.archives import UnpackedFile, is_workbook, is_zip_archive, unpack, unpack_shapefile
 from .headers import clean_labels, describe_name_changes
 from .options import ReadOptions

@@ -11,7 +11,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_void_p
 
 from pyogrio import _ogr, set_gdal_config_options
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 
 _DRIVERS = (b"ESRI Shapefile", b"GPKG", b"GPX", b"LIBKML")
 _CONFIGURATION = {

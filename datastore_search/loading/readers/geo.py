@@ -21,7 +21,7 @@ import pyogrio
 from pyogrio.errors import DataLayerError, DataSourceError
 from pyogrio.raw import open_arrow
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import BadRow, Notice
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .gdal import CoordinateConverter, limit_gdal

@@ -8,7 +8,7 @@ from threading import Lock
 
 import duckdb
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 
 
 class Interrupter:

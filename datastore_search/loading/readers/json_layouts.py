@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...exceptions.loads import LoadFailed
-from ...table_limits import MAX_FIELDS
+from ...messages.failures import LoadFailed
+from ...field_types.limits import MAX_FIELDS
 from .json_parser import Document, Number
 
 #: Names that programs give to the list of records in an object.

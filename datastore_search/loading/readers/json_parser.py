@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from ...exceptions.loads import LoadFailed, NestedTooDeep
+from ...messages.failures import LoadFailed, NestedTooDeep
 from ...field_types import dump_json
 
 _BLOCK_LENGTH = 2**20

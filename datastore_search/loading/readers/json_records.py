@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ...exceptions.loads import LoadFailed, NestedTooDeep
+from ...messages.failures import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
 from .headers import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json

@@ -9,10 +9,10 @@ from typing import Any
 
 import duckdb
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...field_types import dump_json
 from ...messages import BadRow, Notice
-from ...table_limits import MAX_FIELDS
+from ...field_types.limits import MAX_FIELDS
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions

@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 from ...child_processes import start_child
 from ...conf import conf
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import Notice
 from ..sources.folders import create_working_folder
 from .interrupter import Interrupter

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import BadRow
-from ...table_limits import MAX_FIELDS
+from ...field_types.limits import MAX_FIELDS
 from .duckdb_sql import SQL, quote_literal
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
 from .stored_rows import ROWS_AT_ONCE, STAGED_ROWS, list_columns

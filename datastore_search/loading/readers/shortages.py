@@ -7,7 +7,7 @@ import os
 
 import duckdb
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 
 #: The disk is full, or the quota of a user.
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

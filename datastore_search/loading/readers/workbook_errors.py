@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from zipfile import BadZipFile, ZipFile
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from .cell_ranges import parse_column
 
 #: The names of the errors of a sheet, by the row and the column of the cell, counted from 1.

@@ -8,7 +8,7 @@ from datetime import date
 from itertools import chain, islice
 from typing import Any
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import BadRow, Notice
 from .cell_ranges import CellRange
 from .footers import MAX_ROWS, describe_footer, is_short

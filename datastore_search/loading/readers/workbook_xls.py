@@ -19,7 +19,7 @@ from xlrd.biffh import (
 )
 from xlrd.sheet import Sheet as XlrdSheet
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from .cell_ranges import CellRange
 from .workbook_errors import CellErrors
 from .workbook_rows import Sheet

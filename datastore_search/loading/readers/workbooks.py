@@ -18,9 +18,9 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...messages import Notice
-from ...table_limits import MAX_FIELDS
+from ...field_types.limits import MAX_FIELDS
 from .cell_ranges import CellRange
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from django.utils.encoding import iri_to_uri
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from .limits import ReadingLimits
 
 _BLOCK_BYTES = 2**20

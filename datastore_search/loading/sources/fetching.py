@@ -16,7 +16,7 @@ from time import monotonic
 from urllib.parse import urljoin
 
 from ... import __version__
-from ...exceptions.loads import LoadFailed, NotModified
+from ...messages.failures import LoadFailed, NotModified
 from .addresses import Address, parse_address, resolve_endpoints
 from .responses import (
     GZIP,

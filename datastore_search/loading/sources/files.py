@@ -11,7 +11,7 @@ from typing import BinaryIO
 from django.core.files import File
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from .fetching import fetch_file
 from .responses import ReportProgress
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 
 #: A file may always unpack to this, however small it is.
 MIN_UNPACKED_BYTES = 64 * 2**20

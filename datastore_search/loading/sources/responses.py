@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from django.utils.http import parse_header_parameters
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from .addresses import Address
 
 _BLOCK_BYTES = 2**16

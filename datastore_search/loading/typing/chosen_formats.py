@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...exceptions.loads import UnknownType
+from ...messages.failures import UnknownType
 from ...field_types import field_types, get_field_type
 from ..readers.duckdb_sql import SQL, quote_literal
 from .field_formats import FieldFormat, field_formats

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...field_types import Ordered
 from ...messages import BadRow, Message, Notice
 from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from ...exceptions.loads import LoadFailed
+from ...messages.failures import LoadFailed
 from ...models import Mode, Resource, add_translations
 from ..readers.cell_ranges import CellRange
 from ..readers.header_rows import MAX_HEADER_ROWS

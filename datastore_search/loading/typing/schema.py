@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ...exceptions.loads import InvalidSchema, UnknownType
+from ...messages.failures import InvalidSchema, UnknownType
 from ...field_types import field_types
 from ...messages import Notice
 from ...models import (

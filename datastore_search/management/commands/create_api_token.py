@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import router
 
-from datastore_search.tokens import issue_token
+from ...web.tokens import issue_token
 
 
 class Command(BaseCommand):

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connections, router
 
-from datastore_search.loading.jobs import clean_up_loads, requeue_waiting_loads
-from datastore_search.loading.jobs.cleanup import list_kept_tables
-from datastore_search.models import TableVersion
+from ...loading.jobs import clean_up_loads, requeue_waiting_loads
+from ...loading.jobs.cleanup import list_kept_tables
+from ...models import TableVersion
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from psycopg.errors import LockNotAvailable
 
-from datastore_search.loading.jobs.diagnosis import Finding, diagnose
+from ...loading.jobs.diagnosis import Finding, diagnose
 
 
 class Command(BaseCommand):

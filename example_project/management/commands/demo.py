@@ -16,7 +16,7 @@ from knox.models import get_token_model
 
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Field, Resource
-from datastore_search.tokens import issue_token
+from datastore_search.web.tokens import issue_token
 
 from .serve import check_port
 

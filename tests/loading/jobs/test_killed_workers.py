@@ -17,8 +17,8 @@ from django.db import connection
 from django.test import Client
 from django_tasks_db.models import DBTaskResult
 
-from datastore_search import storage
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search import database as storage
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import (
     LoadOptions,
     cancel_load,

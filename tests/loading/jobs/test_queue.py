@@ -19,8 +19,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from datastore_search import storage
-from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
+from datastore_search import database as storage
+from datastore_search.messages.failures import LoadCancelled, LoadFailed
 from datastore_search.loading.jobs import (
     LoadOptions,
     cancel_load,
@@ -35,7 +35,7 @@ from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.loading.sources import files as sources
 from datastore_search.models import Load, LoadState, Resource, get_upload_storage
 from datastore_search.signals import load_failed, resource_loaded
-from datastore_search.storage import indexes
+from datastore_search.database import indexes
 
 from ...failures import fails_with
 from ...processes import DATABASE, wait_until

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.test import Client
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.jobs import clean_up_loads, cleanup
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, connections, transaction
 from django.test import Client
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Field, Load, LoadState, Resource
 

@@ -9,7 +9,7 @@ import pytest
 
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
-from datastore_search.record_changes import MAX_INDEXED_VALUE_BYTES
+from datastore_search.writing.changes import MAX_INDEXED_VALUE_BYTES
 
 from ...test_record_changes import (
     FITTING,

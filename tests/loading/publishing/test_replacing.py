@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from datastore_search import storage
+from datastore_search import database as storage
 from datastore_search.loading.publishing import plan, row_errors
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 

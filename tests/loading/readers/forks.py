@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.publishing.plan import build_plan
 from datastore_search.loading.publishing.row_errors import delete_bad_rows
 from datastore_search.loading.publishing.rows import render_rows

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.readers.duckdb_sql import SQL

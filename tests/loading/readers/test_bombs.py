@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import process
 from datastore_search.loading.readers.interrupter import Interrupter

@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 from babel import Locale
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.readers.encoding_guess import guess_encoding
 
 from ...failures import fails_with

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import json_parser, row_writer
 from datastore_search.loading.readers.json import read_json, read_ndjson
 from datastore_search.loading.readers.staging import StagedTable
-from datastore_search.storage import MAX_FIELDS
+from datastore_search.database import MAX_FIELDS
 
 from .staging import Errors, Rows, get_read_failure, read_content, temporary_staging_area
 

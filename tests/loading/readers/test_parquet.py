@@ -12,7 +12,7 @@ import pytest
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.parquet import read_parquet
 from datastore_search.loading.readers.process import open_table
-from datastore_search.storage import MAX_FIELDS
+from datastore_search.database import MAX_FIELDS
 
 from ..contents import build_parquet
 from .staging import get_read_failure, read_content

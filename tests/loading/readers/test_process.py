@@ -44,7 +44,7 @@ with open_table(Path(sys.argv[1]), LoadOptions()): pass
 #: What the process that reads has imported, of what it has no need of.
 _IMPORTS = """
 import sys, datastore_search.loading.readers.child
-heavy = "django.db.models", "psycopg", "datastore_search.models", "datastore_search.storage"
+heavy = "django.db.models", "psycopg", "datastore_search.models", "datastore_search.database"
 print([name for name in heavy if name in sys.modules])
 """
 

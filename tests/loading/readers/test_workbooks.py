@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import workbooks
 from datastore_search.loading.readers.process import open_table
 from datastore_search.loading.readers.workbook_cells import format_number
 from datastore_search.loading.readers.workbooks import read_workbook
-from datastore_search.storage import MAX_FIELDS
+from datastore_search.database import MAX_FIELDS
 
 from ...failures import fails_with
 from ..contents import (

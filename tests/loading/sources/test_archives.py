@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.sources import archives, limits
 from datastore_search.loading.sources.archives import is_workbook, unpack
 from datastore_search.loading.sources.folders import create_working_folder

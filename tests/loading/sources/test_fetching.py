@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import LoadCancelled, NotModified
+from datastore_search.messages.failures import LoadCancelled, NotModified
 from datastore_search.loading.sources import fetching
 from datastore_search.loading.sources.fetching import fetch_file
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages.failures import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, resolve_options
 from datastore_search.models import Resource
 

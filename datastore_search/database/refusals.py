@@ -1,0 +1,41 @@
+"""Errors that are due to the state of the database, or to how the portal is connected to it."""
+
+from __future__ import annotations
+
+import psycopg
+from django.db.utils import DatabaseError, Error, InterfaceError
+from psycopg import errors
+
+from ..messages.availability import DatabaseFull, DatabaseReadOnly, PrivilegeMissing, TemporarilyUnavailable
+
+
+def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
+    """
+    Explain an error of a database that is read-only or full, or of a role without the privilege.
+
+    None when something else is wrong.  A standby, ``default_transaction_read_only``, a full disk
+    and a role without privileges are not errors of the request.
+    """
+    cause = error.__cause__ if isinstance(error, DatabaseError) else error
+    if isinstance(cause, errors.ReadOnlySqlTransaction):
+        return DatabaseReadOnly()
+    if isinstance(cause, errors.InsufficientPrivilege):
+        return PrivilegeMissing()
+    if isinstance(cause, errors.DiskFull):
+        return DatabaseFull()
+    return None
+
+
+def is_connection_lost(error: BaseException) -> bool:
+    """
+    Return whether the connection to PostgreSQL is lost: the server or its session has ended.
+
+    Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
+    """
+    cause = error.__cause__ if isinstance(error, Error) else error
+    if isinstance(error, InterfaceError) or isinstance(cause, psycopg.InterfaceError):
+        return True
+    if not isinstance(cause, psycopg.OperationalError):
+        return False
+    state = cause.sqlstate
+    return state is None or state.startswith(("57P", "08"))

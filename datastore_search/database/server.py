@@ -1,0 +1,122 @@
+"""The PostgreSQL server: its version, its search languages, and its casts of texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+#: The connections of a load without those that fill its table: for its statements, its locks and
+#: its progress.
+MIN_LOAD_CONNECTIONS = 3
+
+#: Locks of pg_dump beside those of tables: it reads the catalogue.
+_LOCKS_OF_A_DUMP = 200
+
+
+def read_sql_file(name: str) -> str:
+    """Read a file of ``datastore_search/sql``."""
+    return files("datastore_search.database").joinpath("sql", name).read_text(encoding="utf-8")
+
+
+def cast_texts(
+    connection: BaseDatabaseWrapper, kind: str, texts: Sequence[str]
+) -> Sequence[str | None]:
+    """Cast texts to a type by PostgreSQL: canonical JSON, or None where it refuses."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT datastore_search_cast(value, %s)::text"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, position) ORDER BY position",
+            [kind, list(texts)],
+        )
+        return [answer for (answer,) in cursor.fetchall()]
+
+
+def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
+    """List PostgreSQL's text search configurations."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
+        return [name for (name,) in cursor.fetchall()]
+
+
+def has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
+    """Return whether PostgreSQL knows a time zone by a name."""
+    return name.lower() in _list_time_zones(connection.alias)
+
+
+@lru_cache(maxsize=8)
+def _list_time_zones(alias: str) -> frozenset[str]:
+    """List the names of PostgreSQL's time zones once: it reads a file for each."""
+    with connections[alias].cursor() as cursor:
+        cursor.execute("SELECT lower(name) FROM pg_timezone_names")
+        return frozenset(name for (name,) in cursor.fetchall())
+
+
+def is_supported(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether the server is PostgreSQL 15 or newer."""
+    return _has_version(connection, 15)
+
+
+def can_build_gin_in_parallel(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether several processes of the server build a GIN index: from PostgreSQL 18 on."""
+    return _has_version(connection, 18)
+
+
+def _has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::int / 10000 >= %s", [version])
+        (answer,) = cursor.fetchone()
+    return bool(answer)
+
+
+def can_fold_case(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether the database folds the case of letters outside ASCII."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT lower('ĐÀ') = 'đà'")
+        (answer,) = cursor.fetchone()
+    return bool(answer)
+
+
+def get_pool_size(connection: BaseDatabaseWrapper) -> int | None:
+    """
+    Return how many connections the pool of a database may open; None without a pool.
+
+    Source: ``psycopg_pool.ConnectionPool``, whose size is fixed without ``max_size``.
+    """
+    pool = connection.settings_dict.get("OPTIONS", {}).get("pool")
+    if not pool:
+        return None
+    options = pool if isinstance(pool, Mapping) else {}
+    return int(options.get("max_size") or options.get("min_size", 4))
+
+
+def count_load_connections(connection: BaseDatabaseWrapper, wanted: int) -> int:
+    """Return how many connections may fill a table: those that a pool has room for, at least 1."""
+    size = get_pool_size(connection)
+    return wanted if size is None else max(1, min(wanted, size - MIN_LOAD_CONNECTIONS))
+
+
+def measure_locks(connection: BaseDatabaseWrapper) -> tuple[int, int, int]:
+    """
+    Return the locks that a dump takes, those that there are, and what they should be for each.
+
+    The last is ``max_locks_per_transaction`` with half as many tables again.
+
+    Source: PostgreSQL, which has that number for each connection and prepared transaction; and
+    ``pg_dump``, which locks every table, and looks at its sequence, index and catalogue.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*), current_setting('max_locks_per_transaction')::int,"
+            " current_setting('max_connections')::int"
+            " + current_setting('max_prepared_transactions')::int"
+            " FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')"
+            " AND relnamespace <> ALL (ARRAY['pg_catalog', 'pg_toast']::regnamespace[])"
+        )
+        tables, locks, sessions = cursor.fetchone()
+    needed = tables + _LOCKS_OF_A_DUMP
+    return needed, locks * sessions, math.ceil((needed + tables / 2) / sessions)

@@ -1,0 +1,88 @@
+"""
+CSV and TSV, as PostgreSQL writes them, and CSV for Excel.
+
+Excel reads a CSV file by the language of its user: the separator is a semicolon where the decimal
+point is a comma.  It calculates any cell that begins like a formula.  A file that
+is opened with another separator has other cells, so no part of a cell may begin like a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Generator
+
+from django.utils.formats import get_format
+
+from .formulas import disarm
+from ..search import ID, RecordCopy
+from .dump import BOM, Dump, join_blocks
+
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+_NUMBERS = frozenset({"int", "int2", "int4", "int8", "numeric", "float", "float8"})
+
+_WriteCell = Callable[[str], str]
+
+
+def write_delimited(dump: Dump, delimiter: str) -> Generator[bytes]:
+    """Write the header, and the rows of PostgreSQL's COPY."""
+    return join_blocks(_write_rows(dump, dump.copy, delimiter))
+
+
+def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
+    """Write the header, which ends in LF like the rows; readers take one line ending in a file."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter).writerow(dump.headers)
+    yield dump.start + line.getvalue().removesuffix("\r\n").encode() + b"\n"
+    with copy.open_csv(delimiter) as rows:
+        yield from rows
+
+
+# For Excel ----------------------------------------------------------------------------------------
+
+
+def write_excel_csv(dump: Dump) -> Generator[bytes]:
+    """Write CSV that Excel opens with a double click, in the active language."""
+    return join_blocks(_write_excel_rows(dump, dump.copy, get_format("DECIMAL_SEPARATOR")))
+
+
+def _write_excel_rows(dump: Dump, copy: RecordCopy, decimal_point: str) -> Generator[bytes]:
+    line = io.StringIO()
+    name, kind = copy.fields[0]
+    # A line that begins with a number, such as -5, must not continue it with the next cell.
+    begins_with_number = kind in _NUMBERS and name != ID
+    writer = csv.writer(
+        line,
+        delimiter=";" if decimal_point == "," else ",",
+        quoting=csv.QUOTE_ALL if begins_with_number else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(map(disarm, dump.headers))
+    writes = [_choose_cell_writer(kind, decimal_point) for _name, kind in copy.fields]
+    yield BOM + line.getvalue().encode()
+    with copy.open_cells() as rows:
+        for row in rows:
+            line.seek(0)
+            line.truncate()
+            writer.writerow(
+                None if cell is None else write(cell)
+                for write, cell in zip(writes, row, strict=True)
+            )
+            yield line.getvalue().encode()
+
+
+def _choose_cell_writer(kind: str, decimal_point: str) -> _WriteCell:
+    if kind in _NUMBERS:
+
+        def write_number(cell: str) -> str:
+            if not _PLAIN_NUMBER.fullmatch(cell):  # an infinity
+                return disarm(cell)
+            return cell if decimal_point == "." else cell.replace(".", decimal_point)
+
+        return write_number
+    if kind == "bool":
+        return {"t": "TRUE", "f": "FALSE"}.__getitem__
+    if kind == "timestamp":
+        return lambda cell: disarm(cell.replace("T", " ", 1).removesuffix(".000"))
+    return disarm

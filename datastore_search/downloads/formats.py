@@ -1,0 +1,131 @@
+"""
+The formats of a dump: one table.
+
+Source: CKAN's dump for CSV, TSV, JSON and XML, to the last blank, but for numbers: their digits are
+PostgreSQL's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.util import find_spec
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ..messages.downloads import FormatNotInstalled, NoHeaderRow
+from .delimited import write_delimited, write_excel_csv
+from .dump import Dump, compress_blocks
+from .geojson import write_geojson
+from .json_rows import write_json, write_ndjson
+from .parquet import write_parquet
+from .workbook import write_workbook
+from .xml_rows import write_xml
+
+GZIP_TYPE = "application/gzip"
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFormat:
+    """
+    One format, and what writes its blocks: it checks the query at once, and reads when iterated.
+
+    ``package`` is an optional library that writes it.  A format that ``needs_places`` is offered
+    only for records with places.  The first row of one that ``has_header`` names the columns.
+    """
+
+    name: str
+    label: str | Promise
+    media_type: str
+    write: Callable[[Dump], Generator[bytes]]
+    is_text: bool = True
+    has_header: bool = False
+    package: str = ""
+    needs_places: bool = False
+
+    @property
+    def extension(self) -> str:
+        """The extension of the file's name: the format's name up to a hyphen."""
+        return self.name.partition("-")[0]
+
+    @property
+    def content_type(self) -> str:
+        """The type of the file, for a header."""
+        return f"{self.media_type}; charset=utf-8" if self.is_text else self.media_type
+
+    @property
+    def truncation_mark(self) -> bytes:
+        """
+        The last line of a text that could not be sent whole, which would look complete without it.
+
+        It begins with a quotation mark that is never closed.
+        """
+        mark = _("This file is incomplete: the server could not send the rest.")
+        return f'"{mark}\n'.encode() if self.is_text else b""
+
+    @property
+    def is_installed(self) -> bool:
+        """Return whether this portal can write the format."""
+        return not self.package or _is_installed(self.package)
+
+    def write_blocks(self, dump: Dump, *, gzip: bool = False) -> Generator[bytes]:
+        """
+        Write the file in blocks; empty ones report work, as ``search.Stream`` has it.
+
+        Raises: ``FormatNotInstalled``; ``NoHeaderRow``; ``InvalidParameters``, what does not fit
+        the fields.
+        """
+        if not self.is_installed:
+            raise FormatNotInstalled(format=str(self.label), package=self.package)
+        if dump.has_labels and not self.has_header:
+            raise NoHeaderRow(format=str(self.label))
+        blocks = self.write(dump)
+        return compress_blocks(blocks) if gzip else blocks
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    return find_spec(package) is not None
+
+
+_FORMATS = (
+    DumpFormat("csv", "CSV", "text/csv", partial(write_delimited, delimiter=","), has_header=True),
+    DumpFormat(
+        "csv-excel", gettext_lazy("CSV for Excel"), "text/csv", write_excel_csv, has_header=True
+    ),
+    DumpFormat(
+        "tsv",
+        "TSV",
+        "text/tab-separated-values",
+        partial(write_delimited, delimiter="\t"),
+        has_header=True,
+    ),
+    DumpFormat(
+        "xlsx",
+        "Excel (XLSX)",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        write_workbook,
+        is_text=False,
+        has_header=True,
+        package="xlsxwriter",
+    ),
+    DumpFormat(
+        "parquet",
+        "Parquet",
+        "application/vnd.apache.parquet",
+        write_parquet,
+        is_text=False,
+        package="pyarrow",
+    ),
+    DumpFormat("json", "JSON", "application/json", write_json),
+    DumpFormat("ndjson", "NDJSON", "application/x-ndjson", write_ndjson),
+    DumpFormat("geojson", "GeoJSON", "application/geo+json", write_geojson, needs_places=True),
+    DumpFormat("xml", "XML", "text/xml", write_xml),
+)
+
+formats: Mapping[str, DumpFormat] = {kind.name: kind for kind in _FORMATS}
+
+DEFAULT = "csv"

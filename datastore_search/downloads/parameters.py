@@ -1,0 +1,80 @@
+"""The parameters of the dump, and the query that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from .formats import formats
+from ..filters.names import SortKey
+from ..search import ID, Query, RecordsFormat, Relation
+from ..api.parameter_types import BooleanField, ChoiceField, FieldNameField
+from ..api.parameters import MAX_ROW_NUMBER, QueryParameters, build_query
+
+#: What a row of headers has; names unless something else is sent.
+HEADERS = ("names", "labels")
+
+
+class DumpParameters(QueryParameters):
+    """The parameters of the dump."""
+
+    format = ChoiceField(
+        tuple(formats), help_text=_("The format of the file."), shown_default="csv"
+    )
+    headers = ChoiceField(
+        HEADERS,
+        help_text=_(
+            "The header row of `csv`, `csv-excel`, `tsv` and `xlsx`: the names of the "
+            "fields, or their labels in the language of the path. A field without a label "
+            "has its name, and a label that occurs twice is followed by the name."
+        ),
+        shown_default="names",
+    )
+    bom = BooleanField(
+        help_text=_(
+            "Begin the file with a byte order mark, which some spreadsheets need for UTF-8. "
+            "Only for text files; `csv-excel` always has one."
+        ),
+        shown_default="false",
+    )
+    gzip = BooleanField(
+        help_text=_("Compress the file with gzip; its name then ends in `.gz`."),
+        shown_default="false",
+    )
+    lat = FieldNameField(
+        help_text=_("For `geojson`: the field with degrees of latitude, beside `lon`.")
+    )
+    lon = FieldNameField(
+        help_text=_("For `geojson`: the field with degrees of longitude, beside `lat`.")
+    )
+    geometry = FieldNameField(
+        help_text=_(
+            "For `geojson`: the field with GeoJSON geometries; `lat` and `lon` then have no effect."
+            " If none of the three is given, the fields are found by their names."
+        )
+    )
+
+
+def build_dump_query(parameters: Mapping[str, Any]) -> Query:
+    """Make the query of a dump, which has no limit unless one is sent."""
+    limit = parameters.get("limit")
+    return replace(
+        build_query(parameters),
+        limit=None if limit is None or limit > MAX_ROW_NUMBER else limit,
+        include_total=False,
+        records_format=RecordsFormat.LISTS,
+    )
+
+
+def complete_query(query: Query, relation: Relation) -> Query:
+    """
+    Add all fields to a query that names none, and the order of ``_id`` to one without an order.
+
+    So a full-text query does not change the fields of a dump, nor their order.
+    """
+    fields = query.fields or (ID, *relation.types)
+    has_no_id = query.distinct and ID not in fields  # and cannot be ordered by it
+    return replace(query, fields=fields, sort=query.sort or (() if has_no_id else (SortKey(ID),)))

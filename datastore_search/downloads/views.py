@@ -1,0 +1,160 @@
+"""The view of a dump."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ..web.addresses import ResourceAddresses, build_help_address
+from .dump import Dump, PlaceFields
+from .formats import DEFAULT, GZIP_TYPE, formats
+from ..messages.access import UnknownResource
+from ..field_types import is_storable
+from ..guards.clients import Client
+from ..web.caching import NotModified, Validators
+from ..models import Resource
+from ..web.reports import Question
+from ..search import ConsistentRead, Query, Stream
+from ..api.body import read_parameters
+from ..api.envelope import exception_handler
+from ..api.parameters import make_printable
+from ..api.permissions import check_may_read, choose_body_limits
+from ..web.streams import stream_response
+from ..api.views import EnvelopeView
+from .parameters import DumpParameters, build_dump_query, complete_query
+
+#: The headers that a dump depends on: they have the token and the session.
+_VARY = ("Authorization", "Cookie")
+
+#: Characters that some file system forbids or interprets; the last change the direction of writing
+#: and so could hide the extension.
+_UNSAFE = re.compile(
+    r'[\\/:*?"<>|%\s\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+'
+)
+
+#: Without the extension; any file system takes names of 255 bytes.
+_MAX_NAME_BYTES = 200
+
+
+class SessionAuthentication(BaseAuthentication):
+    """Authenticate the session's user; a dump changes nothing, so it needs no CSRF check."""
+
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
+        """Find the session's user; None without one."""
+        user = getattr(request._request, "user", None)  # noqa: SLF001 - Django's, behind REST framework's
+        return (user, "session") if user is not None and user.is_authenticated else None
+
+
+class DumpView(EnvelopeView):
+    """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
+
+    http_method_names = ("get", "head", "options")
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Add the session, for links on a page."""
+        return [*super().get_authenticators(), SessionAuthentication()]
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        """Answer every failure with an envelope of ``datastore_search``."""
+        return _handle_exception
+
+    def get(self, request: Request, name: str) -> HttpResponseBase:
+        """
+        Send the records; foreseeable failures are raised before the first block is sent.
+
+        Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
+        """
+        self.sent = read_parameters(request, choose_body_limits(request))
+        parameters = DumpParameters.parse(self.sent)
+        query = build_dump_query(parameters)
+        if not is_storable(name):
+            raise UnknownResource(resource=make_printable(name))
+        try:
+            write_blocks = partial(self._write_blocks, parameters, query, name)
+            stream = Stream.open(name, write_blocks, Client.from_request(request))
+        except NotModified as not_modified:
+            return not_modified.response
+        if request.method == "HEAD":
+            stream.close()
+        kind, is_packed = formats[parameters.get("format", DEFAULT)], parameters.get("gzip", False)
+        response = stream_response(
+            request,
+            stream,
+            GZIP_TYPE if is_packed else kind.content_type,
+            truncation_mark=b"" if is_packed else kind.truncation_mark,
+        )
+        extension = f"{kind.extension}.gz" if is_packed else kind.extension
+        response["Content-Disposition"] = _build_content_disposition(stream.resource, extension)
+        response["X-Content-Type-Options"] = "nosniff"
+        if link := ResourceAddresses(request).build_link_header(stream.resource.pk):
+            response["Link"] = link
+        Validators.from_resource(stream.resource, request, vary=_VARY).set_headers(
+            response, request
+        )
+        return response
+
+    def describe_question(self) -> Question:
+        """Name the parameters."""
+        return Question("dump", self.sent, DumpParameters.list_names())
+
+    def _write_blocks(
+        self, parameters: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
+    ) -> Generator[bytes]:
+        resource, request = read.resource, self.request
+        check_may_read(request, resource, name)
+        Validators.from_resource(resource, request, vary=_VARY).raise_if_not_modified(request)
+        dump = Dump(
+            read=read,
+            query=complete_query(query, read.relation),
+            infos=resource.infos,
+            bom=parameters.get("bom", False),
+            has_labels=parameters.get("headers") == "labels",
+            place=PlaceFields(
+                parameters.get("lat") or "",
+                parameters.get("lon") or "",
+                parameters.get("geometry") or "",
+            ),
+        )
+        kind = formats[parameters.get("format", DEFAULT)]
+        blocks = kind.write_blocks(dump, gzip=parameters.get("gzip", False))
+        # Of a HEAD everything is checked, and no record is read.
+        return _write_nothing() if request.method == "HEAD" else blocks
+
+
+def _build_content_disposition(resource: Resource, extension: str) -> str:
+    """Build the header with the resource's title or name, in ASCII and in Unicode (RFC 6266)."""
+    title = _remove_unsafe_characters(resource.local_title.text) or resource.name
+    if title.isascii():
+        return str(content_disposition_header(True, f"{title}.{extension}"))
+    # In ASCII; ``slugify`` alone would drop the letter đ.
+    plain = slugify(title.translate({ord("đ"): "d", ord("Đ"): "D"})) or resource.name
+    encoded = quote(f"{title}.{extension}")
+    return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{encoded}"
+
+
+def _remove_unsafe_characters(title: str) -> str:
+    fit = unicodedata.normalize("NFC", _UNSAFE.sub(" ", title)).strip(" .")
+    return fit.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
+
+
+def _write_nothing() -> Generator[bytes]:
+    """Write a block for the stream, which is closed before the block is sent."""
+    yield b"\n"
+
+
+def _handle_exception(error: Exception, context: dict[str, Any]) -> Response:
+    response = exception_handler(error, context)
+    response.data["help"] = build_help_address(context["request"], "datastore_search")
+    return response

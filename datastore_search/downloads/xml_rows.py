@@ -1,0 +1,210 @@
+"""
+Records as XML elements.
+
+Source: CKAN's XML dump: its names of elements, and its spelling of null, booleans, lists and
+objects.  Beyond CKAN, numbers keep PostgreSQL's digits and every dump is well-formed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import lru_cache
+from xml.parsers import expat
+
+from ..field_types import field_types
+from ..search import ID, RecordCopy
+from .xml_text import FORBIDDEN, REPLACEMENT
+from .dump import Dump, join_blocks
+
+NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
+
+#: Deeper values are written as their JSON text: some parsers of XML take at most 256 levels.
+MAX_DEPTH = 200
+
+#: CKAN writes booleans as Python does.
+_BOOLEANS = {"t": "True", "f": "False"}
+
+
+# Names --------------------------------------------------------------------------------------------
+
+#: CKAN's rules, in order: the pattern in a field's name, and its replacement.
+_NAME_RULES = (
+    (re.compile(r"^(\d*xml\d*|\d+)", re.IGNORECASE), ""),
+    (re.compile(r"\s+"), "_"),
+    (re.compile(r"[^\w_.-]"), ""),
+    (re.compile(r"^[\d.-]+"), ""),
+)
+
+#: The name of an element if no character of the field's name is allowed.
+_DEFAULT_NAME = "field"
+
+
+def name_elements(names: Iterable[str]) -> list[str]:
+    """Choose a name for the element of each field; all names differ."""
+    taken: set[str] = set()
+    elements = []
+    for name in names:
+        element = plain = _name_element(name)
+        number = 0
+        while element in taken:
+            element = f"{plain}_{number}"
+            number += 1
+        taken.add(element)
+        elements.append(element)
+    return elements
+
+
+def _name_element(name: str) -> str:
+    name = unicodedata.normalize("NFC", name)
+    for pattern, replacement in _NAME_RULES:
+        name = pattern.sub(replacement, name)
+    name = "".join(letter for letter in name if letter.isascii() or _is_element_name(f"_{letter}"))
+    while name and not _is_element_name(name[0]):
+        name = name[1:]
+    return name or _DEFAULT_NAME
+
+
+@lru_cache(maxsize=10_000)
+def _is_element_name(name: str) -> bool:
+    """Return whether expat accepts a name; it is the strictest parser, with Unicode 2's letters."""
+    parser = expat.ParserCreate()
+    try:
+        parser.Parse(f"<{name}/>", True)
+    except expat.ExpatError:
+        return False
+    return True
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+#: Characters that XML forbids or interprets.  A carriage return would become a newline.
+_SPECIAL = re.compile(f"[&<>\r{FORBIDDEN}]")
+_SPECIAL_IN_ATTRIBUTES = re.compile(f'{_SPECIAL.pattern}|["\t\n]')
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_REFERRED = "\t\n\r"
+
+
+def escape(text: str) -> str:
+    """Escape the text of an element; characters that XML 1.0 forbids are replaced."""
+    return _SPECIAL.sub(_escape_character, text)
+
+
+def write_attribute(name: str, text: str) -> str:
+    """Write an attribute, with a blank before it."""
+    return f' {name}="{_SPECIAL_IN_ATTRIBUTES.sub(_escape_character, text)}"'
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    letter = match[0]
+    if letter in _REFERRED:
+        return f"&#{ord(letter)};"
+    return _ESCAPES.get(letter, REPLACEMENT)
+
+
+# Values -------------------------------------------------------------------------------------------
+
+#: Writes a cell of one field, None for null, as an element.
+_Write = Callable[[str | None], str]
+
+
+def _write_element(name: str, attributes: str, content: str) -> str:
+    return f"<{name}{attributes}>{content}</{name}>" if content else f"<{name}{attributes} />"
+
+
+def _write_null(name: str, attributes: str) -> str:
+    return f'<{name} xsi:nil="true"{attributes} />'
+
+
+def _build_plain_writer(name: str, attributes: str, content: Callable[[str], str]) -> _Write:
+    """Build a writer of plain cells, with the tags prepared once for all rows."""
+    null, empty = _write_null(name, attributes), _write_element(name, attributes, "")
+    start, end = f"<{name}{attributes}>", f"</{name}>"
+
+    def write(cell: str | None) -> str:
+        if cell is None:
+            return null
+        return f"{start}{content(cell)}{end}" if cell else empty
+
+    return write
+
+
+def _build_nested_writer(name: str, attributes: str) -> _Write:
+    def write(cell: str | None) -> str:
+        text = cell or "null"
+        try:
+            value = json.loads(text, parse_int=str, parse_float=str)
+            return _write_value(name, attributes, value, MAX_DEPTH)
+        except RecursionError:
+            return _write_element(name, attributes, escape(text))
+
+    return write
+
+
+def _write_value(name: str, attributes: str, value: object, depth: int) -> str:
+    """Write a JSON value whose numbers are texts, with an element for each member."""
+    if value is None:
+        return _write_null(name, attributes)
+    if not isinstance(value, list | dict):
+        return _write_element(name, attributes, escape(str(value)))
+    if not depth:
+        raise RecursionError
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    content = "".join(
+        _write_value("value", write_attribute("key", str(key)), member, depth - 1)
+        for key, member in members
+    )
+    return _write_element(name, attributes, content)
+
+
+def _build_writer(element: str, name: str, kind: str) -> _Write:
+    """Build the writer of a field; its name is an attribute if its element has another name."""
+    attributes = "" if element == name else write_attribute("name", name)
+    if kind in field_types and field_types[kind].is_nested:
+        return _build_nested_writer(element, attributes)
+    return _build_plain_writer(
+        element, attributes, _BOOLEANS.__getitem__ if kind == "bool" else escape
+    )
+
+
+# Rows ---------------------------------------------------------------------------------------------
+
+
+class RowWriter:
+    """Writes rows of cells as XML; a leading ``_id`` becomes an attribute."""
+
+    def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
+        """Prepare a writer of each field, given as name and type."""
+        self._has_id = fields[0][0] == ID
+        fields = fields[1:] if self._has_id else fields
+        elements = name_elements(name for name, _kind in fields)
+        self._writes = [
+            _build_writer(element, name, kind)
+            for element, (name, kind) in zip(elements, fields, strict=True)
+        ]
+
+    def __call__(self, cells: Sequence[str | None]) -> bytes:
+        """Write a row and a line break."""
+        attributes = ""
+        if self._has_id:
+            attributes, cells = write_attribute(ID, str(cells[0])), cells[1:]
+        content = "".join([write(cell) for write, cell in zip(self._writes, cells, strict=True)])
+        return f"{_write_element('row', attributes, content)}\n".encode()
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+def write_xml(dump: Dump) -> Generator[bytes]:
+    """Write an element for each record."""
+    return join_blocks(_write_elements(dump, dump.copy))
+
+
+def _write_elements(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
+    yield dump.start + f'<data xmlns:xsi="{NAMESPACE}">\n'.encode()
+    write_row = RowWriter(copy.fields)
+    with copy.open_cells() as rows:
+        yield from map(write_row, rows)
+    yield b"</data>\n"

@@ -1,0 +1,120 @@
+"""
+Field names and sort keys in the texts of parameters.
+
+Source: CKAN ``datastore_search``, sections 4 and 9 of its semantics.  Each text is scanned once, so
+parsing takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ..messages.search import InvalidSort
+
+_QUOTE = '"'
+_PLAIN_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of an order; ``nulls_first`` is None where the direction decides."""
+
+    field: str
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+def split_names(text: str, max_names: int | None = None) -> list[str]:
+    """
+    Split a text at its commas, except those within a part that begins with a double quote.
+
+    An empty text has no names; between two commas is a name, even an empty one.  At most
+    ``max_names`` are returned.
+    """
+    return list(islice(_split_at_commas(text), max_names)) if text.strip() else []
+
+
+def _split_at_commas(text: str) -> Iterator[str]:
+    start = 0
+    while True:
+        end = text.find(",", _skip_quoted(text, start))
+        if end < 0:
+            yield text[start:].strip()
+            return
+        yield text[start:end].strip()
+        start = end + 1
+
+
+def _skip_quoted(text: str, start: int) -> int:
+    """Find the end of a quoted start; ``start`` itself if the text there is not quoted."""
+    first = start
+    while first < len(text) and text[first].isspace():
+        first += 1
+    if not text.startswith(_QUOTE, first):
+        return start
+    end = text.find(_QUOTE, first + 1)
+    while text.startswith(_QUOTE * 2, end) and end >= 0:
+        end = text.find(_QUOTE, end + 2)
+    return end + 1 if end >= 0 else start
+
+
+def unquote_name(name: str) -> str:
+    """Remove the double quotes around a name; within it, two stand for one."""
+    name = name.strip()
+    if len(name) > 1 and name[0] == name[-1] == _QUOTE:
+        return name[1:-1].replace(_QUOTE * 2, _QUOTE)
+    return name
+
+
+def quote_name(name: str) -> str:
+    """Write a name so that it is one in a list of names or in a sort key."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    doubled = name.replace(_QUOTE, _QUOTE * 2)
+    return f"{_QUOTE}{doubled}{_QUOTE}"
+
+
+def format_sort_key(key: SortKey) -> str:
+    """Write a sort key as ``parse_sort_key`` reads it."""
+    nulls = {None: "", True: " nulls first", False: " nulls last"}[key.nulls_first]
+    direction = " desc" if key.descending else ""
+    return f"{quote_name(key.field)}{direction}{nulls}"
+
+
+def parse_sort_key(text: str) -> SortKey:
+    """
+    Parse a sort key: a name, then ``asc`` or ``desc``, then ``nulls first`` or ``nulls last``.
+
+    Raises: ``InvalidSort`` for an empty one.
+    """
+    rest, nulls_first = _cut_nulls(text.strip())
+    rest, descending = _cut_direction(rest)
+    if not rest:
+        raise InvalidSort(key=text[:100])
+    return SortKey(unquote_name(rest), descending, nulls_first)
+
+
+def _cut_nulls(text: str) -> tuple[str, bool | None]:
+    rest, last = _cut_last_word(text)
+    before, nulls = _cut_last_word(rest)
+    if before and nulls.lower() == "nulls" and last.lower() in ("first", "last"):
+        return before, last.lower() == "first"
+    return text, None
+
+
+def _cut_direction(text: str) -> tuple[str, bool]:
+    rest, last = _cut_last_word(text)
+    if rest and last.lower() in ("asc", "desc"):
+        return rest, last.lower() == "desc"
+    return text, False
+
+
+def _cut_last_word(text: str) -> tuple[str, str]:
+    """Split a text before its last word."""
+    parts = text.rsplit(None, 1)
+    if len(parts) < 2:  # noqa: PLR2004 - a text of one word has no other
+        return "", text
+    return parts[0].rstrip(), parts[1]

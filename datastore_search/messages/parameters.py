@@ -1,0 +1,40 @@
+"""Parameters that cannot be used: what their exceptions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from .errors import DatastoreError
+
+
+class InvalidParameter(DatastoreError):
+    """A parameter cannot be used; ``parameter`` names it, of the class or where it is raised."""
+
+    parameter: str
+
+    def __init__(self, *, parameter: str = "", **values: Any) -> None:
+        """Keep the values of the message, and the name of the parameter if the class has none."""
+        super().__init__(**values)
+        if parameter:
+            self.parameter = parameter
+
+
+class InvalidParameters(DatastoreError):
+    """Several parameters cannot be used; all errors are reported together."""
+
+    def __init__(self, errors: Iterable[InvalidParameter]) -> None:
+        """Collect the errors; none of them is itself an ``InvalidParameters``."""
+        super().__init__()
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        """Join all messages, in the active language."""
+        return " ".join(map(str, self.errors))
+
+
+class UnknownField(InvalidParameter):
+    parameter = "filters"
+    message = _("Unknown field: “%(field)s”")

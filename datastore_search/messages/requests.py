@@ -1,0 +1,91 @@
+"""Requests that cannot be read, or ask for something that does not exist."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from .errors import DatastoreError
+
+
+class BadRequest(DatastoreError):
+    """The request cannot be read at all."""
+
+
+class MalformedJson(BadRequest):
+    message = _("The request's body is not valid JSON: %(reason)s")
+
+
+class JsonTooDeep(MalformedJson):
+    message = _("The JSON is nested too deeply: at most %(most)s levels are read.")
+
+
+class NotAnObject(BadRequest):
+    message = _("The request's body must be a JSON object.")
+
+
+class NotAMessage(BadRequest):
+    message = _("The request's body must be a request or notification of JSON-RPC 2.0.")
+
+
+class UnreadableText(BadRequest):
+    message = _("The request's body is not text in a known Unicode encoding.")
+
+
+class InvalidContentLength(BadRequest):
+    message = _("The header “Content-Length” is not a number.")
+
+
+class TooManyParameters(BadRequest):
+    message = _("The request has more than %(most)s parameters.")
+
+
+class TooManyConditions(TooManyParameters):
+    message = _("A page has at most %(most)s conditions. Leave some out, or ask the API.")
+
+
+class UnknownAction(BadRequest):
+    message = _("There is no action “%(action)s”.")
+
+
+class WritingByGet(BadRequest):
+    message = _("Action “%(action)s” changes data: send it by POST.")
+
+
+class RequestTooLarge(DatastoreError):
+    message = _("The request's body is larger than %(most)s bytes.")
+
+
+class TooManyValues(RequestTooLarge):
+    message = _("The JSON has more than %(most)s values.")
+
+
+class QueryStringTooLong(RequestTooLarge):
+    message = _("The query string is longer than %(most)s bytes. Send the parameters by POST.")
+
+
+class UploadTooLarge(DatastoreError):
+    message = _("The file is larger than %(most)s. Load it with the command instead.")
+
+
+class UnsupportedContentType(DatastoreError):
+    message = _("The content type “%(kind)s” is not supported. Send JSON or a form.")
+
+
+class UnknownAddress(DatastoreError):
+    message = _("Not found: there is nothing at this address. Actions are below “%(path)s”.")
+
+
+class TrailingSlash(UnknownAddress):
+    message = _("Not found. Remove the slash at the end of the address.")
+
+
+class UnknownHelp(DatastoreError):
+    message = _("Not found: there is no action “%(action)s”.")
+
+
+class UnknownRecord(DatastoreError):
+    message = _("There is no such record. It may have been removed.")
+
+
+class UnknownPage(DatastoreError):
+    message = _("There is no page “%(page)s”.")

@@ -1,0 +1,163 @@
+"""Parameters of a search that cannot be used."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from .errors import DatastoreError
+from .parameters import InvalidParameter, UnknownField
+
+
+class AnswerTooLarge(InvalidParameter):
+    parameter = "limit"
+    message = _(
+        "The answer would have more than %(most)s bytes. Ask for fewer records or fields, or for"
+        " the dump."
+    )
+
+
+class UnknownResultField(UnknownField):
+    parameter = "fields"
+
+
+class UnknownSortField(UnknownField):
+    parameter = "sort"
+
+
+class UnknownFullTextField(UnknownField):
+    parameter = "q"
+
+
+class InvalidFilterValue(InvalidParameter):
+    parameter = "filters"
+    message = _("Field “%(field)s” has type %(type)s and cannot equal %(value)s.")
+
+
+class InvalidFilterOperand(InvalidParameter):
+    parameter = "filters"
+    message = _("Operator “%(operator)s” on field “%(field)s” has an invalid operand.")
+
+
+class UnsupportedOperator(InvalidParameter):
+    parameter = "filters"
+    message = _(
+        "Field “%(field)s” has type %(type)s, which does not support operator “%(operator)s”."
+    )
+
+
+class UnknownOperator(InvalidParameter):
+    parameter = "filters"
+    message = _(
+        "Unknown operator “%(operator)s” on field “%(field)s”. Known operators: %(operators)s."
+    )
+
+
+class UnknownGroup(InvalidParameter):
+    parameter = "filters"
+    message = _(
+        "Unknown group “%(group)s”. Known groups: $and, $or. Write a field’s leading $ as $$."
+    )
+
+
+class FiltersNotAnObject(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters must be an object, or a list of objects.")
+
+
+class EmptyCondition(InvalidParameter):
+    parameter = "filters"
+    message = _("A condition must not be empty.")
+
+
+class FiltersTooMany(InvalidParameter):
+    parameter = "filters"
+    message = _("Maximum number of filter operations exceeded: %(most)s")
+
+
+class FiltersTooDeep(InvalidParameter):
+    parameter = "filters"
+    message = _("Maximum nesting depth for filter operations reached: %(most)s")
+
+
+class TooManyFilterValues(InvalidParameter):
+    parameter = "filters"
+    message = _("The lists of filters have more than %(most)s values in all.")
+
+
+class TooManyTextConditions(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters have more than %(most)s conditions with the operators %(operators)s.")
+
+
+class InvalidSort(InvalidParameter):
+    parameter = "sort"
+    message = _(
+        "“%(key)s” is not a sort key: a field, then asc or desc, then nulls first or nulls last."
+    )
+
+
+class UnsortableField(InvalidParameter):
+    parameter = "sort"
+    message = _("Field “%(field)s” has type %(type)s. Records cannot be sorted by it.")
+
+
+class SortOutsideFields(InvalidParameter):
+    parameter = "sort"
+    message = _(
+        "With “distinct”, records can be sorted by “%(field)s” only if it is among “fields”."
+    )
+
+
+class InvalidFullTextQuery(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
+
+
+class TooManyWords(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query has more than %(most)s words.")
+
+
+class TooManyFullTextFields(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query names more than %(most)s fields.")
+
+
+class SubstringsNotIndexed(InvalidParameter):
+    parameter = "substrings"
+    message = _(
+        "The resource has no substring index. Its managers can choose that index, and load "
+        "the records again."
+    )
+
+
+class SubstringsNotPlain(InvalidParameter):
+    parameter = "substrings"
+    message = _("“substrings” cannot be used with “plain” false.")
+
+
+class SubstringsNotSupported(InvalidParameter):
+    parameter = "index_substrings"
+    message = _(
+        "This database cannot index substrings: its operator must create PostgreSQL’s extension"
+        " pg_trgm first."
+    )
+
+
+class UnknownLanguage(InvalidParameter):
+    parameter = "language"
+    message = _("PostgreSQL has no text search configuration “%(language)s”.")
+
+
+class UnknownSearchLanguage(DatastoreError):
+    message = _("PostgreSQL has no text search configuration “%(language)s”.")
+
+
+class HighlightInText(InvalidParameter):
+    parameter = "highlight"
+    message = _("Highlights need the “records_format” objects or lists.")
+
+
+class HighlightTooLarge(InvalidParameter):
+    parameter = "highlight"
+    message = _("Highlights are given for at most %(most)s records. Lower the “limit”.")

@@ -1,0 +1,151 @@
+"""
+Spools: answers that are too large for memory.
+
+The size of an answer is unknown until it has been read: a record may have ten bytes or ten
+megabytes.  So bytes are counted while PostgreSQL sends the records, and an answer that becomes too
+large is written to a file.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from tempfile import SpooledTemporaryFile
+
+from ..messages.availability import NoRoomForAnswer
+from ..messages.search import AnswerTooLarge
+from ..guards.streams import StreamSlot
+
+logger = logging.getLogger(__name__)
+
+#: Larger answers are written to a file.
+MAX_MEMORY_BYTES = 4 * 2**20
+
+#: The size of an answer that waits in a file.  Dumps need none, but for workbooks of Excel.
+MAX_SPOOL_BYTES = 1 * 2**30
+
+#: The size of the blocks that are read, and sent.
+BLOCK_BYTES = 2**16
+
+#: Lines that are joined at once: each may have megabytes.
+_MAX_JOINED_LINES = 32
+
+
+class Spool:
+    """
+    A JSON value that was written piece by piece and is read once, in blocks.
+
+    It is complete before its first block is sent.  So nothing can fail after that, and a slow
+    client holds no snapshot open.  A spool in a file holds one of the streams' slots.
+    """
+
+    def __init__(self, begin: bytes, pieces: Iterable[bytes], end: bytes) -> None:
+        """
+        Write ``begin``, the pieces and ``end``.
+
+        Raises: ``AnswerTooLarge``; ``TooManyStreams``; ``NoRoomForAnswer``.
+        """
+        self._file = SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115 - ``close`` closes it
+        self._slot: StreamSlot | None = None
+        self._sizes: Sequence[int] = ()
+        self.size_bytes = 0
+        try:
+            self._write(chain([begin], pieces, [end]))
+        except BaseException:
+            self.close()
+            raise
+
+    def _write(self, pieces: Iterable[bytes]) -> None:
+        size_bytes, max_bytes = 0, MAX_MEMORY_BYTES
+        for piece in pieces:  # ``writelines`` would keep all of them in memory
+            size_bytes += len(piece)
+            if size_bytes > max_bytes:
+                max_bytes = MAX_SPOOL_BYTES
+                if size_bytes > max_bytes:
+                    raise AnswerTooLarge(most=max_bytes)
+                self._slot = self._slot or StreamSlot()
+            try:
+                self._file.write(piece)
+            except OSError as error:
+                logger.exception("datastore_search cannot write the file of an answer.")
+                raise NoRoomForAnswer from error
+        self.size_bytes = size_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        while block := self._file.read(BLOCK_BYTES):
+            yield block
+
+    def __len__(self) -> int:
+        """Count the members of a list ``from_members``."""
+        return len(self._sizes)
+
+    def read_members(self) -> Iterator[bytes]:
+        """Read the members of a list ``from_members`` one by one."""
+        self._file.seek(0)
+        for size in self._sizes:
+            self._file.read(1)
+            yield self._file.read(size)
+
+    def close(self) -> None:
+        """Discard everything."""
+        self._file.close()
+        if self._slot:
+            self._slot.release()
+
+    def __del__(self) -> None:
+        self.close()  # of an answer that was never sent
+
+    @classmethod
+    def from_members(cls, texts: Iterable[bytes]) -> Spool:
+        """Spool a JSON list, from the texts of its members."""
+        sizes: list[int] = []
+
+        def split_into_pieces() -> Iterator[bytes]:
+            for text in texts:
+                if sizes:
+                    yield b","
+                sizes.append(len(text))
+                yield text
+
+        spool = cls(b"[", split_into_pieces(), b"]")
+        spool._sizes = sizes
+        return spool
+
+    @classmethod
+    def from_list_lines(cls, lines: Iterable[bytes]) -> Spool:
+        """Spool a JSON list, from lines: the texts of its members, a comma before each."""
+        lines = iter(lines)
+        first = next(lines, b"")
+        return cls(b"[" + first[1:], _join_lines(lines), b"]")
+
+    @classmethod
+    def from_text_lines(cls, lines: Iterable[bytes]) -> Spool:
+        """Spool a JSON text, from its lines."""
+        return cls(b'"', map(escape_json_text, _join_lines(lines)), b'"')
+
+
+def _join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Join lines to blocks, for one call for each line would take too long."""
+    block, lines = bytearray(), iter(lines)
+    while some := b"".join(islice(lines, _MAX_JOINED_LINES)):
+        block += some
+        if len(block) >= BLOCK_BYTES:
+            yield bytes(block)
+            block.clear()
+    yield bytes(block)
+
+
+#: The escapes of what a JSON text cannot hold; the backslash first, for the others add more of it.
+_ESCAPES = tuple(
+    (bytes([code]), json.dumps(chr(code))[1:-1].encode()) for code in (*b'\\"', *range(0x20))
+)
+
+
+def escape_json_text(text: bytes) -> bytes:
+    """Escape a text, in UTF-8, for a JSON text."""
+    for plain, escape in _ESCAPES:
+        text = text.replace(plain, escape)
+    return text

@@ -1,0 +1,1 @@
+"""What every entrance over HTTP shares: addresses, caching, reports, streams, tokens."""

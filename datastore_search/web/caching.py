@@ -1,0 +1,121 @@
+"""
+HTTP caching: ``ETag``, ``Last-Modified`` and ``Cache-Control`` of an answer.
+
+Validators depend on the version of a resource and on the request, so that a repeated request is
+answered without reading the records.
+
+Source: RFC 9110, sections 8.8 and 13.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from http import HTTPStatus
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.cache import (
+    get_conditional_response,
+    patch_cache_control,
+    patch_vary_headers,
+)
+from django.utils.http import http_date
+
+from .. import __version__
+from ..models import Resource
+
+#: ``Last-Modified`` has a resolution of one second: a resource that has changed in the last two
+#: may change again within the same second.
+_MIN_AGE = timedelta(seconds=2)
+
+_SAFE_METHODS = ("GET", "HEAD")
+
+
+class NotModified(Exception):
+    """The client has the answer already."""
+
+    def __init__(self, response: HttpResponseBase) -> None:
+        """Keep the response, a 304."""
+        super().__init__(response)
+        self.response = response
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """
+    The validators of an answer, and the caches that may store it.
+
+    ``last_modified`` is None while the resource may change within the same second.  ``vary`` names
+    the headers of the request on which the answer depends.
+    """
+
+    etag: str
+    last_modified: datetime | None
+    private: bool
+    vary: tuple[str, ...]
+
+    @classmethod
+    def from_resource(
+        cls, resource: Resource, request: HttpRequest, *parts: object, vary: tuple[str, ...]
+    ) -> Validators:
+        """
+        Build the validators of an answer from a described resource.
+
+        The answer may depend on the request's address and on ``parts``, on nothing else.  Only
+        answers to GET and HEAD have validators.
+        """
+        if request.method not in _SAFE_METHODS:
+            return cls("", None, resource.private, vary)
+        etag = _build_etag(request, resource.version, parts)
+        is_settled = timezone.now() - resource.modified_at > _MIN_AGE
+        last_modified = resource.modified_at if is_settled else None
+        return cls(etag, last_modified, resource.private, vary)
+
+    @classmethod
+    def from_state(cls, state: object, request: HttpRequest, *parts: object) -> Validators:
+        """
+        Build the validators of an answer about public resources, which is the same for everyone.
+
+        ``state`` changes with each of the resources.  There is no time of the last change, which
+        goes back when a resource is deleted.
+        """
+        return cls(_build_etag(request, state, parts), None, private=False, vary=())
+
+    def raise_if_not_modified(self, request: HttpRequest) -> None:
+        """Raise ``NotModified`` when the client has this answer already."""
+        if request.method not in _SAFE_METHODS:
+            return
+        seconds = None if self.last_modified is None else int(self.last_modified.timestamp())
+        response = get_conditional_response(request, etag=self.etag, last_modified=seconds)
+        # Only the conditions of caches count, for no answer is changed by its reader.
+        if response is not None and response.status_code == HTTPStatus.NOT_MODIFIED:
+            self.set_headers(response, request)
+            raise NotModified(response)
+
+    def set_headers(self, response: HttpResponseBase, request: HttpRequest) -> None:
+        """Set the headers of an answer; only a GET can be repeated with its validators."""
+        if request.method in _SAFE_METHODS:
+            response["ETag"] = self.etag
+            if self.last_modified is not None:
+                response["Last-Modified"] = http_date(self.last_modified.timestamp())
+        set_cache_headers(response, private=self.private, vary=self.vary)
+
+
+def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
+    tagged = [__version__, str(version), request.build_absolute_uri()]
+    tagged.append(json.dumps(parts, sort_keys=True, default=str))
+    digest = blake2b("\n".join(tagged).encode(errors="replace"), digest_size=16).hexdigest()
+    return f'W/"{digest}"'
+
+
+def set_cache_headers(response: HttpResponseBase, *, private: bool, vary: Iterable[str]) -> None:
+    """Allow the client, or all caches, to store an answer that they revalidate."""
+    patch_cache_control(
+        response, max_age=0, must_revalidate=True, **{"private" if private else "public": True}
+    )
+    patch_vary_headers(response, vary)
