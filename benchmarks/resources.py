@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connections, router
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
 from .credentials import set_private

@@ -19,7 +19,7 @@ from . import database as storage
 from .conf import PREFIX, Settings, conf, list_settings
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
-from .task_framework import DummyBackend, TaskException
+from datastore_search.contrib.files.jobs.task_framework import DummyBackend, TaskException
 
 
 @register(Tags.translation)
@@ -69,7 +69,7 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> l
 def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Require a tasks backend with a queue that takes loads."""
     try:
-        from .loading.jobs.tasks import run_load  # noqa: PLC0415 - it checks the settings' backend
+        from datastore_search.contrib.files.jobs.tasks import run_load  # noqa: PLC0415 - it checks the settings' backend
 
         backend = run_load.using(
             backend=str(conf.TASKS_BACKEND), queue_name=str(conf.TASKS_QUEUE)

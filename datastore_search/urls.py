@@ -12,16 +12,16 @@ from django.views.decorators.csrf import csrf_exempt
 
 from .downloads.views import DumpView
 from .api.views import ActionView, VersionView
-from .html.api_examples import ApiView
-from .html.catalogue import CatalogueView
-from .html.chart import ChartView
-from .html.dcat import JsonLdView, TurtleView
-from .html.descriptions import DataPackageView, SchemaView
-from .html.download_failures import answer_browsers
-from .html.map import MapView
-from .html.record import RecordView
-from .html.resource_lists import FeedView, SitemapView
-from .html.views import ResourceView
+from datastore_search.contrib.pages.api_examples import ApiView
+from datastore_search.contrib.pages.catalogue.views import CatalogueView
+from datastore_search.contrib.pages.charts.views import ChartView
+from datastore_search.contrib.catalogue.views.dcat import JsonLdView, TurtleView
+from datastore_search.contrib.catalogue.views.descriptions import DataPackageView, SchemaView
+from datastore_search.contrib.pages.table.download_failures import answer_browsers
+from datastore_search.contrib.pages.maps.views import MapView
+from datastore_search.contrib.pages.record.views import RecordView
+from datastore_search.contrib.catalogue.views.resource_lists import FeedView, SitemapView
+from datastore_search.contrib.pages.views import ResourceView
 
 app_name = "datastore_search"
 

@@ -174,7 +174,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Example portal",
     "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
-    "PREPROCESSING_HOOKS": ["datastore_search.openapi.describe_actions"],
+    "PREPROCESSING_HOOKS": ["datastore_search.contrib.openapi.describe_actions"],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],  # anyone may read it; BasicAuthentication would hash passwords
     # This server delivers the viewer, which loads nothing from other servers.

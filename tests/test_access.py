@@ -36,13 +36,13 @@ from knox.models import AuthToken
 
 from datastore_search import urls
 from datastore_search.api.actions import actions
-from datastore_search.catalogue import Dataset, Organization
-from datastore_search.catalogue import Group as Grouping
+from datastore_search.contrib.catalogue import Dataset, Organization
+from datastore_search.contrib.catalogue import Group as Grouping
 from datastore_search.downloads.formats import formats
-from datastore_search.health import urls as health_urls
-from datastore_search.mcp.tools import tools
+from datastore_search.contrib.operations.health import urls as health_urls
+from datastore_search.contrib.agents.tools import tools
 from datastore_search.messages import BadRow
-from datastore_search.metrics import urls as metrics_urls
+from datastore_search.contrib.operations.metrics import urls as metrics_urls
 from datastore_search.models import Alias, Load, LoadState, Resource, RowError
 from datastore_search.templatetags import datastore as tags
 from datastore_search.web.tokens import issue_token

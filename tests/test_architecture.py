@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from django.test import Client
 
-from datastore_search.loading.jobs import load_file
+from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import Resource
 
 from .builders import SURVEY, act, get_result, make_writer_token
@@ -28,8 +28,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 
 #: These run in a process of their own, of which the test sees nothing.
 IN_THE_CHILD = (
-    "loading/readers/child.py",
-    "loading/readers/formats.py",
+    "contrib/files/formats/child.py",
+    "contrib/files/formats/formats.py",
     "loading/readers/delimited",
 )
 

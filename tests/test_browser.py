@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs import queue
+from datastore_search.contrib.files.jobs import queue
 from datastore_search.models import Load, LoadState, Resource
 
 from .builders import SURVEY, make_resource, make_user

@@ -14,7 +14,7 @@ from datastore_search import database as storage
 from datastore_search.checks import check_settings
 from datastore_search.conf import list_settings
 from datastore_search.models import IndexKind
-from datastore_search.task_framework import DummyBackend
+from datastore_search.contrib.files.jobs.task_framework import DummyBackend
 
 
 def run_check_ids(*, databases: list[str] | None = None) -> set[str]:

@@ -45,7 +45,7 @@ from datastore_search.filters.grammar import (
     OPERATORS,
 )
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
-from datastore_search.loading.typing.schema import parse_table_schema
+from datastore_search.contrib.files.types.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.search import RecordsFormat
 from datastore_search.database import MAX_FIELDS

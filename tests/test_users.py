@@ -65,7 +65,7 @@ django.setup()
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
-from datastore_search.loading.jobs import load_file
+from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import Resource
 
 call_command("check", fail_level="WARNING")

@@ -10,7 +10,7 @@ from pathlib import Path
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 

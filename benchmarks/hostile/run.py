@@ -19,7 +19,7 @@ from typing import Final
 from django.contrib.auth import get_user_model
 
 from datastore_search.conf import conf
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 

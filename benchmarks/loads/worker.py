@@ -27,7 +27,7 @@ def main(name: str, path: str) -> None:
     """Load one file, with types and options inferred."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()
-    from datastore_search.loading.jobs import LoadOptions, load_file
+    from datastore_search.contrib.files.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
     target, _ = Resource.objects.get_or_create(name=name)
@@ -50,7 +50,7 @@ def main(name: str, path: str) -> None:
 @contextmanager
 def _record_states() -> Iterator[dict[str, float]]:
     """Record when a load enters each of its states."""
-    from datastore_search.loading.jobs.monitor import JobMonitor
+    from datastore_search.contrib.files.jobs.monitor import JobMonitor
 
     entered: dict[str, float] = {}
     enter_state = JobMonitor.enter_state

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from datastore_search.loading.jobs import retry_load
+from datastore_search.contrib.files.jobs import retry_load
 from datastore_search.models import Load, LoadState
 
 from ..calls import Call, Caller

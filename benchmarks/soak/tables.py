@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 
-from datastore_search.loading.jobs import load_file, submit_load
+from datastore_search.contrib.files.jobs import load_file, submit_load
 from datastore_search.models import Load, Resource
 from datastore_search.web.tokens import issue_token
 

@@ -7,6 +7,7 @@ load; ``permissions`` decides who may do what.  ``uploads`` limits what is recei
 ``database_errors`` answers when the database refuses.
 """
 
-from . import loads, resources, tokens
+from datastore_search.contrib.files.admin import loads
+from . import resources, tokens
 
 __all__ = ["loads", "resources", "tokens"]

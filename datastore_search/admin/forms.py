@@ -19,19 +19,19 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import database as storage
 from ..conf import conf
-from ..messages.failures import LoadFailed
+from datastore_search.contrib.files.messages.failures import LoadFailed
 from ..messages.requests import UploadTooLarge
-from ..loading.jobs import BadRowsChoice, LoadOptions
-from ..loading.readers.cell_ranges import CellRange
-from ..loading.readers.header_rows import MAX_HEADER_ROWS
-from ..loading.readers.options import SKIP_FOOTER
-from ..loading.sources.addresses import parse_address
-from ..loading.typing.month_names import list_month_languages
-from ..loading.typing.schema import parse_table_schema
+from datastore_search.contrib.files.jobs import BadRowsChoice, LoadOptions
+from datastore_search.contrib.files.formats.cell_ranges import CellRange
+from datastore_search.contrib.files.formats.header_rows import MAX_HEADER_ROWS
+from datastore_search.contrib.files.formats.options import SKIP_FOOTER
+from datastore_search.contrib.files.sources.addresses import parse_address
+from datastore_search.contrib.files.types.month_names import list_month_languages
+from datastore_search.contrib.files.types.schema import parse_table_schema
 from ..messages.bidi import show_bidi_controls
 from ..models import METADATA, Field, IndexKind, Mode, Resource
 from .translations import list_language_choices
-from .uploads import MAX_SCHEMA_BYTES
+from datastore_search.contrib.files.admin.uploads import MAX_SCHEMA_BYTES
 from .widgets import LinesField, PlainSelect, list_type_choices
 
 _Choices = list[tuple[str, str | Promise]]

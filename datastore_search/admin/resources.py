@@ -20,20 +20,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import database as storage
-from ..loading.jobs import mark_interrupted_loads
+from datastore_search.contrib.files.jobs import mark_interrupted_loads
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import METADATA, Alias, Field, Load, Resource
 from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
-from .display import (
-    UNLISTED_FIELDS,
-    format_bad_row_count,
-    format_duration,
-    format_record_count,
-    get_page_address,
-    render_progress,
-)
-from .drafts import handle_upload
+from datastore_search.contrib.files.admin.display import UNLISTED_FIELDS, format_bad_row_count, format_duration, format_record_count, get_page_address, render_progress
+from datastore_search.contrib.files.admin.drafts import handle_upload
 from .field_parts import FieldPart, get_shown_rows, split_fields
 from .forms import FieldForm, ResourceForm
 from .permissions import (
@@ -47,7 +40,7 @@ from .permissions import (
     has_permission,
 )
 from .translations import handle_translation, link_translations
-from .uploads import accept_uploads
+from datastore_search.contrib.files.admin.uploads import accept_uploads
 
 #: On the page of a resource; the list of loads has all.
 MAX_LISTED_LOADS = 20

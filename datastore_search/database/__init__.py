@@ -3,19 +3,8 @@
 from ..guards.watchdog import Watched
 from ..field_types.limits import MAX_FIELDS
 from .batches import BatchReader, TextBatch
-from .diagnosis import (
-    FoundIndex,
-    TableDiagnosis,
-    diagnose_record_table,
-    find_value_types,
-    list_damaged_functions,
-    list_damaged_triggers,
-    rebuild_index,
-    restore_functions,
-    restore_triggers,
-    restore_vectors,
-)
-from .filling import Batch, create_records
+from datastore_search.contrib.operations.tables import FoundIndex, TableDiagnosis, diagnose_record_table, find_value_types, list_damaged_functions, list_damaged_triggers, rebuild_index, restore_functions, restore_triggers, restore_vectors
+from datastore_search.contrib.files.tables.filling import Batch, create_records
 from .indexes import (
     Indexes,
     add_indexes,
@@ -28,15 +17,8 @@ from .indexes import (
     name_order_index,
     set_key,
 )
-from .locks import (
-    JobLock,
-    begin_load_transaction,
-    cancel_statements,
-    hold_job_lock,
-    is_running,
-    lock_aliases,
-)
-from .merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
+from datastore_search.contrib.files.tables.locks import JobLock, begin_load_transaction, cancel_statements, hold_job_lock, is_running, lock_aliases
+from datastore_search.contrib.files.tables.merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
 from .refusals import explain_refusal, is_connection_lost
 from .server import (
     MIN_LOAD_CONNECTIONS,
@@ -75,5 +57,5 @@ from .tables import (
     remove_fields,
     reserve_table_id,
 )
-from .unserved import mark_unserved, read_unserved_since
+from datastore_search.contrib.operations.unserved import mark_unserved, read_unserved_since
 from .writes import RowToLock, begin_write_transaction, refuse_if_blocked

@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg import errors, sql
 
-from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
+from datastore_search.contrib.files.tables.locks import begin_load_transaction, build_statement_comment, open_thread_connection
 from .server import can_build_gin_in_parallel
 from .sessions import override_setting
 from .substrings import build_substring_index

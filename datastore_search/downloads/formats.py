@@ -19,10 +19,10 @@ from django.utils.translation import gettext_lazy
 from ..messages.downloads import FormatNotInstalled, NoHeaderRow
 from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
-from .geojson import write_geojson
+from datastore_search.contrib.pages.maps.geojson import write_geojson
 from .json_rows import write_json, write_ndjson
-from .parquet import write_parquet
-from .workbook import write_workbook
+from datastore_search.contrib.files.downloads.parquet import write_parquet
+from datastore_search.contrib.files.downloads.workbook import write_workbook
 from .xml_rows import write_xml
 
 GZIP_TYPE = "application/gzip"

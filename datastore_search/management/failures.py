@@ -13,7 +13,7 @@ from django.db import DatabaseError
 
 from .. import database as storage
 from ..messages.errors import DatastoreError
-from ..messages.failures import LoadFailed
+from datastore_search.contrib.files.messages.failures import LoadFailed
 
 _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 

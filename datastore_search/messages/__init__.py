@@ -12,7 +12,7 @@ from typing import Any, Self
 from django.utils.functional import Promise
 
 from .bidi import show_bidi_controls
-from .catalogue import TEMPLATES
+from datastore_search.contrib.files.messages.catalogue import TEMPLATES
 
 #: Characters of a parameter that a message repeats.
 _MAX_SHOWN_LENGTH = 300

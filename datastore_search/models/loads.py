@@ -11,7 +11,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from ..messages.failures import LoadFailed
+from datastore_search.contrib.files.messages.failures import LoadFailed
 from ..messages import BadRow, Notice
 from ..messages.bidi import show_bidi_controls
 from .managers import PrimaryManager

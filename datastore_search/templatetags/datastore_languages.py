@@ -10,7 +10,7 @@ from __future__ import annotations
 from django import template
 from django.template.defaultfilters import stringfilter
 
-from ..html.languages import write_attributes
+from datastore_search.contrib.pages.languages import write_attributes
 from ..messages.bidi import show_bidi_controls
 
 register = template.Library()

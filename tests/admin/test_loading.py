@@ -18,10 +18,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from datastore_search import database as storage
-from datastore_search.admin.display import get_queue_notice
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, drafts, queue
-from datastore_search.loading.sources.files import copy_source
+from datastore_search.contrib.files.admin.display import get_queue_notice
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue
+from datastore_search.contrib.files.sources.files import copy_source
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, make_user

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.analysis import time_budget
+from datastore_search.contrib.analysis import time_budget
 from datastore_search.models import Resource
 
 from ..api.typed import CELLS, get_column_name

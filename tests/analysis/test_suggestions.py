@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
-from datastore_search.analysis import facet_cache, suggestions
+from datastore_search.contrib.analysis import facet_cache, suggestions
 from datastore_search.filters import Clause
 from datastore_search.models import Resource
 

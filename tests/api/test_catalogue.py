@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.api.actions import catalogue as actions_of_catalogue
+from datastore_search.contrib.catalogue.actions import datasets as actions_of_catalogue
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 

@@ -166,7 +166,7 @@ def test_all_that_is_wrong_is_said_together(client: Client, resource: Resource) 
 def test_values_that_are_too_large_together_are_refused(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.analysis.facets.MAX_MEMORY_BYTES", 20)
+    monkeypatch.setattr("datastore_search.contrib.analysis.facets.MAX_MEMORY_BYTES", 20)
 
     fault = read_fault(client, resource, facets="title", q="river")
 

@@ -372,7 +372,7 @@ def test_an_address_below_the_api_that_the_portal_answers_stays_the_portals(
 
 
 def test_a_portal_without_the_api_keeps_its_own_404(client: Client, settings: Any) -> None:
-    settings.ROOT_URLCONF = "datastore_search.health.urls"
+    settings.ROOT_URLCONF = "datastore_search.contrib.operations.health.urls"
 
     assert client.get("/api/3/action/x")["Content-Type"].startswith("text/html")
 

@@ -105,7 +105,7 @@ def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resourc
 def test_values_that_are_too_large_together_are_refused(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.analysis.suggestions.MAX_MEMORY_BYTES", 20)
+    monkeypatch.setattr("datastore_search.contrib.analysis.suggestions.MAX_MEMORY_BYTES", 20)
 
     fault = read_fault(client, resource, field="title", prefix="r", q="river")
 

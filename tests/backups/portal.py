@@ -25,7 +25,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Alias, Resource
 
 from ..builders import SURVEY, act, ask, make_token

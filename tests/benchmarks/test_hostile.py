@@ -20,7 +20,7 @@ from django.urls import Resolver404, resolve
 from benchmarks.hostile.generator import HostileRequest, Targets, generate_requests
 from benchmarks.hostile.run import _PRIVATE_WORD, _find_fault
 from datastore_search.api.actions import actions
-from datastore_search.mcp.tools import tools
+from datastore_search.contrib.agents.tools import tools
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 

@@ -18,7 +18,7 @@ from django.test import Client
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import database as storage
 from datastore_search.api.actions import actions
-from datastore_search.loading.jobs import load_file, retry_load, submit_load
+from datastore_search.contrib.files.jobs import load_file, retry_load, submit_load
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.web.tokens import issue_token
 

@@ -17,16 +17,11 @@ from django.test import Client
 
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import database as storage
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.jobs import (
-    LoadOptions,
-    cancel_load,
-    clean_up_loads,
-    runner,
-)
-from datastore_search.loading.jobs.queue import create_load
-from datastore_search.loading.jobs.runner import run_load
-from datastore_search.loading.publishing.row_errors import write_row_error_report
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, runner
+from datastore_search.contrib.files.jobs.queue import create_load
+from datastore_search.contrib.files.jobs.runner import run_load
+from datastore_search.contrib.files.publishing.row_errors import write_row_error_report
 from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
 from datastore_search.web.tokens import issue_token
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import database as storage
-from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.models import LoadState, Mode, Resource
 from datastore_search.models.managers import PrimaryManager
 from datastore_search.web.tokens import issue_token

@@ -23,7 +23,7 @@ from django.urls import reverse
 
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import database as storage
-from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.web.tokens import issue_token
 from example_project import embedded_postgres

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from django.test import Client
 
-from datastore_search.downloads import parquet
-from datastore_search.downloads.parquet import measures_cache
+from datastore_search.contrib.files.downloads import parquet
+from datastore_search.contrib.files.downloads.parquet import measures_cache
 from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 from django.test import Client
 
-from datastore_search.downloads import workbook
+from datastore_search.contrib.files.downloads import workbook
 from datastore_search.models import Resource
 from datastore_search.search import streaming
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from django.core.files.base import ContentFile
 
-from datastore_search.loading.jobs import submit_load
+from datastore_search.contrib.files.jobs import submit_load
 from datastore_search.models import LoadState, Resource
 from example_project.management.commands import serve
 

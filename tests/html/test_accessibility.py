@@ -16,7 +16,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 from selenium.webdriver import Chrome
 
-from datastore_search.loading.jobs import LoadOptions, drafts
+from datastore_search.contrib.files.jobs import LoadOptions, drafts
 from datastore_search.models import Load, Resource
 
 from ..admin.forms import make_file

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from datastore_search.html import chart_data, chart_drawing
-from datastore_search.html.chart_data import ChartData, Group, Point, Series
-from datastore_search.html.chart_drawing import draw_chart
+from datastore_search.contrib.pages.charts import data as chart_data, drawing as chart_drawing
+from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Series
+from datastore_search.contrib.pages.charts.drawing import draw_chart
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token

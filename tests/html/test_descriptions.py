@@ -11,7 +11,7 @@ import frictionless
 import pytest
 from django.test import Client
 
-from datastore_search.loading.typing.schema import parse_table_schema
+from datastore_search.contrib.files.types.schema import parse_table_schema
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource

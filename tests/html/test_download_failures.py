@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import include, path
 
-from datastore_search.downloads import workbook
+from datastore_search.contrib.files.downloads import workbook
 from datastore_search.models import Resource
 from datastore_search.urls import dump_urlpatterns
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.html import facets
+from datastore_search.contrib.pages.facets import panel as facets
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token

@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import translation
 
 from datastore_search.field_types import field_types
-from datastore_search.html import profiles
-from datastore_search.html.columns import Column
-from datastore_search.html.type_labels import label_type
+from datastore_search.contrib.pages.table import profiles
+from datastore_search.contrib.pages.table.columns import Column
+from datastore_search.contrib.pages.table.type_labels import label_type
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token

@@ -8,8 +8,8 @@ import sys
 import pytest
 from django.test import Client
 
-from datastore_search.html import png
-from datastore_search.html.png import can_draw_png, draw_png
+from datastore_search.contrib.pages.charts import png
+from datastore_search.contrib.pages.charts.png import can_draw_png, draw_png
 
 from ..builders import make_resource
 

@@ -11,8 +11,8 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from datastore_search.html.page_query import MAX_CONDITIONS, clean_parameters
-from datastore_search.html.query_string import Pair, QueryString
+from datastore_search.contrib.pages.table.page_query import MAX_CONDITIONS, clean_parameters
+from datastore_search.contrib.pages.table.query_string import Pair, QueryString
 from datastore_search.models import Resource
 
 from ..builders import make_resource

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.messages.availability import ShareExceeded
-from datastore_search.html import did_you_mean
+from datastore_search.contrib.pages.facets import did_you_mean
 from datastore_search.models import Resource
 
 from ..loading.builders import make_loaded_resource

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource, TableVersion
 
 from ..builders import SURVEY, create_resource

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_result

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from datastore_search.loading.jobs import queue
+from datastore_search.contrib.files.jobs import queue
 from datastore_search.models import Resource
 
 from ..shared import ModuleTransaction, commits, restore_shared_resource

@@ -15,9 +15,9 @@ from unittest.mock import patch
 import duckdb
 
 from datastore_search.conf import conf
-from datastore_search.loading.readers import child, process, staging
-from datastore_search.loading.readers.options import ReadOptions
-from datastore_search.loading.sources.limits import ReadingLimits
+from datastore_search.contrib.files.formats import child, process, staging
+from datastore_search.contrib.files.formats.options import ReadOptions
+from datastore_search.contrib.files.sources.limits import ReadingLimits
 
 #: The library that reads these may abort the process: they are always read by a child.
 _WORKBOOKS = (".xlsx", ".xls", ".ods")

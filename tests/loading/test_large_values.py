@@ -11,9 +11,9 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import database as storage
-from datastore_search.loading.publishing import rows
-from datastore_search.loading.publishing.rows import render_rows, render_searchable_rows
-from datastore_search.loading.typing.field_formats import TEXT, Decision
+from datastore_search.contrib.files.publishing import rows
+from datastore_search.contrib.files.publishing.rows import render_rows, render_searchable_rows
+from datastore_search.contrib.files.types.field_formats import TEXT, Decision
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_ids, get_record_table, make_writer_token

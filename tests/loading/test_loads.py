@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
-from datastore_search.loading.jobs.monitor import JobMonitor
+from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
+from datastore_search.contrib.files.jobs.monitor import JobMonitor
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ..builders import SURVEY, ask, get_ids, get_result

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import LoadState, Mode, Resource
 
 from ..builders import SURVEY, ask, check_error

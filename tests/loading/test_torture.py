@@ -9,8 +9,8 @@ from contextlib import nullcontext
 import pytest
 from django.test import Client
 
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.jobs import load_file
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, get_result

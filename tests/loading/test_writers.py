@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.jobs import load_file
+from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import LoadState
 from datastore_search.database import writes
 

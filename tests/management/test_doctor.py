@@ -14,7 +14,7 @@ from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs.diagnosis import diagnose
+from datastore_search.contrib.operations.doctor import diagnose
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ..builders import (

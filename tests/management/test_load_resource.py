@@ -19,9 +19,9 @@ import pytest
 from django.core.management import CommandError
 from psycopg.errors import DiskFull
 
-from datastore_search.loading.jobs import LoadOptions
+from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.management.commands.load_resource import Command
-from datastore_search.management.load_arguments import build_load_options
+from datastore_search.contrib.files.management.load_arguments import build_load_options
 from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..loading.sources.server import Server, build_answer, run_server
@@ -318,7 +318,7 @@ def test_a_shortage_is_reported_without_details_of_the_machine(
     def fail(*args: object, **options: object) -> None:
         raise failure
 
-    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", fail)
+    monkeypatch.setattr("datastore_search.contrib.files.publishing.plan.decide_formats", fail)
     load_error = get_command_error("load_resource", path)
     dry_run_error = get_command_error("load_resource", path, "--dry-run")
 
@@ -347,7 +347,7 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
     def raise_interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", raise_interrupt)
+    monkeypatch.setattr("datastore_search.contrib.files.publishing.plan.decide_formats", raise_interrupt)
     with pytest.raises(CommandError, match="Interrupted") as caught:
         run_command("load_resource", path)
 

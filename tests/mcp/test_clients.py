@@ -16,7 +16,7 @@ import pytest
 from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
-from datastore_search.mcp.tools import tools
+from datastore_search.contrib.agents.tools import tools
 
 from ..builders import make_resource, make_token
 

@@ -14,9 +14,9 @@ from django.test import Client
 from django.utils import translation
 
 from datastore_search.api.parameters import SearchParameters
-from datastore_search.mcp.answers import MAX_ANSWER_LETTERS
-from datastore_search.mcp.catalogue import DEFAULT_TABLES, MAX_TABLES
-from datastore_search.mcp.tools import DEFAULT_ROWS, MAX_ROWS, tools
+from datastore_search.contrib.agents.answers import MAX_ANSWER_LETTERS
+from datastore_search.contrib.agents.catalogue import DEFAULT_TABLES, MAX_TABLES
+from datastore_search.contrib.agents.tools import DEFAULT_ROWS, MAX_ROWS, tools
 from datastore_search.models import Field, Resource
 
 from ..builders import make_listed_resource, make_resource, make_slow, make_token

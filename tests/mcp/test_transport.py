@@ -14,14 +14,14 @@ from django.urls import include, path
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 from rest_framework.throttling import SimpleRateThrottle
 
-from datastore_search.mcp.views import AgentsView
+from datastore_search.contrib.agents.views import AgentsView
 from datastore_search.models import Resource
 
 from ..builders import make_resource
 from .exchange import HEADERS, PATH, call_tool, request, send
 
 #: A portal without locales.
-urlpatterns = [path("", include("datastore_search.mcp.urls"))]
+urlpatterns = [path("", include("datastore_search.contrib.agents.urls"))]
 
 #: What each request of the newest version carries.
 _ENVELOPE = {
@@ -228,7 +228,7 @@ settings.configure(INSTALLED_APPS=["django.contrib.auth", "django.contrib.conten
 django.setup()
 import datastore_search.urls
 try:
-    import datastore_search.mcp.urls
+    import datastore_search.contrib.agents.urls
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -249,7 +249,7 @@ print([name for name in ("mcp", "mcp_types", "starlette") if name in sys.modules
         (
             _WITHOUT_SDK,
             (
-                "ImproperlyConfigured datastore_search.mcp needs the SDK of the Model Context"
+                "ImproperlyConfigured datastore_search.contrib.agents needs the SDK of the Model Context"
                 ' Protocol: pip install "datastore-search[mcp]".\n'
             ),
         ),

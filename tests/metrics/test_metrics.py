@@ -16,13 +16,13 @@ from django.urls import include, path
 from prometheus_client.parser import text_string_to_metric_families
 
 from datastore_search.guards.cache import BoundedCache, BriefCache
-from datastore_search.metrics.views import answer_cache
+from datastore_search.contrib.operations.metrics.views import answer_cache
 from datastore_search.models import LoadState, Resource
 from example_project.urls import urlpatterns as portal_patterns
 
 from ..builders import act
 
-urlpatterns = [*portal_patterns, path("", include("datastore_search.metrics.urls"))]
+urlpatterns = [*portal_patterns, path("", include("datastore_search.contrib.operations.metrics.urls"))]
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -145,7 +145,7 @@ def test_the_example_portal_names_no_address_of_metrics(client: Client, settings
 COUNT = """
 import django
 django.setup()
-from datastore_search.metrics.counters import count_request
+from datastore_search.contrib.operations.metrics.counters import count_request
 count_request(None, "datastore_search", 200, 0.5, 10)
 """
 
@@ -154,7 +154,7 @@ import django
 django.setup()
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
-from datastore_search.metrics import counters
+from datastore_search.contrib.operations.metrics import counters
 counters.LoadCollector.collect = lambda self: iter(())
 print(generate_latest(counters.build_registry()).decode())
 """

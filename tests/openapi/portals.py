@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from datastore_search.loading.jobs import load_file
+from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import Resource
 from example_project.management.commands.demo import _SAMPLES as SAMPLES
 

@@ -36,7 +36,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from datastore_search.openapi.examples import SURVEY, select_examples
+from datastore_search.contrib.openapi.examples import SURVEY, select_examples
 
 from ..builders import act
 from .portals import Portal, roll_back

@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticatedOrReadOnly
 
-from datastore_search.openapi.views import SchemaView, _documents
+from datastore_search.contrib.openapi.views import SchemaView, _documents
 from datastore_search.urls import api_urlpatterns
 
 
@@ -79,7 +79,7 @@ def show_document(
     "options",
     [
         {"patterns": api_urlpatterns},
-        {"urlconf": "datastore_search.health.urls"},
+        {"urlconf": "datastore_search.contrib.operations.health.urls"},
         {"api_version": "2"},
     ],
 )

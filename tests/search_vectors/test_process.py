@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from datastore_search.search_vectors import process
-from datastore_search.search_vectors.builder import Parts
-from datastore_search.search_vectors.process import VectorProcess, start_vector_process
+from datastore_search.contrib.files.tables.vectors import process
+from datastore_search.contrib.files.tables.vectors.builder import Parts
+from datastore_search.contrib.files.tables.vectors.process import VectorProcess, start_vector_process
 
 _IMPORTS = """
-import sys, datastore_search.search_vectors.child
+import sys, datastore_search.contrib.files.tables.vectors.child
 print([name for name in ("django", "psycopg", "duckdb") if name in sys.modules])
 """
 

@@ -12,9 +12,9 @@ import pytest
 from django.db import connection
 
 from datastore_search import database as storage
-from datastore_search.messages.failures import UnstorableRecord
-from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
-from datastore_search.loading.publishing import replacing
+from datastore_search.contrib.files.messages.failures import UnstorableRecord
+from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
+from datastore_search.contrib.files.publishing import replacing
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, open_writer
 

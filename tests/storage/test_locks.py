@@ -17,7 +17,8 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search import database as storage
 from datastore_search.models import Alias, Resource
-from datastore_search.database import locks, sessions, writes
+from datastore_search.contrib.files.tables import locks
+from datastore_search.database import sessions, writes
 from datastore_search.writing import Method, open_writer
 
 from ..admin.test_resources import build_form, build_inlines

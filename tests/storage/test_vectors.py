@@ -11,8 +11,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datastore_search.search_vectors.builder import VectorBuilder
-from datastore_search.database.lexicon import DatabaseLexicon, can_build_vectors
+from datastore_search.contrib.files.tables.vectors.builder import VectorBuilder
+from datastore_search.contrib.files.tables.lexicon import DatabaseLexicon, can_build_vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -143,7 +143,7 @@ def test_most_words_are_asked_for_once(django_assert_num_queries: object) -> Non
 
 
 def test_more_words_than_are_remembered_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datastore_search.search_vectors.builder._MAX_KNOWN_WORDS", 3)
+    monkeypatch.setattr("datastore_search.contrib.files.tables.vectors.builder._MAX_KNOWN_WORDS", 3)
     builder = open_builder("english")
     for texts in (["running foxes été"], ["jumped over dogs"], ["running foxes été, naïve"]):
         assert build_vectors(texts, "english", builder) == compute_vectors(texts, "english")

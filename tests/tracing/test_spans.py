@@ -38,8 +38,8 @@ def exporter() -> InMemorySpanExporter:
 @pytest.fixture
 def spans(exporter: InMemorySpanExporter, settings: Any) -> Iterator[InMemorySpanExporter]:
     """The spans of a portal that has installed the app."""
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "datastore_search.tracing"]
-    assert apps.is_installed("datastore_search.tracing")
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "datastore_search.contrib.operations.tracing"]
+    assert apps.is_installed("datastore_search.contrib.operations.tracing")
     exporter.clear()
     yield exporter
     ConsistentRead.trace = None
@@ -131,7 +131,7 @@ def test_without_the_app_nothing_is_traced_or_imported(client: Client, resource:
     assert ConsistentRead.trace is None
     code = (
         "import django; django.setup(); import sys, datastore_search.urls;"
-        "sys.exit('datastore_search.tracing' in sys.modules)"
+        "sys.exit('datastore_search.contrib.operations.tracing' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
     assert ran.returncode == 0
@@ -139,7 +139,7 @@ def test_without_the_app_nothing_is_traced_or_imported(client: Client, resource:
 
 def test_the_package_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    monkeypatch.delitem(sys.modules, "datastore_search.tracing", raising=False)
+    monkeypatch.delitem(sys.modules, "datastore_search.contrib.operations.tracing", raising=False)
 
     with pytest.raises(ImproperlyConfigured, match=r"datastore-search\[tracing\]"):
-        import_module("datastore_search.tracing")
+        import_module("datastore_search.contrib.operations.tracing")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import analysis, catalogue, info, resources, search, status, write
+from datastore_search.contrib.analysis import actions as analysis
+from datastore_search.contrib.catalogue.actions import datasets as catalogue, resources
+from . import info, search, status, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]

@@ -31,7 +31,7 @@ from ..parameters import (
 from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson, wrap_records
 from .action import Action, Answer
-from .resources import add_resource, get_resources
+from datastore_search.contrib.catalogue.actions.resources import add_resource, get_resources
 
 #: The parameters that an answer does not repeat.
 _NOT_REPEATED = frozenset({"id", "records", "resource", "force"})

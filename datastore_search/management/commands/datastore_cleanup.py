@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connections, router
 
-from ...loading.jobs import clean_up_loads, requeue_waiting_loads
-from ...loading.jobs.cleanup import list_kept_tables
+from datastore_search.contrib.files.jobs import clean_up_loads, requeue_waiting_loads
+from datastore_search.contrib.files.jobs.cleanup import list_kept_tables
 from ...models import TableVersion
 
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from psycopg.errors import LockNotAvailable
 
-from ...loading.jobs.diagnosis import Finding, diagnose
+from datastore_search.contrib.operations.doctor import Finding, diagnose
 
 
 class Command(BaseCommand):

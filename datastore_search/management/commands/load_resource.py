@@ -18,16 +18,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.text import slugify
 from django.utils.translation import get_language
 
-from ...messages.failures import LoadFailed
-from ...loading.jobs import LoadOptions
-from ...loading.jobs.queue import create_load
-from ...loading.jobs.runner import run_load
-from ...loading.publishing.preview import Preview, build_preview
-from ...loading.publishing.row_errors import write_row_error_report
-from ...loading.sources.files import copy_source
-from ...loading.sources.folders import create_working_folder
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.jobs.queue import create_load
+from datastore_search.contrib.files.jobs.runner import run_load
+from datastore_search.contrib.files.publishing.preview import Preview, build_preview
+from datastore_search.contrib.files.publishing.row_errors import write_row_error_report
+from datastore_search.contrib.files.sources.files import copy_source
+from datastore_search.contrib.files.sources.folders import create_working_folder
 from ..failures import open_file, report_failures, report_unwritable
-from ..load_arguments import add_load_arguments, build_load_options
+from datastore_search.contrib.files.management.load_arguments import add_load_arguments, build_load_options
 from ...messages import describe_bad_row
 from ...models import IndexKind, Load, LoadState, Mode, Resource, validate_indexes
 

@@ -18,18 +18,9 @@ from django.test import Client
 from django_tasks_db.models import DBTaskResult
 
 from datastore_search import database as storage
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.jobs import (
-    LoadOptions,
-    cancel_load,
-    clean_up_loads,
-    cleanup,
-    load_file,
-    requeue_waiting_loads,
-    retry_load,
-    submit_load,
-)
-from datastore_search.loading.jobs.drafts import create_draft
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, cleanup, load_file, requeue_waiting_loads, retry_load, submit_load
+from datastore_search.contrib.files.jobs.drafts import create_draft
 from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ...builders import ask

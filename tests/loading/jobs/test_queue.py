@@ -20,19 +20,10 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from datastore_search import database as storage
-from datastore_search.messages.failures import LoadCancelled, LoadFailed
-from datastore_search.loading.jobs import (
-    LoadOptions,
-    cancel_load,
-    clean_up_loads,
-    load_file,
-    queue,
-    retry_load,
-    runner,
-    submit_load,
-)
-from datastore_search.loading.jobs.monitor import JobMonitor
-from datastore_search.loading.sources import files as sources
+from datastore_search.contrib.files.messages.failures import LoadCancelled, LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, load_file, queue, retry_load, runner, submit_load
+from datastore_search.contrib.files.jobs.monitor import JobMonitor
+from datastore_search.contrib.files.sources import files as sources
 from datastore_search.models import Load, LoadState, Resource, get_upload_storage
 from datastore_search.signals import load_failed, resource_loaded
 from datastore_search.database import indexes
@@ -112,7 +103,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
     (task,) = DBTaskResult.objects.all()
 
     assert task.args_kwargs["args"] == [load.pk]
-    assert task.task_path == "datastore_search.loading.jobs.tasks.run_load"
+    assert task.task_path == "datastore_search.contrib.files.jobs.tasks.run_load"
 
 
 def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
@@ -250,7 +241,7 @@ def test_statements_of_duckdb_are_interrupted(
         table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
 
     monkeypatch.setattr(
-        "datastore_search.loading.jobs.runner.publish_table",
+        "datastore_search.contrib.files.jobs.runner.publish_table",
         lambda _c, _l, table, *_: run_endless_query(table),
     )
 

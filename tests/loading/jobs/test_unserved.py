@@ -13,7 +13,7 @@ from django.db import connection, connections, transaction
 from django.test import Client
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs import clean_up_loads, cleanup
+from datastore_search.contrib.files.jobs import clean_up_loads, cleanup
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ...builders import SURVEY, ask, get_ids

@@ -12,7 +12,7 @@ from django.db import connection, connections, transaction
 from django.test import Client
 
 from datastore_search import database as storage
-from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ...builders import ask, get_ids, make_writer_token

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.publishing.preview import Preview, build_preview
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Load, Resource
 
 from ..builders import make_loaded_resource

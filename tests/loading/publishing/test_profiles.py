@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.loading.publishing import histogram
+from datastore_search.contrib.files.publishing import histogram
 from datastore_search.models import Resource, read_profiles
 
 from ...builders import act, make_writer_token

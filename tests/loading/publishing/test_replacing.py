@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import translation
 
 from datastore_search import database as storage
-from datastore_search.loading.publishing import plan, row_errors
+from datastore_search.contrib.files.publishing import plan, row_errors
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ...builders import make_writer_token

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Mode
 
 from ...backups.servers import find_machine_programs, run_server

@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 from babel import Locale
 
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.readers.encoding_guess import guess_encoding
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.formats.encoding_guess import guess_encoding
 
 from ...failures import fails_with
 

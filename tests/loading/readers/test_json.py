@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import json_parser, row_writer
-from datastore_search.loading.readers.json import read_json, read_ndjson
-from datastore_search.loading.readers.staging import StagedTable
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.formats import json_parser, row_writer
+from datastore_search.contrib.files.formats.json import read_json, read_ndjson
+from datastore_search.contrib.files.formats.staging import StagedTable
 from datastore_search.database import MAX_FIELDS
 
 from .staging import Errors, Rows, get_read_failure, read_content, temporary_staging_area
@@ -281,7 +281,7 @@ def test_another_encoding_is_read_by_choice(path: Path) -> None:
 def test_a_line_that_is_too_long_is_the_fault_of_its_record(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.loading.readers.json.MAX_VALUE_LENGTH", 50)
+    monkeypatch.setattr("datastore_search.contrib.files.formats.json.MAX_VALUE_LENGTH", 50)
     content = b'{"n": 1}\n{"n": "' + b"x" * 500 + b'"}\n{"n": 3}'
 
     _table, rows, errors = read_content(read_ndjson, path, content)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.parquet import read_parquet
-from datastore_search.loading.readers.process import open_table
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.formats.parquet import read_parquet
+from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.database import MAX_FIELDS
 
 from ..contents import build_parquet

@@ -19,11 +19,11 @@ from django.test import override_settings
 from django.utils import timezone
 
 from datastore_search.conf import conf
-from datastore_search.loading.jobs import LoadOptions, drafts, queue, runner
-from datastore_search.loading.readers import process
-from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.staging import create_staging_area
-from datastore_search.loading.sources.limits import ReadingLimits
+from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue, runner
+from datastore_search.contrib.files.formats import process
+from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.formats.staging import create_staging_area
+from datastore_search.contrib.files.sources.limits import ReadingLimits
 from datastore_search.models import Load, LoadState, Resource
 
 from ...failures import fails_with
@@ -36,14 +36,14 @@ _OPENS = """
 import os, sys, django
 django.setup()
 from pathlib import Path
-from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.process import open_table
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.formats.process import open_table
 with open_table(Path(sys.argv[1]), LoadOptions()): pass
 """
 
 #: What the process that reads has imported, of what it has no need of.
 _IMPORTS = """
-import sys, datastore_search.loading.readers.child
+import sys, datastore_search.contrib.files.formats.child
 heavy = "django.db.models", "psycopg", "datastore_search.models", "datastore_search.database"
 print([name for name in heavy if name in sys.modules])
 """
@@ -107,7 +107,7 @@ _LIMITED = """
 import json, sys
 from pathlib import Path
 from django.conf import settings
-from datastore_search.loading.sources.limits import ReadingLimits
+from datastore_search.contrib.files.sources.limits import ReadingLimits
 request = json.loads(sys.stdin.buffer.readline())
 settings.configure(**request["settings"])
 ReadingLimits.for_file(Path(request["path"])).enforce()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.process import open_table
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.formats.process import open_table
 
 from ...failures import fails_with
 from ..torture.cases import FILES
@@ -45,7 +45,7 @@ def test_utf32_is_read(path: Path) -> None:
 def test_a_format_names_the_extra_that_it_needs(
     monkeypatch: pytest.MonkeyPatch, name: str, title: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "datastore_search.loading.readers.geo", None)
+    monkeypatch.setitem(sys.modules, "datastore_search.contrib.files.formats.geo", None)
 
     with fails_with(
         "file.extra_missing", match=rf"{title} are read only where datastore-search\[geo\]"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.publishing import row_errors, rows
-from datastore_search.loading.publishing.profiles import build_profiles
-from datastore_search.loading.readers import row_writer, stored_rows
-from datastore_search.loading.readers.options import ReadOptions
-from datastore_search.loading.typing.inference import decide_formats
-from datastore_search.loading.typing.options import LoadOptions
+from datastore_search.contrib.files.publishing import row_errors, rows
+from datastore_search.contrib.files.publishing.profiles import build_profiles
+from datastore_search.contrib.files.formats import row_writer, stored_rows
+from datastore_search.contrib.files.formats.options import ReadOptions
+from datastore_search.contrib.files.types.inference import decide_formats
+from datastore_search.contrib.files.types.options import LoadOptions
 
 from ..contents import build_parquet
 from .staging import fetch_rows, read_in_process, render_records

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import workbooks
-from datastore_search.loading.readers.process import open_table
-from datastore_search.loading.readers.workbook_cells import format_number
-from datastore_search.loading.readers.workbooks import read_workbook
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.formats import workbooks
+from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.formats.workbook_cells import format_number
+from datastore_search.contrib.files.formats.workbooks import read_workbook
 from datastore_search.database import MAX_FIELDS
 
 from ...failures import fails_with

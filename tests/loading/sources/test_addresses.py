@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.sources.addresses import Address, parse_address, resolve_endpoints
-from datastore_search.loading.sources.fetching import fetch_file
+from datastore_search.contrib.files.sources.addresses import Address, parse_address, resolve_endpoints
+from datastore_search.contrib.files.sources.fetching import fetch_file
 
 from ...failures import fails_with
 from .server import build_answer, run_server

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from datastore_search.messages.failures import LoadFailed
-from datastore_search.loading.sources import archives, limits
-from datastore_search.loading.sources.archives import is_workbook, unpack
-from datastore_search.loading.sources.folders import create_working_folder
-from datastore_search.loading.sources.limits import ReadingLimits
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.sources import archives, limits
+from datastore_search.contrib.files.sources.archives import is_workbook, unpack
+from datastore_search.contrib.files.sources.folders import create_working_folder
+from datastore_search.contrib.files.sources.limits import ReadingLimits
 
 from ...failures import fails_with
 

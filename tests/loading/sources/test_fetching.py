@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from datastore_search.messages.failures import LoadCancelled, NotModified
-from datastore_search.loading.sources import fetching
-from datastore_search.loading.sources.fetching import fetch_file
+from datastore_search.contrib.files.messages.failures import LoadCancelled, NotModified
+from datastore_search.contrib.files.sources import fetching
+from datastore_search.contrib.files.sources.fetching import fetch_file
 
 from ...failures import fails_with
 from .server import AUTHORITY, Server, build_answer, run_server

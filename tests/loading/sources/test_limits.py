@@ -10,7 +10,7 @@ _MB = 2**20
 _SCRIPT = """
 import json, os, resource, sys
 from django.conf import settings
-from datastore_search.loading.sources.limits import ReadingLimits
+from datastore_search.contrib.files.sources.limits import ReadingLimits
 
 settings.configure()
 for sent, unpacked, factor in json.loads(sys.argv[1]):

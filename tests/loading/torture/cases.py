@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from datastore_search.loading.jobs import LoadOptions
+from datastore_search.contrib.files.jobs import LoadOptions
 
 FILES = Path(__file__).parent / "files"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from datastore_search.loading.jobs import LoadOptions
+from datastore_search.contrib.files.jobs import LoadOptions
 
 from .cases import Case
 

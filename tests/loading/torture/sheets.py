@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datastore_search.loading.jobs import LoadOptions
+from datastore_search.contrib.files.jobs import LoadOptions
 
 from .cases import Case
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.readers.staging import ROW_ERRORS
-from datastore_search.loading.typing.chosen_formats import parse_field_format
-from datastore_search.loading.typing.inference import decide_formats
-from datastore_search.loading.typing.month_names import find_month_names, list_month_languages
-from datastore_search.loading.typing.options import LoadOptions
+from datastore_search.contrib.files.formats.staging import ROW_ERRORS
+from datastore_search.contrib.files.types.chosen_formats import parse_field_format
+from datastore_search.contrib.files.types.inference import decide_formats
+from datastore_search.contrib.files.types.month_names import find_month_names, list_month_languages
+from datastore_search.contrib.files.types.options import LoadOptions
 
 from ...failures import fails_with
 from ..readers.staging import stage_columns

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datastore_search.messages.failures import InvalidSchema
-from datastore_search.loading.typing.chosen_formats import parse_field_format
-from datastore_search.loading.typing.schema import FieldDescription, parse_table_schema
+from datastore_search.contrib.files.messages.failures import InvalidSchema
+from datastore_search.contrib.files.types.chosen_formats import parse_field_format
+from datastore_search.contrib.files.types.schema import FieldDescription, parse_table_schema
 
 from ...failures import fails_with
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 
 from ...test_translations import STATIONS

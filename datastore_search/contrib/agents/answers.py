@@ -1,0 +1,173 @@
+"""
+Answers of tools: text of a bounded size, which says what was left out and how to ask for it.
+
+Records are CSV, in which names of fields stand once, and take half the letters of JSON objects.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from io import StringIO
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+
+from datastore_search.api.renderers import RawJson
+from datastore_search.messages.search import AnswerTooLarge
+from datastore_search.search.spool import MAX_MEMORY_BYTES, Spool
+
+#: Of one answer; some 5,000 to 10,000 tokens of a model.
+MAX_ANSWER_LETTERS: Final = 20_000
+
+#: Of the rows of an answer, which come after some sentences.
+MAX_ROWS_LETTERS: Final = MAX_ANSWER_LETTERS - 1_000
+
+#: Of one value where there are many; fewer values may be longer.
+MIN_VALUE_LETTERS: Final = 200
+
+#: Longer numbers stay texts: Python refuses to convert them.
+_MAX_INTEGER_DIGITS: Final = 4_000
+
+_ELLIPSIS: Final = "…"
+
+
+def parse_result(value: RawJson | Spool) -> Any:
+    """Parse a member that PostgreSQL has written as JSON; decimals keep their digits."""
+    if isinstance(value, Spool):
+        with closing(value):
+            if value.size_bytes > MAX_MEMORY_BYTES:
+                raise AnswerTooLarge(most=MAX_MEMORY_BYTES)
+            return _DECODER.decode(b"".join(value).decode())
+    return _DECODER.decode(b"".join(value.blocks).decode())
+
+
+def _parse_integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=_parse_integer)
+
+
+@dataclass(slots=True)
+class Written:
+    """Lines of an answer: their text, their number, and whether values were cut."""
+
+    text: str
+    count: int
+    is_cut: bool
+
+
+def write_csv(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], max_letters: int
+) -> Written:
+    """Write a header and as many rows as fit; the first row is always there, its values cut."""
+    cells = max(1, len(rows) * len(columns))
+    # The header and the first row fit, however many columns there are.
+    longest = min(
+        max(MIN_VALUE_LETTERS, max_letters // cells), max(1, max_letters // (2 * len(columns)) - 1)
+    )
+    shown = [[_write_cell(value) for value in row] for row in rows]
+    is_cut = any(len(cell) > longest for row in shown for cell in row)
+    lines = (_write_line(cut_text(cell, longest) for cell in row) for row in shown)
+    head = _write_line(cut_text(name, longest) for name in columns)
+    written = _join_lines(lines, max_letters - len(head))
+    return Written(head + written.text, written.count, is_cut)
+
+
+def write_json_lines(objects: Iterable[Mapping[str, object]], max_letters: int) -> Written:
+    """Write as many objects as fit, one a line; their texts are cut."""
+    is_cut = False
+
+    def cut(value: object) -> object:
+        nonlocal is_cut
+        if isinstance(value, str):
+            is_cut |= len(value) > MIN_VALUE_LETTERS
+            return cut_text(value, MIN_VALUE_LETTERS)
+        if isinstance(value, Mapping):
+            return {name: cut(each) for name, each in value.items()}
+        return [cut(each) for each in value] if isinstance(value, list) else value
+
+    written = _join_lines((f"{dump_compact(cut(each))}\n" for each in objects), max_letters)
+    return Written(written.text, written.count, is_cut)
+
+
+def _join_lines(lines: Iterable[str], max_letters: int) -> Written:
+    """Join lines up to a number of letters; the first is always there."""
+    kept: list[str] = []
+    for line in lines:
+        max_letters -= len(line)
+        if kept and max_letters < 0:
+            break
+        kept.append(line)
+    return Written("".join(kept), len(kept), is_cut=False)
+
+
+def cut_text(text: str, longest: int) -> str:
+    """Cut a text that is too long, and mark it."""
+    return text if len(text) <= longest else text[: longest - 1] + _ELLIPSIS
+
+
+def dump_compact(value: object) -> str:
+    """Write a value as JSON without blanks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_convert)
+
+
+def _convert(value: object) -> object:
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def _write_cell(value: object) -> str:
+    """Write a value as a cell; null is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        return dump_compact(value)
+    return str(value)
+
+
+def _write_line(cells: Iterable[str]) -> str:
+    line = StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def write_page(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, total: int | None, offset: int
+) -> str:
+    """Write a page of rows as CSV, after a line that says which these are, and how to go on."""
+    if not rows:
+        return _describe_nothing(total)
+    written = write_csv(columns, rows, MAX_ROWS_LETTERS)
+    last = offset + written.count
+    notes = [_describe_page(offset + 1, last, total)]
+    if written.count < len(rows) or (total is not None and last < total):
+        notes.append(_("For the next ones, ask again with offset %(offset)s.") % {"offset": last})
+    if written.is_cut:
+        notes.append(describe_cut())
+    return f"{' '.join(notes)}\n\n{written.text}"
+
+
+def describe_cut() -> str:
+    """Say what the ellipsis means."""
+    return _("Values that end with “…” are cut: fewer rows or fields show more of them.")
+
+
+def _describe_nothing(total: int | None) -> str:
+    if not total:
+        return _("Nothing was found.")
+    return _("%(total)s were found. No row is shown: see limit and offset.") % {"total": total}
+
+
+def _describe_page(first: int, last: int, total: int | None) -> str:
+    if total is None:
+        return _("Rows %(first)s to %(last)s, as CSV.") % {"first": first, "last": last}
+    return _("Rows %(first)s to %(last)s of %(total)s, as CSV.") % {
+        "first": first,
+        "last": last,
+        "total": total,
+    }

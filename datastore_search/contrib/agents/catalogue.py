@@ -1,0 +1,98 @@
+"""``find_tables``: the resources that a user may read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from datastore_search.api.parameter_types import NonNegativeIntegerField, TextField
+from datastore_search.api.parameters import MAX_ROW_NUMBER, ActionParameters
+from datastore_search.api.permissions import get_reader
+from datastore_search.contrib.catalogue import match_word, open_portal_datasets
+from datastore_search.conf import conf
+from datastore_search.guards.clients import Client
+from datastore_search.contrib.pages.catalogue.views import CatalogueFilterSet, find_readable, list_tables
+from datastore_search.models import Field, Resource
+from datastore_search.search import open_snapshot
+from .answers import write_page
+
+DEFAULT_TABLES = 20
+MAX_TABLES = 50
+
+#: Fields of a table that the list names.
+_MAX_NAMED_FIELDS = 12
+
+_COLUMNS = ("resource_id", "title", "description", "records", "fields")
+
+
+class FindTablesParameters(ActionParameters):
+    """The parameters of ``find_tables``."""
+
+    q = TextField(
+        help_text=_(
+            "Words that must all occur in the title, the description, the id or the fields "
+            "of a table; all tables if not given."
+        )
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of tables."),
+        shown_default=str(DEFAULT_TABLES),
+        reduced_to=lambda: MAX_TABLES,
+    )
+    offset = NonNegativeIntegerField(help_text=_("Number of tables to skip."), shown_default="0")
+
+
+def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
+    """List tables by the words of a query, as the catalogue does."""
+    parameters = FindTablesParameters.parse(arguments)
+    with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
+        return _write_tables(request, parameters, session.connection.alias)
+
+
+def _write_tables(request: Request, parameters: Mapping[str, Any], using: str) -> str:
+    reader = get_reader(request)
+    readable = find_readable(reader)
+    tables, match = list_tables(using).filter(readable.condition), match_word
+    if conf.DATASETS:
+        datasets = open_portal_datasets(using, reader)
+        tables, match = tables.filter(pk__in=datasets.list_resource_ids()), datasets.match_table
+    filters = CatalogueFilterSet({"q": parameters.get("q", "")}, tables, match)
+    if not filters.is_valid():
+        raise serializers.ValidationError(dict(filters.errors))
+    offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
+    limit = min(parameters.get("limit", DEFAULT_TABLES), MAX_TABLES)
+    found: QuerySet[Resource] = filters.qs
+    resources = list(found[offset : offset + limit])
+    names = _list_field_names(resources, using)
+    rows = [_build_row(resource, names[resource.pk]) for resource in resources]
+    total = found.count() if readable.is_complete else None
+    return write_page(_COLUMNS, rows, total=total, offset=offset)
+
+
+def _list_field_names(resources: Iterable[Resource], using: str) -> Mapping[Any, list[str]]:
+    """List the names of the first fields of resources, by their ids."""
+    names: dict[Any, list[str]] = defaultdict(list)
+    fields = Field.objects.using(using)
+    first = fields.filter(resource__in=resources, position__lte=_MAX_NAMED_FIELDS)
+    for resource_id, name in first.order_by("position").values_list("resource_id", "name"):
+        names[resource_id].append(name)
+    return names
+
+
+def _build_row(resource: Resource, names: list[str]) -> list[object]:
+    version = resource.table_version
+    shown = ", ".join(names[:_MAX_NAMED_FIELDS])
+    is_shortened = vars(resource)["field_count"] > _MAX_NAMED_FIELDS
+    return [
+        str(resource.pk),
+        resource.local_title.text,
+        resource.local_description.text,
+        version.record_count if version else 0,
+        f"{shown}, …" if is_shortened else shown,
+    ]

@@ -1,0 +1,168 @@
+"""Hand a message to the SDK, which speaks the protocol, and run the tool that it calls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final
+
+import anyio
+from asgiref.sync import async_to_sync, sync_to_async
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from mcp.server import Server, ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    ToolAnnotations,
+)
+from mcp_types import Tool as ToolDescription
+from rest_framework.request import Request
+
+from datastore_search import __version__
+from datastore_search.api.envelope import report_failure
+from .answers import MAX_ANSWER_LETTERS, cut_text
+from .tools import Tool, tools
+
+#: A manager serves one request here, and would log its start and its end.
+logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)
+
+#: Tools end by the limits of their statements; this ends what else may wait.
+MAX_EXCHANGE_SECONDS: Final = 600
+
+#: The headers of a request that concern the protocol; the user's token is not among them.
+_HEADERS: Final = ("accept", "content-type", "origin", "mcp-protocol-version")
+_HEADER_PREFIXES: Final = ("mcp-",)
+
+
+def answer_message(
+    request: Request, message: Mapping[str, object], allowed_origins: list[str]
+) -> HttpResponse:
+    """Answer one JSON-RPC message of a body, in this thread with its database connection."""
+    security = TransportSecuritySettings(
+        allowed_hosts=[request.get_host()], allowed_origins=allowed_origins
+    )
+    server = _build_server(request, message)
+    return async_to_sync(_exchange)(server, security, _build_scope(request), request.body)
+
+
+async def _exchange(
+    server: Server[Any], security: TransportSecuritySettings, scope: dict[str, Any], body: bytes
+) -> HttpResponse:
+    """Send a request to the SDK's ASGI application, and collect its response."""
+    manager = StreamableHTTPSessionManager(
+        server,
+        json_response=True,
+        stateless=True,
+        security_settings=security,
+        max_request_body_size=len(body) + 1,  # its size has been checked
+    )
+    unread = [{"type": "http.request", "body": body, "more_body": False}]
+    response = HttpResponse()
+    del response["Content-Type"]
+
+    async def receive() -> MutableMapping[str, Any]:
+        if not unread:
+            await anyio.sleep_forever()  # the client is there until it has its answer
+        return unread.pop()
+
+    async def send(event: MutableMapping[str, Any]) -> None:
+        if event["type"] == "http.response.start":
+            response.status_code = event["status"]
+            for name, value in event["headers"]:
+                response[name.decode("latin-1")] = value.decode("latin-1")
+        else:
+            response.write(event.get("body", b""))
+
+    with anyio.fail_after(MAX_EXCHANGE_SECONDS):
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+    return response
+
+
+def _build_scope(request: Request) -> dict[str, Any]:
+    """Build the ASGI scope of a request; its host is the one that Django has checked."""
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    chosen = {
+        name: value
+        for name, value in headers.items()
+        if name in _HEADERS or name.startswith(_HEADER_PREFIXES)
+    }
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": request.scheme,
+        "path": request.path,
+        "query_string": b"",
+        "headers": [
+            (name.encode("latin-1"), value.encode("latin-1", "replace"))
+            for name, value in {"host": request.get_host(), **chosen}.items()
+        ],
+    }
+
+
+def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any]:
+    """Build the server of one request, with the tools of its user and language."""
+
+    async def list_tools(
+        context: ServerRequestContext[Any], parameters: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=[_describe_tool(tool) for tool in tools.values()])
+
+    async def call_tool(
+        context: ServerRequestContext[Any], parameters: CallToolRequestParams
+    ) -> CallToolResult:
+        tool = tools.get(parameters.name)
+        if tool is None:
+            raise MCPError(
+                INVALID_PARAMS, _("There is no tool “%(tool)s”.") % {"tool": parameters.name[:100]}
+            )
+        return await sync_to_async(_run_tool)(tool, request, _get_arguments(message))
+
+    return Server(
+        "datastore_search",
+        version=__version__,
+        instructions=_(
+            "Tables of an open data portal. Find a table with find_tables, read its fields "
+            "with describe_table, then ask. Compute figures over many records with "
+            "aggregate_records; count_values and suggest_values give values to filter by."
+        ),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _describe_tool(tool: Tool) -> ToolDescription:
+    return ToolDescription(
+        name=tool.name,
+        title=str(tool.title),
+        description=str(tool.description),
+        input_schema=tool.build_input_schema(),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+
+
+def _get_arguments(message: Mapping[str, object]) -> Mapping[str, object]:
+    """Get the arguments of a call as the API reads JSON: all digits of a number count."""
+    parameters = message.get("params")
+    arguments = parameters.get("arguments") if isinstance(parameters, Mapping) else None
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def _run_tool(tool: Tool, request: Request, arguments: Mapping[str, object]) -> CallToolResult:
+    """Run a tool; a failure is an answer that the agent reads, and can act on."""
+    try:
+        text, is_error = tool.run(request, arguments), False
+    except Exception as error:  # noqa: BLE001 - every failure is reported, as in the API
+        text, is_error = report_failure(error).describe(), True
+    content = TextContent(type="text", text=cut_text(text, MAX_ANSWER_LETTERS))
+    return CallToolResult(content=[content], is_error=is_error)

@@ -1,0 +1,90 @@
+"""The view of the MCP server: ``datastore/mcp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.http.response import HttpResponseBase
+from django.utils.cache import add_never_cache_headers
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from datastore_search.api.body import parse_object
+from datastore_search.api.envelope import report_failure
+from datastore_search.api.permissions import choose_body_limits
+from datastore_search.api.views import EnvelopeView
+from datastore_search.messages.requests import NotAMessage
+from datastore_search.guards.sizes import check_body, check_query_string
+from datastore_search.web.tokens import find_token_user
+
+#: JSON-RPC's code of a request that the server does not take.
+_INVALID_REQUEST = -32600
+
+
+class BearerTokenAuthentication(BaseAuthentication):
+    """
+    Take the value after ``Bearer`` as an API token.
+
+    A token that is unknown is left to the next class: portals have Bearer tokens of other kinds.
+    """
+
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
+        """Find the user of the token; None without one."""
+        scheme, _blank, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip() or not token.isascii():
+            return None
+        user = find_token_user(token.strip())
+        return (user, "token") if user else None
+
+
+class AgentsView(EnvelopeView):
+    """
+    The messages of agents, each answered at once, as JSON, in the language of the path.
+
+    Sessions and streams are not supported, so GET and DELETE are 405.
+
+    Source: the streamable HTTP transport of the Model Context Protocol.
+    """
+
+    http_method_names: tuple[str, ...] = ("post", "options")
+    report_name = "agents"
+    schema = None  # JSON-RPC, which OpenAPI does not describe
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Accept ``Bearer`` beside what the API accepts."""
+        return [BearerTokenAuthentication(), *super().get_authenticators()]
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        """Answer a request that is not a message with an error of JSON-RPC."""
+        return _answer_failure
+
+    def post(self, request: Request) -> HttpResponseBase:
+        """Answer a message."""
+        from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
+
+        sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
+        check_query_string(sent)
+        limits = choose_body_limits(request)
+        check_body(sent, limits.max_bytes)
+        message = parse_object(sent.body)
+        if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
+            raise NotAMessage  # answers are none either: the server asks nothing
+        response = answer_message(request, message, _list_origins(request))
+        add_never_cache_headers(response)
+        return response
+
+
+def _list_origins(request: Request) -> list[str]:
+    """List the origins of pages that may call: the portal's own, and those that it trusts."""
+    return [f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS]
+
+
+def _answer_failure(error: Exception, context: dict[str, Any]) -> Response:
+    failure = report_failure(error)
+    message = failure.describe()
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": _INVALID_REQUEST, "message": message}}
+    return Response(body, status=failure.status, headers=failure.headers)

@@ -1,0 +1,161 @@
+"""
+``datastore_facets``, ``datastore_aggregate`` and ``datastore_suggest``.
+
+An incomplete answer has no validators, as it must not be repeated from a cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from . import NO_SUGGESTIONS, NO_VALUES, AggregateQuery, Suggestions, read_aggregate, read_facets, suggest_queries, suggest_values
+from datastore_search.guards.clients import Client
+from datastore_search.search import ConsistentRead, Page, describe_fields, with_consistent_read
+from .parameters import AggregateParameters, FacetsParameters, SuggestParameters, build_aggregate_query, build_conditions, build_facets_query, build_values_query
+from datastore_search.api.renderers import join_json, wrap_records
+from datastore_search.api.actions.action import Action, Answer, authorize_read
+
+# datastore_facets ---------------------------------------------------------------------------------
+
+
+def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = FacetsParameters.parse(sent)
+    name, query = FacetsParameters.get_name(parameters), build_facets_query(parameters)
+
+    def answer(read: ConsistentRead) -> Answer:
+        resource = read.resource
+        validators = authorize_read(request, resource, name, sent)
+        found = read_facets(read, query)
+        result = {
+            "resource_id": str(resource.pk),
+            "total": found.total,
+            "facets": join_json(found.facets),
+        }
+        return Answer(result, validators=validators if found.is_complete else None)
+
+    return with_consistent_read(name, answer, client=Client.from_request(request))
+
+
+# datastore_aggregate ------------------------------------------------------------------------------
+
+#: The parameters that an answer repeats if they were sent, as they were understood.
+REPEATED_PARAMETERS = (
+    "group_by",
+    "metrics",
+    "having",
+    "filters",
+    "q",
+    "full_text",
+    "plain",
+    "substrings",
+    "language",
+    "sort",
+    "offset",
+)
+
+
+def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = AggregateParameters.parse(sent)
+    name, query = AggregateParameters.get_name(parameters), build_aggregate_query(parameters)
+    repeated = {
+        each: sent[each] if each == "sort" else parameters[each]
+        for each in REPEATED_PARAMETERS
+        if each in parameters
+    }
+
+    def answer(read: ConsistentRead) -> Answer:
+        resource = read.resource
+        validators = authorize_read(request, resource, name, sent, query.query.limit)
+        page = read_aggregate(read, query)
+        result = {
+            "resource_id": str(resource.pk),
+            **_describe_page(query, page, resource.infos),
+            **repeated,
+            "records": wrap_records(page.records),
+        }
+        return Answer(result, validators=validators, record_count=page.record_count)
+
+    client = Client.from_request(request)
+    return with_consistent_read(name, answer, client=client, as_snapshot=query.query.is_copied)
+
+
+def _describe_page(
+    query: AggregateQuery, page: Page, infos: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Describe the columns and the page; a group has the entry of its field."""
+    labels = {name: infos.get(group.field, {}) for name, group in query.group_by.items()}
+    return {
+        "fields": describe_fields(page.fields, labels),
+        "records_format": query.query.records_format.value,
+        "limit": query.query.limit,
+        "include_total": query.query.include_total,
+        **({} if page.total is None else {"total": page.total}),
+    }
+
+
+# datastore_suggest --------------------------------------------------------------------------------
+
+
+def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = SuggestParameters.parse(sent)
+    name = SuggestParameters.get_name(parameters)
+    query, values_query = build_conditions(parameters), build_values_query(parameters)
+
+    def answer(read: ConsistentRead) -> Answer:
+        resource = read.resource
+        validators = authorize_read(request, resource, name, sent)
+        found = suggest_values(read, values_query) if values_query else NO_VALUES
+        # A query with values finds records.
+        suggestions = NO_SUGGESTIONS if found.values else suggest_queries(read, query)
+        is_complete = found.is_complete and suggestions.is_complete
+        result = {
+            "resource_id": str(resource.pk),
+            **_describe_suggestions(suggestions),
+            "complete": is_complete,
+            "values": join_json(found.values),
+        }
+        return Answer(result, validators=validators if is_complete else None)
+
+    return with_consistent_read(name, answer, client=Client.from_request(request))
+
+
+def _describe_suggestions(suggestions: Suggestions) -> dict[str, object]:
+    return {
+        "words": [
+            {
+                "word": word,
+                "suggestions": [
+                    {"word": each.word, "distance": each.distance, "count": each.count}
+                    for each in similar
+                ],
+            }
+            for word, similar in suggestions.words.items()
+        ],
+        "queries": [{"q": each.q, "total": each.total} for each in suggestions.queries],
+    }
+
+
+analysis_actions = (
+    Action(
+        "datastore_facets",
+        FacetsParameters,
+        _read_facets,
+        _("Count the most common values of the fields of a resource."),
+    ),
+    Action(
+        "datastore_aggregate",
+        AggregateParameters,
+        _aggregate,
+        _("Compute figures for groups of the records of a resource."),
+    ),
+    Action(
+        "datastore_suggest",
+        SuggestParameters,
+        _suggest,
+        _("Suggest values of a field, and words for a query that finds nothing."),
+    ),
+)

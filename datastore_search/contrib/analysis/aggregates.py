@@ -1,0 +1,326 @@
+"""
+Aggregates: figures for groups of records.
+
+One statement groups the matches of a query, and a page of the groups is read as a page of records
+is.  PostgreSQL computes and writes each figure, so that numbers keep all their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import LiteralString
+
+import psycopg
+from django.db.utils import DatabaseError
+from psycopg import errors, sql
+
+from datastore_search import database as storage
+from .errors import InvalidHaving, NumbersTooLarge, RepeatedColumnName, ReservedColumnName, UnsupportedOption
+from datastore_search.messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from datastore_search.messages.search import UnknownSortField
+from datastore_search.filters import MAX_SHOWN_LENGTH, Clause, Condition, TypedFields, compile_conditions, compose, join_with_commas
+from datastore_search.search import ID, Column, Columns, ConsistentRead, FoundRecords, Page, Query, RecordSizes, bind_query, compile_sort_key, copy_records, count_and_read, translate_database_errors
+from .groups import BIN, GroupBy, GroupKey, compile_group_key
+from .metrics import CompiledMetric, Metric, compile_metric
+
+#: Groups and metrics of one call.
+MAX_GROUPS = 4
+MAX_METRICS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateQuery:
+    """
+    What is computed of which records.
+
+    ``query`` has the conditions on records, and the page of the groups: ``sort``, ``limit``,
+    ``offset``, the format.  ``group_by`` and ``metrics`` have unique names.  ``having`` are
+    conditions on the groups, by these names.
+    """
+
+    query: Query
+    group_by: Mapping[str, GroupBy]
+    metrics: tuple[Metric, ...]
+    having: tuple[Condition, ...] = ()
+
+
+def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> Page:
+    """
+    Compute the figures of the groups; a page of them is read like records.
+
+    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields, and for
+    numbers that are too large.
+    """
+    with (
+        read.session.hold_slot(),
+        translate_database_errors(plain=query.query.plain),
+        _translate_overflow(),
+    ):
+        bound = _BoundAggregate(read, query)
+        found, total = _read_groups(read, bound)
+    return Page(
+        records=found.records,
+        total=total if query.query.include_total else None,
+        fields=bound.fields,
+        record_count=found.count,
+    )
+
+
+def _read_groups(read: ConsistentRead, bound: _BoundAggregate) -> tuple[FoundRecords, int | None]:
+    query = bound.query
+    if query.is_copied:
+        total = None
+        if query.include_total:
+            count = compose("SELECT count(*) FROM ({}) AS found", bound.select_groups())
+            ((total,),) = read.fetch_rows(count)
+        return copy_records(read, bound.select_copied(), query.records_format), total
+    found = read.fetch_texts(
+        bound.select_texts(), batch_rows=RecordSizes().choose_batch_rows(query.limit)
+    )
+    return found, found.total if query.include_total else None
+
+
+@contextmanager
+def _translate_overflow() -> Iterator[None]:
+    """Translate PostgreSQL's error for numbers beyond its types."""
+    try:
+        yield
+    except (DatabaseError, psycopg.Error) as error:  # Django does not wrap errors of a COPY
+        cause = error if isinstance(error, psycopg.Error) else error.__cause__
+        if isinstance(cause, errors.NumericValueOutOfRange):
+            raise InvalidParameters([NumbersTooLarge()]) from error
+        raise
+
+
+class _BoundAggregate:
+    """An aggregate that fits a relation; ``fields`` are the columns: groups, then metrics."""
+
+    def __init__(self, read: ConsistentRead, query: AggregateQuery) -> None:
+        """Check everything, and compile the conditions."""
+        errors: list[InvalidParameter] = []
+        self.query = query.query
+        self._keys = self._compile_keys(read, query.group_by, errors)
+        self._metrics = self._compile_metrics(read, query.metrics, errors)
+        names = [*query.group_by, *(metric.name for metric in query.metrics)]
+        errors += [
+            RepeatedColumnName(parameter="metrics", name=name[:MAX_SHOWN_LENGTH])
+            for position, name in enumerate(names)
+            if name in names[:position]
+        ]
+        errors += [ReservedColumnName(name=ID)] if ID in names else []
+        errors += [
+            UnknownSortField(field=key.field[:MAX_SHOWN_LENGTH])
+            for key in self.query.sort
+            if key.field not in names
+        ]
+        conditions = replace(self.query, sort=(), limit=None, offset=0)
+        self._source = bind_query(read, conditions, errors)
+        kinds = [key.kind.name for key in self._keys] + [each.kind for each in self._metrics]
+        self.fields = tuple(zip(names, kinds, strict=True))
+        self._having = self._compile_having(read, query.having)
+
+    # Checks ---------------------------------------------------------------------------------------
+
+    def _compile_keys(
+        self, read: ConsistentRead, groups: Mapping[str, GroupBy], errors: list[InvalidParameter]
+    ) -> list[GroupKey]:
+        keys = []
+        for group in groups.values():
+            try:
+                keys.append(
+                    compile_group_key(group, read.relation.types, read.connection, "group_by")
+                )
+            except InvalidParameter as error:
+                errors.append(error)
+        return keys
+
+    def _compile_metrics(
+        self,
+        read: ConsistentRead,
+        metrics: Sequence[Metric],
+        errors: list[InvalidParameter],
+    ) -> list[CompiledMetric]:
+        compiled = []
+        types = read.relation.types
+        first_by_field: dict[str, int] = {}
+        for position, metric in enumerate(metrics):
+            if metric.field and metric.field not in types:
+                field = metric.field[:MAX_SHOWN_LENGTH]
+                errors.append(UnknownField(parameter="metrics", field=field))
+                continue
+            kind = types.get(metric.field, "")
+            first = first_by_field.setdefault(metric.field, position)
+            found = compile_metric(metric, kind, position, first)
+            if found is None:
+                errors.append(
+                    UnsupportedOption(
+                        parameter="metrics", field=metric.field, type=kind, option=metric.metric
+                    )
+                )
+            else:
+                compiled.append(found)
+        return compiled
+
+    def _compile_having(self, read: ConsistentRead, having: Sequence[Condition]) -> Clause | None:
+        if not having:
+            return None
+        fields = TypedFields(dict(self.fields), partial(storage.cast_texts, read.connection))
+        try:
+            return compile_conditions(having, fields)
+        except InvalidParameters as error:
+            raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def select_texts(self) -> Clause:
+        """Read the text of each group of the page, after the number of groups if it is wanted."""
+        texts = self._columns.render_texts(as_lists=self._is_of_lists)
+        groups = self.select_groups()
+        if self.query.include_total:
+            return count_and_read(groups, self._select_page(), texts, sql.SQL("page.is_there"))
+        return self._compose_select(texts)
+
+    def select_copied(self) -> Clause:
+        """Read the groups of the page for a COPY: their cells, or their texts."""
+        if self.query.is_text:
+            return self._compose_select(self._columns.cells)
+        return self._compose_select(
+            self._columns.render_texts(as_lists=self._is_of_lists, begin=",")
+        )
+
+    @property
+    def _is_of_lists(self) -> bool:
+        return self.query.records_format == "lists"
+
+    @property
+    def _columns(self) -> Columns:
+        return Columns(
+            [
+                Column(name, kind, f"page.c{position}")
+                for position, (name, kind) in enumerate(self.fields)
+            ]
+        )
+
+    def _compose_select(self, texts: sql.SQL) -> Clause:
+        selected = self._columns.select(texts, self._select_page())
+        return compose("WITH found AS ({}) {}", self.select_groups(), selected)
+
+    def _select_page(self) -> Clause:
+        """Select the columns of the groups of the page, as JSON, from ``found``."""
+        columns = join_with_commas(
+            compose(f"{{}} AS c{position}", Clause(rendered))
+            for position, rendered in enumerate(self._render_columns())
+        )
+        order = self._compile_order()
+        if order.text.as_string():
+            order = compose("ORDER BY {}", order)
+        # PostgreSQL takes a limit that is null for none.
+        bounds = Clause(sql.SQL("LIMIT %s OFFSET %s"), [self.query.limit, self.query.offset])
+        return compose("SELECT true AS is_there, {} FROM found {} {}", columns, order, bounds)
+
+    def _render_columns(self) -> list[sql.Composable]:
+        """Render each column as JSON."""
+        return [
+            *(key.render(sql.SQL(f"g{position}")) for position, key in enumerate(self._keys)),
+            *(sql.SQL(f"to_jsonb(m{position})") for position in range(len(self._metrics))),
+        ]
+
+    def _compile_order(self) -> Clause:
+        """Compile the order of the groups, which is total: by the keys in the end."""
+        columns = [
+            *(
+                Clause(key.order(sql.SQL(f"g{position}")))
+                for position, key in enumerate(self._keys)
+            ),
+            *(Clause(sql.SQL(f"m{position}")) for position in range(len(self._metrics))),
+        ]
+        names = [name for name, _kind in self.fields]
+        order = [compile_sort_key(key, columns[names.index(key.field)]) for key in self.query.sort]
+        return join_with_commas([*order, *columns[: len(self._keys)]])
+
+    def select_groups(self) -> Clause:
+        """Select each group that meets the conditions: its keys and its metrics."""
+        groups = self._select_all_groups()
+        if self._having is None:
+            return groups
+        members = [sql.SQL("%s::text, {}").format(rendered) for rendered in self._render_columns()]
+        data = Clause(
+            sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(members)),
+            [name for name, _kind in self.fields],
+        )
+        return compose(
+            "SELECT * FROM (SELECT *, {} AS data FROM ({}) AS groups) AS named WHERE {}",
+            data,
+            groups,
+            self._having,
+        )
+
+    def _select_all_groups(self) -> Clause:
+        """Select each group of the matches, in steps: matches, bins, ranks, groups."""
+        inner = [
+            compose(f"{{}} AS {'b' if key.group.bins else 'g'}{position}", key.value)
+            for position, key in enumerate(self._keys)
+        ]
+        inner += [
+            compose(f"{{}} AS k{position}", metric.value)
+            for position, metric in enumerate(self._metrics)
+            if metric.value is not None
+        ]
+        steps = [self._source.select(join_with_commas(inner or [Clause(sql.SQL("1"))]))]
+        steps += self._select_bins()
+        steps += self._select_ranks(f"s{len(steps) - 1}")
+        named = [compose(f"s{n} AS ({{}})", step) for n, step in enumerate(steps)]
+        keys = [f"g{position}" for position in range(len(self._keys))]
+        figures = [
+            compose(f"{{}} AS m{position}", metric.figure)
+            for position, metric in enumerate(self._metrics)
+        ]
+        selected = [*(Clause(sql.SQL(key)) for key in keys), *figures]
+        by = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return compose(
+            "WITH {} SELECT {} FROM {}",
+            join_with_commas(named),
+            join_with_commas(selected),
+            Clause(sql.SQL(f"s{len(steps) - 1}{by}")),
+        )
+
+    def _select_bins(self) -> list[Clause]:
+        """Select the bin of each match, by its lower bound, where a group has bins."""
+        columns = [Clause(sql.SQL("s0.*"))]
+        ranges = [Clause(sql.SQL("s0"))]
+        for position, key in enumerate(self._keys):
+            if key.group.bins is None:
+                continue
+            value: LiteralString = f"b{position}"
+            bounds: LiteralString = f"r{position}.bounds"
+            number = sql.SQL(BIN).format(key=sql.SQL(value), bounds=sql.SQL(bounds))
+            bound = sql.SQL(f"CASE WHEN {{}} THEN {bounds}[{{}}] ELSE {value} END AS g{position}")
+            columns.append(Clause(bound.format(key.is_finite(value), number)))
+            ranges.append(compose(f"({{}}) AS r{position}", key.select_bounds(value, "s0")))
+        if len(columns) == 1:
+            return []
+        return [compose("SELECT {} FROM {}", join_with_commas(columns), join_with_commas(ranges))]
+
+    def _select_ranks(self, source: LiteralString) -> list[Clause]:
+        """Select the place of each number in its group, where a percentile is exact."""
+        keys = ", ".join(f"g{position}" for position in range(len(self._keys)))
+        partition = f"PARTITION BY {keys}" if keys else ""
+        ranks = [
+            Clause(
+                sql.SQL(
+                    f"row_number() OVER ({partition} ORDER BY {metric.column}) AS n{position},"
+                    f" (count({metric.column}) OVER ({partition}) - 1) * %s::numeric * 0.01"
+                    f" AS h{position}"
+                ),
+                [metric.rank],
+            )
+            for position, metric in enumerate(self._metrics)
+            if metric.rank is not None
+        ]
+        if not ranks:
+            return []
+        columns = join_with_commas(ranks)
+        return [compose("SELECT *, {} FROM {}", columns, Clause(sql.SQL(source)))]

@@ -1,0 +1,68 @@
+"""Parameters of facets and aggregates that cannot be used."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from datastore_search.messages.parameters import InvalidParameter
+
+
+class UngroupableField(InvalidParameter):
+    message = _("Field “%(field)s” has type %(type)s. Records cannot be grouped by it.")
+
+
+class UnsupportedOption(InvalidParameter):
+    message = _("Field “%(field)s” has type %(type)s, which does not support “%(option)s”.")
+
+
+class UnknownTimeZone(InvalidParameter):
+    message = _("PostgreSQL has no time zone “%(time_zone)s”.")
+
+
+# datastore_aggregate ------------------------------------------------------------------------------
+
+
+class RepeatedColumnName(InvalidParameter):
+    message = _("Two columns have the name “%(name)s”. Give one of them another name with “as”.")
+
+
+class ReservedColumnName(InvalidParameter):
+    parameter = "metrics"
+    message = _("“%(name)s” is the key of records, and no other column can have this name.")
+
+
+class NumbersTooLarge(InvalidParameter):
+    parameter = "metrics"
+    message = _("The numbers are too large to calculate with.")
+
+
+class InvalidHaving(InvalidParameter):
+    """A condition on groups does not fit; ``error`` is what a condition on records would raise."""
+
+    parameter = "having"
+    message = "%(error)s"
+
+
+# datastore_suggest --------------------------------------------------------------------------------
+
+
+class NothingToSuggest(InvalidParameter):
+    parameter = "field"
+    message = _("Give a field, or a full-text query.")
+
+
+class UnsuggestableField(InvalidParameter):
+    parameter = "field"
+    message = _(
+        "Field “%(field)s” has type %(type)s. Its values cannot be found by their beginning."
+    )
+
+
+# Charts -------------------------------------------------------------------------------------------
+
+
+class TooManyChartGroups(InvalidParameter):
+    message = _(
+        "There are too many groups for a chart. Choose longer steps or another field, or ask for"
+        " fewer records."
+    )

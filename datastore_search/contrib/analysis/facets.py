@@ -1,0 +1,454 @@
+"""
+Facets: the most common values of fields among the matches of a query.
+
+Facets with the same conditions are counted by one statement, from one set of matches.  Where
+nothing is asked, what the load has counted is used, if that is exact, and otherwise what was
+counted last, if the resource has not changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property, partial, reduce
+from typing import LiteralString
+
+from psycopg import sql
+
+from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
+from datastore_search.messages.search import AnswerTooLarge
+from datastore_search.field_types import dump_json
+from datastore_search.filters import Clause, compose, join_with_commas
+from datastore_search.models import Profiles, read_profiles
+from datastore_search.search import BoundQuery, ConsistentRead, Query, bind_query, count_matches, translate_database_errors
+from datastore_search.search.spool import MAX_MEMORY_BYTES
+from .facet_cache import FacetKey, facet_cache, is_slow, is_too_slow, note_slow_facets
+from .groups import BIN, GroupBy, GroupKey, compile_group_key
+from .stored_facets import StoredCounts, list_stored_counts
+from .time_budget import TimeBudget
+
+#: Facets of one call.
+MAX_FACETS = 20
+
+#: Values of one facet.
+MAX_FACET_VALUES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """
+    One facet.
+
+    ``query`` are its own conditions.  ``limit`` values are listed of those that ``min_count``
+    records have, the most common first; ``is_by_value`` sorts by the values, ``is_reversed`` the
+    other way round.
+    """
+
+    group: GroupBy
+    query: Query
+    limit: int
+    min_count: int = 1
+    is_by_value: bool = False
+    is_reversed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsQuery:
+    """
+    The facets, and the query whose matches are counted as ``total``.
+
+    ``timeout`` is the time of all facets, if it is shorter than the setting.
+    """
+
+    query: Query
+    facets: tuple[Facet, ...]
+    timeout: timedelta = timedelta.max
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsAnswer:
+    """
+    The answer.
+
+    ``total`` is the number of matches; ``facets`` are JSON texts in UTF-8.  Some are not
+    ``is_complete`` where they took too long.
+    """
+
+    total: int
+    facets: list[bytes]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A facet's ``values`` or ``bins`` as JSON, and figures; ``low`` and ``high`` only of bins."""
+
+    items: str
+    nulls: int | None
+    others: int | None
+    distinct: int | None
+    total: int
+    low: str | None = None
+    high: str | None = None
+
+
+_UNKNOWN = _Counted("", None, None, None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A facet, the key of its groups, and the key of its answer, None if it must not be cached."""
+
+    facet: Facet
+    key: GroupKey
+    cache_key: FacetKey | None
+
+    @property
+    def has_bins(self) -> bool:
+        return self.facet.group.bins is not None
+
+
+def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
+    """
+    Count the values of facets.
+
+    Facets that are not counted within ``conf.FACETS_TIMEOUT`` or a shorter ``query.timeout``, all
+    together, are incomplete.
+
+    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
+    """
+    with translate_database_errors(plain=query.query.plain):
+        bound, tasks = _check(read, query)
+        stored = _StoredFacets(read)
+        # The cache comes first: it needs no stored profiles to be read.
+        cached = [task.cache_key and facet_cache.get(task.cache_key) for task in tasks]
+        facets = [each or stored.find(task) for each, task in zip(cached, tasks, strict=True)]
+        answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
+        if bound.known_total is None or None in facets:
+            with read.session.hold_slot():
+                answer = _Counter(read, query, bound, stored).complete(tasks, facets)
+    if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
+        raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+    return answer
+
+
+def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_Task]]:
+    """Check the query and the facets together."""
+    errors: list[InvalidParameter] = []
+    tasks: list[_Task] = []
+    for facet in query.facets:
+        try:
+            key = compile_group_key(facet.group, read.relation.types, read.connection, "facets")
+            tasks.append(_Task(facet, key, _build_cache_key(read, facet)))
+        except InvalidParameter as error:
+            errors.append(error)
+    return bind_query(read, query.query, errors), tasks
+
+
+def _is_of_all_records(query: Query) -> bool:
+    return not (query.q or query.q_fields or query.filters)
+
+
+def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
+    """Build the key of a facet of all records in the version that is described and verified."""
+    version = read.version_key
+    if version is None or not _is_of_all_records(facet.query):
+        return None
+    options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
+    return FacetKey(version, options)
+
+
+def _group_by_conditions(tasks: Sequence[_Task], facets: Sequence[bytes | None]) -> list[list[int]]:
+    """Group the positions of the missing facets by their conditions."""
+    groups: list[list[int]] = []
+    for position, task in enumerate(tasks):
+        if facets[position] is not None:
+            continue
+        for group in groups:
+            if tasks[group[0]].facet.query == task.facet.query:
+                group.append(position)
+                break
+        else:
+            groups.append([position])
+    return groups
+
+
+# What is stored -----------------------------------------------------------------------------------
+
+
+class _StoredFacets:
+    """Facets of all records, from what a load has counted."""
+
+    def __init__(self, read: ConsistentRead) -> None:
+        """Read nothing yet."""
+        self._read = read
+
+    @cached_property
+    def _profiles(self) -> Profiles | None:
+        """The profiles of the fields; the version that statements see is compared after them."""
+        read = self._read
+        found = read_profiles(read.resource.table_version_id, using=read.connection.alias)
+        return found if found is not None and found.is_current else None
+
+    def _list_counts(self, task: _Task) -> list[StoredCounts]:
+        """List the stored counts of a facet's values."""
+        group = task.facet.group
+        if group.interval or group.bins is not None:
+            return []
+        return list_stored_counts(self._read.relation, self._profiles, group.field)
+
+    def find(self, task: _Task) -> bytes | None:
+        """Render a facet of all records, where what is stored gives it exactly."""
+        facet = task.facet
+        if facet.is_by_value or facet.is_reversed or not _is_of_all_records(facet.query):
+            return None
+        for counts in self._list_counts(task):
+            values = counts.select(facet.limit, facet.min_count)
+            if values is not None:
+                return _render(task, _count_stored(self._read, counts, values))
+        return None
+
+    def render_incomplete(self, task: _Task) -> bytes:
+        """Render a facet that took too long, with the stored counts of all records if any."""
+        for counts in self._list_counts(task):
+            values = counts.values[: task.facet.limit]
+            counted = _count_stored(self._read, counts, values)
+            return _render(task, counted, is_complete=False)
+        return _render(task, _UNKNOWN, is_complete=False)
+
+
+def _count_stored(
+    read: ConsistentRead, counts: StoredCounts, values: Sequence[tuple[str, int]]
+) -> _Counted:
+    total = read.relation.record_count or 0
+    listed = sum(count for _value, count in values)
+    items = ", ".join(f'{{"value": {value}, "count": {count}}}' for value, count in values)
+    return _Counted(items, counts.nulls, total - counts.nulls - listed, counts.distinct, total)
+
+
+# What is counted ----------------------------------------------------------------------------------
+
+
+class _Counter:
+    """Counts the facets that are not known, within one time limit, and the matches."""
+
+    def __init__(
+        self, read: ConsistentRead, query: FacetsQuery, bound: BoundQuery, stored: _StoredFacets
+    ) -> None:
+        """Begin the time; ``bound`` is the query whose matches are counted."""
+        self._read, self._query, self._bound, self._stored = read, query.query, bound, stored
+        self._total = bound.known_total
+        self._is_complete = True
+        self._budget = TimeBudget(query.timeout)
+
+    def complete(self, tasks: Sequence[_Task], known: Sequence[bytes | None]) -> FacetsAnswer:
+        """Count the facets that are None among the known ones, and the matches."""
+        facets = list(known)
+        for conditions in _group_by_conditions(tasks, known):
+            for positions in self._separate_slow(tasks, conditions):
+                counted = self._count_group([tasks[position] for position in positions])
+                for position, facet in zip(positions, counted, strict=True):
+                    facets[position] = facet
+        if self._total is None:
+            self._total = count_matches(self._read, self._bound)
+        return FacetsAnswer(self._total, [each for each in facets if each], self._is_complete)
+
+    def _separate_slow(
+        self, tasks: Sequence[_Task], positions: Sequence[int]
+    ) -> Iterator[list[int]]:
+        """Yield the positions of facets that are counted together, then each of the slow ones."""
+        keys = {position: tasks[position].cache_key for position in positions}
+        timeout = self._budget.timeout
+        slow = [position for position, key in keys.items() if key and is_slow(key, timeout)]
+        if others := [position for position in positions if position not in slow]:
+            yield others
+        yield from ([position] for position in slow)
+
+    def _count_group(self, tasks: Sequence[_Task]) -> list[bytes]:
+        """Count facets with the same conditions; incomplete ones have what is stored."""
+        counted = self._count_unless_slow(tasks)
+        if counted is None:
+            self._is_complete = False
+            return [self._stored.render_incomplete(task) for task in tasks]
+        if tasks[0].facet.query == self._query:
+            self._total = counted[0].total
+        facets = [_render(*each) for each in zip(tasks, counted, strict=True)]
+        for task, facet in zip(tasks, facets, strict=True):
+            if task.cache_key:
+                facet_cache.add(task.cache_key, facet)
+        return facets
+
+    def _count_unless_slow(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
+        """Count facets unless they are known to take too long; note those that did."""
+        keys = [task.cache_key for task in tasks if task.cache_key]
+        timeout = self._budget.timeout
+        if any(is_too_slow(key, timeout) for key in keys):
+            return None
+        has_whole_time = self._budget.is_untouched
+        counted = self._count(tasks)
+        if counted is None and has_whole_time:
+            note_slow_facets(keys, timeout)
+        return counted
+
+    def _count(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
+        """Count facets with the same conditions by one statement; None if that takes too long."""
+        query, bound = tasks[0].facet.query, self._bound
+        if query != self._query:
+            bound = bind_query(self._read, query)
+        statement = _select_facets(bound, tasks)
+        rows = self._budget.fetch_rows(self._read, statement)
+        if rows is None:
+            return None
+        if any(items is None for _position, items, *_others in rows):
+            raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+        return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
+
+
+def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
+    """Select a row for each facet, with its position before the members of ``_Counted``."""
+    keys = join_with_commas(
+        compose(f"{{}} AS v{position}", task.key.value) for position, task in enumerate(tasks)
+    )
+    # A single facet is grouped while the table is read, by several processes.
+    hint: LiteralString = "MATERIALIZED " if len(tasks) > 1 else ""
+    selects = [_select_facet(task, position) for position, task in enumerate(tasks)]
+    united = reduce(partial(compose, "{} UNION ALL {}"), selects)
+    return compose(f"WITH matches AS {hint}({{}}) {{}}", bound.select(keys), united)
+
+
+def _select_facet(task: _Task, position: int) -> Clause:
+    select = _select_bins if task.has_bins else _select_values
+    return compose(
+        "(SELECT {} AS position, facet.* FROM ({}) AS facet)",
+        Clause(sql.Literal(position)),
+        select(task, position),
+    )
+
+
+def _select_values(task: _Task, position: int) -> Clause:
+    """Select the figures of the most common values."""
+    facet, key = task.facet, task.key
+    is_by_element = key.is_list
+    column: LiteralString = f"v{position}"
+    parts = {
+        "column": sql.SQL(column),
+        "elements": sql.SQL(_ELEMENTS).format(column=sql.SQL(column)),
+    }
+    page = sql.SQL(
+        "SELECT key, number FROM counted WHERE key IS NOT NULL AND number >= %s"
+        " ORDER BY {} LIMIT %s"
+    ).format(_compile_order(task))
+    template: LiteralString = (
+        "WITH counted AS ({counted}), listed AS ({page})"
+        " SELECT items, nulls, others, distinct_count, total, NULL::text, NULL::text"
+        " FROM ({stats}) AS stats, ("
+        "SELECT CASE WHEN coalesce(sum(octet_length(value)), 0) <= %s THEN coalesce(string_agg("
+        "concat('{{\"value\": ', value, ', \"count\": ', number, '}}'), ', ' ORDER BY rank), '')"
+        " END AS items FROM (SELECT {value}::text AS value, number, row_number() OVER () AS rank"
+        " FROM listed) AS rendered) AS rendered"
+    )
+    return Clause(
+        sql.SQL(template).format(
+            counted=sql.SQL(_COUNTED_ELEMENTS if is_by_element else _COUNTED_VALUES).format(
+                **parts
+            ),
+            page=page,
+            stats=sql.SQL(_ELEMENT_STATS if is_by_element else _VALUE_STATS).format(**parts),
+            value=sql.SQL("key") if is_by_element else key.render(sql.SQL("key")),
+        ),
+        [facet.min_count, facet.limit, MAX_MEMORY_BYTES],
+    )
+
+
+_COUNTED_VALUES: LiteralString = (
+    "SELECT {column} AS key, count(*) AS number FROM matches GROUP BY {column}"
+)
+_VALUE_STATS: LiteralString = (
+    "SELECT coalesce(sum(number) FILTER (WHERE key IS NULL), 0)::bigint AS nulls,"
+    " (coalesce(sum(number) FILTER (WHERE key IS NOT NULL), 0)"
+    " - (SELECT coalesce(sum(number), 0) FROM listed))::bigint AS others,"
+    " count(key) AS distinct_count, coalesce(sum(number), 0)::bigint AS total FROM counted"
+)
+
+_ELEMENTS: LiteralString = (
+    "jsonb_array_elements(CASE jsonb_typeof({column}) WHEN 'array' THEN {column} END)"
+)
+#: A record counts once for each different element.
+_COUNTED_ELEMENTS: LiteralString = (
+    "SELECT key, count(*) AS number FROM matches CROSS JOIN LATERAL (SELECT DISTINCT key"
+    " FROM {elements} AS key WHERE key <> 'null') AS elements GROUP BY key"
+)
+_ELEMENT_STATS: LiteralString = (
+    "SELECT count(*) FILTER (WHERE {column} IS NULL) AS nulls,"
+    " count(*) FILTER (WHERE EXISTS (SELECT FROM {elements} AS key WHERE key <> 'null'"
+    " AND key NOT IN (SELECT key FROM listed))) AS others,"
+    " (SELECT count(*) FROM counted) AS distinct_count, count(*) AS total FROM matches"
+)
+
+
+def _compile_order(task: _Task) -> sql.Composable:
+    """Compile the order of a facet's values."""
+    facet, key = task.facet, sql.SQL("key")
+    if facet.is_by_value:
+        order = key if task.key.is_list else task.key.order(key)
+        return sql.SQL("{} DESC" if facet.is_reversed else "{}").format(order)
+    tie = key if task.key.is_list else task.key.order_strictly(key)
+    return sql.SQL("number, {}" if facet.is_reversed else "number DESC, {}").format(tie)
+
+
+def _select_bins(task: _Task, position: int) -> Clause:
+    """Select the figures of the bins."""
+    column: LiteralString = f"v{position}"
+    key = task.key
+    bounds = key.select_bounds(column, "matches")
+    is_finite = key.is_finite(column)
+    template: LiteralString = (
+        "WITH ranges AS ({bounds}), counted AS (SELECT {bin} AS bin, count(*) AS number"
+        " FROM matches, ranges WHERE {is_finite} GROUP BY 1)"
+        " SELECT items, nulls, others, 0::bigint, total, {low}::text, {high}::text"
+        " FROM ranges, (SELECT count(*) FILTER (WHERE {column} IS NULL) AS nulls,"
+        " count(*) FILTER (WHERE NOT {is_finite}) AS others, count(*) AS total FROM matches)"
+        " AS stats, (SELECT coalesce(string_agg(concat('{{\"from\": ', {start}, ', \"to\": ',"
+        " {end}, ', \"count\": ', coalesce(number, 0), '}}'), ', ' ORDER BY step), '') AS items"
+        " FROM ranges,"
+        " generate_series(1, greatest(cardinality(bounds) - 1, 1)) AS step"
+        " LEFT JOIN counted ON bin = step WHERE bounds IS NOT NULL) AS rendered"
+    )
+    render = key.render
+    return Clause(
+        sql.SQL(template).format(
+            bounds=bounds.text,
+            bin=sql.SQL(BIN).format(key=sql.SQL(column), bounds=sql.SQL("bounds")),
+            is_finite=is_finite,
+            column=sql.SQL(column),
+            low=render(sql.SQL("bounds[1]")),
+            high=render(sql.SQL("bounds[cardinality(bounds)]")),
+            start=render(sql.SQL("bounds[step]")),
+            end=render(sql.SQL("bounds[least(step + 1, cardinality(bounds))]")),
+        ),
+        bounds.parameters,
+    )
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def _render(task: _Task, counted: _Counted, *, is_complete: bool = True) -> bytes:
+    """Render a facet; the figures are null where nothing is counted."""
+    if task.has_bins:
+        own = {"min": counted.low or "null", "max": counted.high or "null"}
+    else:
+        own = {"distinct": dump_json(counted.distinct)}
+    members = {
+        "field": dump_json(task.facet.group.field),
+        "type": dump_json(task.key.kind.name),
+        "bins" if task.has_bins else "values": f"[{counted.items}]",
+        "nulls": dump_json(counted.nulls),
+        "others": dump_json(counted.others),
+        **own,
+        "complete": dump_json(is_complete),
+        **({} if is_complete or counted is _UNKNOWN else {"of_all_records": "true"}),
+    }
+    text = ", ".join(f'"{name}": {text}' for name, text in members.items())
+    return f"{{{text}}}".encode()

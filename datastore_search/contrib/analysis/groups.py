@@ -1,0 +1,237 @@
+"""
+The keys by which records are grouped: a value, a period of time, or a range of numbers.
+
+A key is an SQL expression over a record's ``data``.  Bins are made in a second step, since their
+bounds depend on the least and the greatest value of the matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import LiteralString
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from datastore_search import database as storage
+from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
+from datastore_search.messages.parameters import UnknownField
+from datastore_search.field_types import FieldType, Ordered, field_types
+from datastore_search.filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
+
+INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
+
+#: The bins of one field at most.
+MAX_BINS = 100
+
+#: The zone in which records show their moments.
+DEFAULT_TIME_ZONE = "UTC"
+
+#: Types whose values have a day.
+_DAYS = frozenset({"date", "timestamp", "timestamptz"})
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBy:
+    """
+    A field by whose values records are grouped.
+
+    At most one of these applies: ``interval``, one of ``INTERVALS``, groups moments by the period
+    in which they are, of the ``time_zone``; ``width`` groups numbers by ranges from its multiples
+    on; ``bins`` makes that number of ranges of equal width.
+    """
+
+    field: str
+    interval: str = ""
+    time_zone: str = ""
+    width: Decimal | None = None
+    bins: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """
+    The key of a group.
+
+    ``value`` is an expression over ``data``, null where a record has no value.  ``kind`` is the
+    type of the groups.  ``is_moment`` marks a key that is a timestamp of PostgreSQL's, not the text
+    of one.
+    """
+
+    group: GroupBy
+    kind: FieldType
+    value: Clause
+    is_moment: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether the values are lists."""
+        return self.kind.is_nested
+
+    def render(self, key: sql.Composable) -> sql.Composable:
+        """Render a key as JSON, as records have it."""
+        if not self.is_moment:
+            return sql.SQL("to_jsonb({})").format(key)
+        return _render_moment(self.kind, key)
+
+    def order(self, key: sql.Composable) -> sql.Composable:
+        """Compile what a key is sorted by."""
+        if not self.is_list:
+            return key
+        return sql.SQL(self.kind.sort_expression).format(v=key, t=key)
+
+    def order_strictly(self, key: sql.Composable) -> sql.Composable:
+        """Compile what equally common keys are sorted by: texts by their code points."""
+        if self.kind.is_text:
+            return sql.SQL('{} COLLATE "C"').format(key)
+        return self.order(key)
+
+    # Bins -----------------------------------------------------------------------------------------
+
+    def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
+        """Select the ``bounds`` of bins, a sorted array of keys: one for one value, or null."""
+        bins = self.group.bins or 1
+        return Clause(
+            sql.SQL(
+                "SELECT array_agg(DISTINCT bound ORDER BY bound) AS bounds"
+                " FROM (SELECT min({key}) AS low, max({key}) AS high FROM {matches}"
+                " WHERE {is_finite}) AS span, generate_series(0, %s) AS step,"
+                " LATERAL (SELECT CASE step WHEN 0 THEN low WHEN %s THEN high ELSE {inner} END"
+                " AS bound) AS each WHERE low IS NOT NULL"
+            ).format(
+                key=sql.SQL(key),
+                matches=sql.SQL(matches),
+                is_finite=self.is_finite(key),
+                inner=sql.SQL(_INNER_BOUNDS[self.kind.name]),
+            ),
+            [bins, bins, bins],
+        )
+
+    def is_finite(self, key: LiteralString) -> sql.Composable:
+        """Compile whether a value is in one of the bins."""
+        names = "'infinity', '-infinity'"
+        if self.kind.ordered is Ordered.NUMBERS:
+            names += ", 'NaN'"
+        return sql.SQL(f"{key} NOT IN ({names})")
+
+
+def _render_moment(kind: FieldType, moment: sql.Composable) -> sql.Composable:
+    """Render a timestamp of PostgreSQL's as a record has it."""
+    templates: Mapping[str, LiteralString] = {
+        "date": "to_char({0}, 'YYYY-MM-DD')",
+        "timestamp": "datastore_search_iso({0})",
+        "timestamptz": "datastore_search_iso({0} AT TIME ZONE 'UTC') || '+00:00'",
+    }
+    text = sql.SQL(templates[kind.name]).format(moment)
+    return sql.SQL("to_jsonb(CASE WHEN isfinite({0}) THEN {1} ELSE {0}::text END)").format(
+        moment, text
+    )
+
+
+#: The bin of a key, from 1, among ``bounds``; the last one includes its end.
+BIN: LiteralString = "greatest(1, least(width_bucket({key}, {bounds}), cardinality({bounds}) - 1))"
+
+_NUMBER_BOUND: LiteralString = "trim_scale(low + (high - low) * step / %s)"
+#: Microseconds since 1970, in whole numbers: a double has not enough digits.
+_MICROSECONDS: LiteralString = "(extract(epoch FROM {0}::timestamp) * 1000000)"
+_MOMENT_BOUND: LiteralString = (
+    "(SELECT datastore_search_iso(timestamp 'epoch'"
+    " + div(number, 86400000000)::int * interval '1 day'"
+    " + mod(number, 86400000000)::bigint * interval '1 microsecond')"
+    " FROM (SELECT floor({low} + ({high} - {low}) * step / %s) AS number) AS microseconds)"
+).replace("{low}", _MICROSECONDS.replace("{0}", "low")).replace(
+    "{high}", _MICROSECONDS.replace("{0}", "high")
+)  # fmt: skip
+
+#: The bound of a step between ``low`` and ``high``; the number of bins is its parameter.
+_INNER_BOUNDS: Mapping[str, LiteralString] = {
+    **dict.fromkeys(("int2", "int4", "int8", "numeric"), _NUMBER_BOUND),
+    # What a double can hold: a filter compares with doubles.
+    "float8": f"{_NUMBER_BOUND}::float8::text::numeric",
+    "date": (
+        "to_char(low::date + floor((high::date - low::date)::numeric * step / %s)::int,"
+        " 'YYYY-MM-DD') COLLATE \"C\""
+    ),
+    "timestamp": f'{_MOMENT_BOUND} COLLATE "C"',
+    "timestamptz": f"({_MOMENT_BOUND} || '+00:00') COLLATE \"C\"",
+}
+
+
+# Compiling ----------------------------------------------------------------------------------------
+
+
+def compile_value(kind: FieldType, name: str) -> Clause:
+    """Compile the value of a field as PostgreSQL computes with it; null where there is none."""
+    if kind.is_nested:
+        return Clause(sql.SQL("nullif(data -> %s, 'null')"), [name])
+    return Clause(compile_field_key(kind), [name])
+
+
+def compile_group_key(
+    group: GroupBy,
+    types: Mapping[str, str],
+    connection: BaseDatabaseWrapper,
+    parameter: str,
+) -> GroupKey:
+    """Compile the key of a group, of a field among ``types``; ``parameter`` has sent the group."""
+    name = group.field
+    if name not in types:
+        raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
+    kind = field_types[types[name]]
+    if not kind.is_facetable:
+        raise UngroupableField(parameter=parameter, field=name, type=kind.name)
+    option = _find_unsupported_option(group, kind)
+    if option:
+        raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
+    if group.time_zone and not storage.has_time_zone(connection, group.time_zone):
+        time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
+        raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
+    return _compile(group, kind)
+
+
+def _find_unsupported_option(group: GroupBy, kind: FieldType) -> str:
+    """Find an option that does not fit the type of the field."""
+    is_number, has_day = kind.ordered is Ordered.NUMBERS, kind.name in _DAYS
+    if group.interval and not has_day:
+        return "interval"
+    if group.time_zone and kind.name != "timestamptz":
+        return "time_zone"
+    if group.width is not None and not is_number:
+        return "width"
+    if group.bins is not None and not (is_number or has_day):
+        return "bins"
+    return ""
+
+
+def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
+    name = group.field
+    if group.interval:
+        return GroupKey(group, kind, _compile_period(group, kind), is_moment=True)
+    if group.width is not None:
+        number = sql.SQL("(data ->> %s)::numeric")
+        below = sql.SQL("((div({0}, %s) - (mod({0}, %s) < 0)::int) * %s::numeric)").format(number)
+        width = group.width
+        value = Clause(below, [name, width, name, width, width])
+        return GroupKey(group, field_types["numeric"], value)
+    if group.bins is not None and kind.ordered is Ordered.NUMBERS:
+        return GroupKey(group, kind, Clause(sql.SQL("(data ->> %s)::numeric"), [name]))
+    return GroupKey(group, kind, compile_value(kind, name))
+
+
+def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
+    """Compile the beginning of the period in which a moment is."""
+    name, interval = group.field, group.interval
+    if kind.name != "timestamptz":
+        return Clause(sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)"), [interval, name])
+    zone = group.time_zone or DEFAULT_TIME_ZONE
+    period: LiteralString = "date_trunc(%s, (data ->> %s)::timestamptz, %s)"
+    return Clause(
+        # The period of the first moments that can be stored may begin before them.
+        sql.SQL(
+            f"CASE WHEN starts_with(data ->> %s, '0001-') THEN greatest({period},"
+            f" timestamptz '0001-01-01 00:00:00+00') ELSE {period} END"
+        ),
+        [name, *[interval, name, zone] * 2],
+    )

@@ -1,0 +1,556 @@
+"""The parameters of ``datastore_facets``, ``datastore_aggregate`` and ``datastore_suggest``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from . import INTERVALS, MAX_BINS, MAX_FACET_VALUES, MAX_FACETS, MAX_GROUPS, MAX_METRICS, MAX_SUGGESTED_VALUES, METRICS, AggregateQuery, Facet, FacetsQuery, GroupBy, Metric, ValuesQuery
+from datastore_search.conf import conf
+from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
+from datastore_search.messages.parameters import InvalidParameters
+from datastore_search.messages.requests import MalformedJson
+from datastore_search.filters.names import split_names, unquote_name
+from datastore_search.filters import Condition, exclude_field, parse_filters
+from datastore_search.search import Query, RecordsFormat
+from datastore_search.api.body import parse_json
+from datastore_search.api.envelope import MAX_REPORTED_ERRORS
+from datastore_search.api.parameter_descriptions import build_object_schema
+from datastore_search.api.parameter_types import BooleanField, ChoiceField, FieldNameField, FiltersField, FullTextQueryField, NonNegativeIntegerField, ParameterField, Schema, SortField, TextField, describe_number
+from datastore_search.api.parameters import DEFAULT_LIMIT, MAX_ROW_NUMBER, ActionParameters, ConditionParameters, ResourceParameters, build_query, make_printable
+
+#: Values of a facet if no limit is given, and suggested ones.
+DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
+
+_CONDITIONS = ("filters", "q", "full_text", "plain", "substrings", "language")
+
+
+# Types of parameters ------------------------------------------------------------------------------
+
+
+class NumberField(ParameterField):
+    """A number within limits, also as text."""
+
+    json_schema = {"type": "number"}
+    default_error_messages = {"invalid": _("Must be a number from {low} to {high}.")}
+
+    def __init__(self, low: str, high: str, **options: Any) -> None:
+        self.low, self.high = Decimal(low), Decimal(high)
+        super().__init__(**options)
+
+    def describe_limit(self) -> str:
+        return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
+
+    def build_schema(self) -> Schema:
+        limits = {"minimum": float(self.low), "maximum": float(self.high)}
+        return {**self.json_schema, **limits}
+
+    def to_internal_value(self, data: object) -> Decimal | int | None:
+        if data == "":
+            return None
+        number = self.parse_number(data)
+        if number is None or not self.low <= number <= self.high:
+            self.fail("invalid", low=self.low, high=self.high)
+        return int(number) if _is_whole(number) else number
+
+    def parse_number(self, data: object) -> Decimal | None:
+        """Parse a finite number; None for anything else."""
+        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+            return None
+        try:
+            number = Decimal(data.strip() if isinstance(data, str) else data)
+        except InvalidOperation:
+            return None
+        return number if number.is_finite() else None
+
+
+def _is_whole(number: Decimal) -> bool:
+    return number == number.to_integral_value()
+
+
+class WholeNumberField(NumberField):
+    """A whole number within limits, also as text."""
+
+    json_schema = {"type": "integer"}
+    default_error_messages = {"invalid": _("Must be a whole number from {low} to {high}.")}
+
+    def parse_number(self, data: object) -> Decimal | None:
+        number = super().parse_number(data)
+        return number if number is not None and _is_whole(number) else None
+
+
+class OptionsListField(ParameterField):
+    """A list of names or objects with options, or JSON text of it, or names with commas."""
+
+    default_error_messages = {
+        "invalid": _("Must be a list of names, or of objects with options."),
+        "many": _("There are more than {most} items."),
+        "json": _("Cannot parse JSON"),
+        "combined": _("“{option}” and “{other}” cannot be combined."),
+    }
+
+    #: The serializer of an object.
+    options: ClassVar[type[ActionParameters]]
+    #: The option that a name stands for.
+    main: ClassVar[str] = "field"
+    max_items: ClassVar[int]
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} items."), self.max_items)
+
+    def build_schema(self) -> Schema:
+        options = build_object_schema(self.options, required=self.options.needed)
+        items = {"oneOf": [{"type": "string"}, {**options, "additionalProperties": False}]}
+        return {"type": "array", "items": items, "maxItems": self.max_items}
+
+    def to_internal_value(self, data: object) -> tuple[Mapping[str, Any], ...] | None:
+        given = self._list_items(data)
+        if len(given) > self.max_items:
+            self.fail("many", most=self.max_items)
+        items: list[Mapping[str, Any]] = []
+        errors: list[str] = []
+        for each in given:
+            try:
+                items.append(self.parse_item(each))
+            except serializers.ValidationError as error:
+                errors += _label_errors(error, self._describe(each))
+        if errors:
+            raise serializers.ValidationError(errors[:MAX_REPORTED_ERRORS])
+        if self.required and not items:
+            self.fail("required")
+        return tuple(items) or None
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        if data is None and self.required:
+            self.fail("required")
+        return super().validate_empty_values(data)
+
+    def _list_items(self, data: object) -> Sequence[object]:
+        """List the objects and names that were sent."""
+        if isinstance(data, str) and data.lstrip()[:1] in ("[", "{"):
+            try:
+                data = parse_json(data)
+            except MalformedJson:
+                self.fail("json")
+        if isinstance(data, str):
+            return split_names(data, self.max_items + 1)
+        if isinstance(data, Mapping):
+            return self.list_members(data)
+        if not isinstance(data, list):
+            self.fail("invalid")
+        return data
+
+    def list_members(self, data: Mapping[str, object]) -> Sequence[object]:
+        """List the members of an object that was sent in place of a list."""
+        if data:
+            self.fail("invalid")
+        return []
+
+    def parse_item(self, item: object) -> Mapping[str, Any]:
+        """Parse an object with options, or a text that stands for one."""
+        if isinstance(item, str):
+            item = self.expand_name(item)
+        if not isinstance(item, Mapping):
+            self.fail("invalid")
+        return self.check_item(self.options.parse(item))
+
+    def expand_name(self, name: str) -> Mapping[str, object]:
+        """Build the object that a name stands for."""
+        return {self.main: unquote_name(name)}
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Check options that depend on each other."""
+        return item
+
+    def check_alone(self, item: Mapping[str, Any], option: str, other: str) -> None:
+        """Refuse two options that cannot be combined."""
+        if option in item and other in item:
+            self.fail("combined", option=option, other=other)
+
+    def check_needed(self, item: Mapping[str, Any], option: str, needed: str) -> None:
+        """Refuse an option whose required other option is missing."""
+        if option in item and needed not in item:
+            raise serializers.ValidationError({needed: [str(self.error_messages["required"])]})
+
+    def _describe(self, item: object) -> str:
+        """Describe an item in a message: by its name, if it has one."""
+        name = item.get(self.main) if isinstance(item, Mapping) else item
+        return make_printable(name) if isinstance(name, str) else "?"
+
+
+def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
+    """List the messages of an item, each after the names of item and option."""
+    if isinstance(error.detail, dict):
+        return [
+            f"{label}: {message}" if option == "__extras" else f"{label}, {option}: {message}"
+            for option, messages in error.detail.items()
+            for message in messages
+        ]
+    return [f"{label}: {message}" for message in error.detail]
+
+
+# datastore_facets ---------------------------------------------------------------------------------
+
+_FIELD = _("The name of the field.")
+_INTERVAL = _("Group dates or timestamps by these periods.")
+_TIME_ZONE = _(
+    "The time zone of the periods, for `timestamptz` alone: a name that PostgreSQL knows"
+    " (`Asia/Bangkok`)."
+)
+_SORTS = ("count", "value", "count desc", "count asc", "value asc", "value desc")
+_VALUE_OPTIONS = ("limit", "sort", "min_count", "interval", "time_zone")
+
+
+class FacetOptions(ActionParameters):
+    """The options of one facet."""
+
+    needed = ("field",)
+
+    field = FieldNameField(help_text=_FIELD)
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of values; the `limit` of all facets if not given.")
+    )
+    sort = ChoiceField(
+        _SORTS,
+        help_text=_(
+            "`count` gives the most common values first, equally common ones in their order;"
+            " `value` gives values in their order."
+        ),
+        shown_default="count",
+    )
+    min_count = NonNegativeIntegerField(
+        help_text=_("Leave out values that fewer records have."), shown_default="1"
+    )
+    bins = WholeNumberField(
+        "1",
+        str(MAX_BINS),
+        help_text=_(
+            "Count numbers, dates or timestamps in this number of ranges of equal width, in place"
+            " of single values."
+        ),
+    )
+    interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
+    time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
+
+
+class FacetsField(OptionsListField):
+    """The facets: names and objects with options, or one object: field → options."""
+
+    options = FacetOptions
+    max_items = MAX_FACETS
+
+    def list_members(self, data: Mapping[str, object]) -> Sequence[object]:
+        if not all(isinstance(options, Mapping) or options is None for options in data.values()):
+            self.fail("invalid")
+        return [
+            {**(options if isinstance(options, Mapping) else {}), "field": name}
+            for name, options in data.items()
+        ]
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        for option in _VALUE_OPTIONS:
+            self.check_alone(item, "bins", option)
+        self.check_needed(item, "time_zone", "interval")
+        return item
+
+
+class FacetsParameters(ResourceParameters, ConditionParameters):
+    """The parameters of ``datastore_facets``."""
+
+    facets = FacetsField(
+        required=True,
+        help_text=_(
+            "The fields whose values are counted: names, objects with options, or one object:"
+            " field → options."
+        ),
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of values of each facet. 0 gives none."),
+        shown_default=DEFAULT_FACET_VALUES,
+        reduced_to=lambda: MAX_FACET_VALUES,
+    )
+    exclude_own = BooleanField(
+        help_text=_("Leave out, for each facet, the conditions on its own field."),
+        shown_default="true",
+    )
+
+
+def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
+    """Make the query of ``FacetsParameters`` that were read."""
+    excludes_own = parameters.get("exclude_own", True)
+    limit = parameters.get("limit", DEFAULT_FACET_VALUES)
+    query = build_conditions(parameters)
+    return FacetsQuery(
+        query,
+        tuple(
+            _build_facet(
+                options,
+                _exclude_own(query, options["field"]) if excludes_own else query,
+                limit,
+            )
+            for options in parameters["facets"]
+        ),
+    )
+
+
+def build_conditions(parameters: Mapping[str, Any]) -> Query:
+    """Make a query that has conditions alone, of ``ConditionParameters`` that were read."""
+    return build_query({name: parameters[name] for name in _CONDITIONS if name in parameters})
+
+
+def _exclude_own(query: Query, field: str) -> Query:
+    """Make a query without the conditions on a field."""
+    return replace(
+        query,
+        filters=exclude_field(query.filters, field),
+        q_fields={name: text for name, text in query.q_fields.items() if name != field},
+    )
+
+
+def _build_facet(options: Mapping[str, Any], query: Query, limit: int) -> Facet:
+    sort, _space, direction = options.get("sort", "count").partition(" ")
+    is_by_value = sort == "value"
+    return Facet(
+        _build_group(options),
+        query,
+        limit=min(options.get("limit", limit), MAX_FACET_VALUES),
+        min_count=min(options.get("min_count", 1), MAX_ROW_NUMBER),
+        is_by_value=is_by_value,
+        is_reversed=direction == ("desc" if is_by_value else "asc"),
+    )
+
+
+# datastore_aggregate ------------------------------------------------------------------------------
+
+
+class GroupOptions(ActionParameters):
+    """The options of one group."""
+
+    needed = ("field",)
+
+    field = FieldNameField(help_text=_FIELD)
+    # A word of Python's cannot be assigned to.
+    vars()["as"] = TextField(
+        help_text=_("The name of the column in the answer; the name of the field if not given.")
+    )
+    interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
+    time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
+    width = NumberField(
+        "1E-30",
+        "1E+30",
+        help_text=_(
+            "Group numbers by ranges of this width, which begin at its multiples; a range is "
+            "named by its lower bound."
+        ),
+    )
+    bins = WholeNumberField(
+        "1",
+        str(MAX_BINS),
+        help_text=_(
+            "Group numbers, dates or timestamps by this number of ranges of equal width; a range is"
+            " named by its lower bound."
+        ),
+    )
+
+
+class GroupsField(OptionsListField):
+    """The groups: names of fields, and objects with options."""
+
+    options = GroupOptions
+    max_items = MAX_GROUPS
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.check_alone(item, "interval", "width")
+        self.check_alone(item, "interval", "bins")
+        self.check_alone(item, "width", "bins")
+        self.check_needed(item, "time_zone", "interval")
+        return item
+
+
+class MetricOptions(ActionParameters):
+    """The options of one metric."""
+
+    needed = ("metric",)
+
+    metric = ChoiceField(METRICS, help_text=_("The metric to compute."))
+    field = FieldNameField(
+        help_text=_(
+            "The name of the field. Required, except for `count`, which then counts records."
+        )
+    )
+    vars()["as"] = TextField(
+        help_text=_(
+            "The name of the column in the answer; if not given, the names of the metric and "
+            "the field, as in `sum_budget`."
+        )
+    )
+    percentile = NumberField(
+        "0", "100", help_text=_("Which `percentile` is computed; 50 is the median.")
+    )
+
+
+_SHORT_METRIC = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+class MetricsField(OptionsListField):
+    """The metrics: texts such as ``sum(budget)``, and objects with options."""
+
+    options = MetricOptions
+    main = "metric"
+    max_items = MAX_METRICS
+
+    def expand_name(self, name: str) -> Mapping[str, object]:
+        found = _SHORT_METRIC.fullmatch(unquote_name(name))
+        if found is None:
+            self.fail("invalid")
+        metric, field = found.groups()
+        return {"metric": metric, **({} if field is None else {"field": unquote_name(field)})}
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        if item["metric"] != "count":
+            self.check_needed(item, "metric", "field")
+        if item["metric"] == "percentile":
+            self.check_needed(item, "metric", "percentile")
+        elif "percentile" in item:
+            self.fail("combined", option=item["metric"], other="percentile")
+        return item
+
+
+class AggregateParameters(ResourceParameters, ConditionParameters):
+    """The parameters of ``datastore_aggregate``."""
+
+    group_by = GroupsField(
+        help_text=_(
+            "The fields by whose values records are grouped: names, or objects with options. If not"
+            " given, all records are one group."
+        )
+    )
+    metrics = MetricsField(
+        help_text=_(
+            "What to compute for each group: texts such as `sum(budget)`, or objects with options."
+        ),
+        shown_default="count",
+    )
+    having = FiltersField(
+        help_text=_("Conditions that the groups meet, by the names of the columns.")
+    )
+    sort = SortField(
+        help_text=_(
+            "Keys by the names of the columns, as in a search. If not given, groups come in the"
+            " order of their values, empty ones last."
+        )
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of groups. 0 gives none."),
+        shown_default=DEFAULT_LIMIT,
+        reduced_to=lambda: conf.MAX_LIMIT,
+    )
+    offset = NonNegativeIntegerField(
+        help_text=_("Number of groups to skip before the first."), shown_default="0"
+    )
+    include_total = BooleanField(help_text=_("Count all groups, as `total`."), shown_default="true")
+    records_format = ChoiceField(
+        tuple(RecordsFormat),
+        help_text=_(
+            "The form of the groups: objects, lists in the order of `fields`, or one text of CSV or"
+            " TSV without a header."
+        ),
+        shown_default=RecordsFormat.OBJECTS,
+    )
+
+
+#: Parameters of a search that choose a page and its format.
+_PAGE = ("limit", "offset", "sort", "include_total", "records_format")
+
+
+def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
+    """Make the query of ``AggregateParameters`` that were read."""
+    groups = parameters.get("group_by", ())
+    group_by = {options.get("as", options["field"]): _build_group(options) for options in groups}
+    names = [options.get("as", options["field"]) for options in groups]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InvalidParameters(
+            [RepeatedColumnName(parameter="group_by", name=name) for name in sorted(repeated)]
+        )
+    names_of_query = (*_CONDITIONS, *_PAGE)
+    return AggregateQuery(
+        build_query({name: parameters[name] for name in names_of_query if name in parameters}),
+        group_by,
+        tuple(map(_build_metric, parameters.get("metrics", ({"metric": "count"},)))),
+        _parse_having(parameters.get("having", {})),
+    )
+
+
+def _build_group(options: Mapping[str, Any]) -> GroupBy:
+    width = options.get("width")
+    return GroupBy(
+        options["field"],
+        interval=options.get("interval", ""),
+        time_zone=options.get("time_zone", ""),
+        width=None if width is None else Decimal(width),
+        bins=options.get("bins"),
+    )
+
+
+def _build_metric(options: Mapping[str, Any]) -> Metric:
+    metric, field = options["metric"], options.get("field", "")
+    name = options.get("as") or (f"{metric}_{field}" if field else metric)
+    percentile = options.get("percentile")
+    return Metric(name, metric, field, None if percentile is None else Decimal(percentile))
+
+
+def _parse_having(having: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
+    try:
+        return parse_filters(having)
+    except InvalidParameters as error:
+        raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
+
+
+# datastore_suggest --------------------------------------------------------------------------------
+
+
+class SuggestParameters(ResourceParameters, ConditionParameters):
+    """The parameters of ``datastore_suggest``."""
+
+    q = FullTextQueryField(
+        help_text=_(
+            "A full-text query, as in a search: only values of its matches are suggested. If "
+            "it finds nothing, words and queries are suggested. Required, unless there is a "
+            "`field`."
+        )
+    )
+    field = FieldNameField(help_text=_("The name of a field whose values are suggested."))
+    prefix = TextField(
+        help_text=_(
+            "The beginning of the values, as typed; if not given, the most common values are "
+            "suggested."
+        )
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of values. 0 gives none."),
+        shown_default=DEFAULT_SUGGESTED_VALUES,
+        reduced_to=lambda: MAX_SUGGESTED_VALUES,
+    )
+
+
+def build_values_query(parameters: Mapping[str, Any]) -> ValuesQuery | None:
+    """Make the query for values of ``SuggestParameters`` that were read; None without a field."""
+    query = build_conditions(parameters)
+    if "field" not in parameters:
+        if not (query.q or query.q_fields):
+            raise InvalidParameters([NothingToSuggest()])
+        return None
+    limit = parameters.get("limit", DEFAULT_SUGGESTED_VALUES)
+    return ValuesQuery(
+        query,
+        parameters["field"],
+        parameters.get("prefix", ""),
+        min(limit, MAX_SUGGESTED_VALUES),
+    )

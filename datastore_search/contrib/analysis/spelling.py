@@ -1,0 +1,234 @@
+"""
+“Did you mean”: words of a table instead of words of a full-text query that no record has.
+
+A query is suggested only if it finds records (``docs/decisions/0028``).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import groupby, islice
+
+from psycopg import sql
+
+from datastore_search.filters import Clause, compose, join_with_commas
+from datastore_search.search import BoundQuery, ConsistentRead, Query, Relation, bind_query, translate_database_errors
+from datastore_search.filters.words import is_part_of_word
+from .time_budget import TimeBudget
+from .vocabulary import Vocabulary, is_word, read_vocabulary
+
+#: Words of a query that are compared with the table's words, and suggestions for each.
+_MAX_COMPARED_WORDS = 10
+MAX_SUGGESTED_WORDS = 5
+
+#: Queries that are suggested, of those that are tried.
+MAX_SUGGESTED_QUERIES = 3
+_MAX_TRIED_QUERIES = 6
+
+#: The records with a word are counted up to this number.
+MAX_COUNTED_RECORDS = 1_000
+
+#: From this length on, two letters may differ.
+_MIN_LONG_WORD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarWord:
+    """
+    A word of the table.
+
+    ``distance`` is the number of different letters, and ``count`` the number of records that the
+    word finds, up to ``MAX_COUNTED_RECORDS``.
+    """
+
+    word: str
+    distance: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedQuery:
+    """A full-text query, and the number of records that it finds."""
+
+    q: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """
+    The words of a query that no record has, each with similar words, and queries with these.
+
+    ``is_complete`` is false if the time was too short.
+    """
+
+    words: Mapping[str, Sequence[SimilarWord]]
+    queries: Sequence[SuggestedQuery]
+    is_complete: bool = True
+
+
+NO_SUGGESTIONS = Suggestions({}, ())
+_TOO_SLOW = Suggestions({}, (), is_complete=False)
+
+
+def suggest_queries(
+    read: ConsistentRead, query: Query, timeout: timedelta = timedelta.max
+) -> Suggestions:
+    """
+    Suggest queries in place of one that finds nothing; nothing for one that finds records.
+
+    Only ``q`` is read, as plain words over all fields.  ``timeout`` is the time of all statements,
+    if it is shorter than the setting.
+
+    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
+    """
+    with translate_database_errors(plain=query.plain):
+        bound = bind_query(read, query)
+        if not query.q or query.q_fields or not query.plain:
+            return NO_SUGGESTIONS
+        with read.session.hold_slot():
+            return _Speller(read, query, TimeBudget(timeout)).suggest(bound)
+
+
+class _Speller:
+    """Corrects one query within one time budget."""
+
+    def __init__(self, read: ConsistentRead, query: Query, budget: TimeBudget) -> None:
+        self._read, self._query, self._budget = read, query, budget
+
+    def suggest(self, bound: BoundQuery) -> Suggestions:
+        """Suggest words and queries."""
+        rows = self._budget.fetch_rows(
+            self._read, _count_up_to_maximum(bound.relation, bound.where)
+        )
+        if rows is None:
+            return _TOO_SLOW
+        ((count,),) = rows
+        words = [] if count else _list_words(self._query.q)
+        counts = self._count_records(words)
+        if counts is None:
+            return _TOO_SLOW
+        missing = [word for word, count in counts.items() if not count]
+        if not missing:
+            return NO_SUGGESTIONS
+        vocabulary = read_vocabulary(self._read, self._budget)
+        similar = None if vocabulary is None else self._find_similar(missing, vocabulary)
+        if similar is None:
+            return _TOO_SLOW
+        queries, is_complete = self._find_queries(similar)
+        return Suggestions(similar, queries, is_complete)
+
+    def _find_similar(
+        self, missing: Iterable[str], vocabulary: Vocabulary
+    ) -> dict[str, list[SimilarWord]] | None:
+        """Find similar words that records have; None without the time to count these."""
+        near = {
+            word: vocabulary.find_similar(word, _choose_max_distance(word))[:MAX_SUGGESTED_WORDS]
+            for word in missing
+        }
+        counts = self._count_records([each for words in near.values() for _, each in words])
+        if counts is None:
+            return None
+        return {
+            word: [
+                SimilarWord(each, distance, counts[each])
+                for distance, each in words
+                if counts[each]
+            ]
+            for word, words in near.items()
+        }
+
+    def _count_records(self, words: Iterable[str]) -> dict[str, int] | None:
+        """Count the records with each word, up to a maximum; None without the time."""
+        words = list(dict.fromkeys(words))
+        if not words:
+            return {}
+        relation = self._read.relation
+        language = self._query.language or relation.language
+        is_found = sql.SQL("search @@ datastore_search_tsquery(%s, %s::regconfig)")
+        counts = [
+            compose("({})", _count_up_to_maximum(relation, Clause(is_found, [word, language])))
+            for word in words
+        ]
+        rows = self._budget.fetch_rows(
+            self._read, compose("SELECT ARRAY[{}]", join_with_commas(counts))
+        )
+        return None if rows is None else dict(zip(words, rows[0][0], strict=True))
+
+    def _find_queries(
+        self, similar: Mapping[str, Sequence[SimilarWord]]
+    ) -> tuple[list[SuggestedQuery], bool]:
+        """Find equally near queries that find records; false if there was too little time."""
+        queries: list[SuggestedQuery] = []
+        nearest = None
+        for distance, q in _list_corrected_queries(self._query.q, similar):
+            if nearest not in {None, distance} or len(queries) == MAX_SUGGESTED_QUERIES:
+                break
+            query = replace(self._query, q=q)
+            bound = bind_query(self._read, query)
+            rows = self._budget.fetch_rows(self._read, bound.select_count())
+            if rows is None:
+                return queries, False
+            ((total,),) = rows
+            if total:
+                nearest = distance
+                queries.append(SuggestedQuery(q, total))
+        return queries, True
+
+
+def _count_up_to_maximum(relation: Relation, where: Clause) -> Clause:
+    """
+    Count records up to a maximum.
+
+    A lower one, or ``EXISTS``, would have PostgreSQL read the table in the hope of an early match.
+    """
+    maximum = Clause(sql.Literal(MAX_COUNTED_RECORDS))
+    return compose(
+        "SELECT count(*) FROM (SELECT FROM {} WHERE {} LIMIT {}) AS found",
+        relation.source,
+        where,
+        maximum,
+    )
+
+
+# Words of a query ---------------------------------------------------------------------------------
+
+
+def _split_query(q: str) -> list[str]:
+    """Split a query into words and the text between them."""
+    composed = unicodedata.normalize("NFC", q)
+    return ["".join(letters) for _is_word, letters in groupby(composed, is_part_of_word)]
+
+
+def _list_words(q: str) -> list[str]:
+    """List the words of a query that may be compared, in lower case, each once."""
+    words = dict.fromkeys(part.lower() for part in _split_query(q))
+    return list(islice(filter(is_word, words), _MAX_COMPARED_WORDS))
+
+
+def _choose_max_distance(word: str) -> int:
+    return 2 if len(word) >= _MIN_LONG_WORD else 1
+
+
+def _list_corrected_queries(
+    q: str, similar: Mapping[str, Sequence[SimilarWord]]
+) -> list[tuple[int, str]]:
+    """List queries with similar words for missing ones, after their distance, nearest first."""
+    if not all(similar.values()):
+        return []
+    best = {word: candidates[0] for word, candidates in similar.items()}
+    others = [
+        {**best, word: each} for word, candidates in similar.items() for each in candidates[1:]
+    ]
+    parts = _split_query(q)
+    queries = [
+        (
+            sum(each.distance for each in words.values()),
+            "".join(words[part.lower()].word if part.lower() in words else part for part in parts),
+        )
+        for words in [best, *others]
+    ]
+    return sorted(queries, key=lambda each: each[0])[:_MAX_TRIED_QUERIES]

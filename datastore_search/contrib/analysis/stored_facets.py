@@ -1,0 +1,112 @@
+"""
+Facets of all records, from what a load has counted.
+
+A table version has the number of records with each common value of some fields, and a profile of
+each field.  They are used only where they give exactly what a statement would find.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from datastore_search.field_types import dump_json, field_types
+from datastore_search.models import Profiles
+from datastore_search.search import Relation
+
+#: Types whose values have one notation, which a profile keeps.
+_PROFILED = frozenset({"int2", "int4", "int8", "bool", "date", "timestamp", "timestamptz", "time"})
+
+#: A profile cuts texts to this length.
+_MAX_PROFILED_LENGTH = 100
+
+#: A profile has this number of values at most, of those that more than one record has.
+_MAX_PROFILED_VALUES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCounts:
+    """
+    The most common values of a field: their JSON texts with their counts, the most common first.
+
+    Each value that more than ``beyond`` records have is among them.  With ``has_ties`` the values
+    that exactly ``beyond`` records have come in the order of their code points, as far as they are
+    there.
+    """
+
+    values: Sequence[tuple[str, int]]
+    beyond: int
+    has_ties: bool
+    nulls: int
+    distinct: int
+
+    def select(self, limit: int, min_count: int) -> Sequence[tuple[str, int]] | None:
+        """Select the first values, as a statement would; None where they are not known."""
+        found = [each for each in self.values if each[1] >= min_count][:limit]
+        if len(self.values) == self.distinct or min_count > self.beyond:
+            return found
+        if len(found) < limit:
+            return None
+        is_sure = not found or self.has_ties or found[-1][1] > self.beyond
+        return found if is_sure else None
+
+
+def list_stored_counts(
+    relation: Relation, profiles: Profiles | None, name: str
+) -> list[StoredCounts]:
+    """List the stored counts of a field's values; ``profiles`` must be current."""
+    profile = profiles.fields.get(name) if profiles else None
+    if profile is not None and profile.get("distinct_is_estimated"):
+        profile = None
+    found = []
+    if name in relation.value_counts:
+        found += _read_counts(relation.value_counts[name], relation.record_count, profile)
+    kind = relation.types[name]
+    if profile is not None and (kind in _PROFILED or field_types[kind].is_text):
+        found += _read_profile(profile, is_text=field_types[kind].is_text)
+    return found
+
+
+def _read_counts(
+    counted: Mapping[str, int], record_count: int | None, profile: Mapping[str, Any] | None
+) -> list[StoredCounts]:
+    """Read the counts of common values, which may be all values."""
+    values = {text: count for text, count in counted.items() if text != "null"}
+    listed = _sort_counts(values)
+    if sum(counted.values()) == record_count:
+        return [StoredCounts(listed, 0, True, counted.get("null", 0), len(values))]
+    if profile is None or not values:
+        return []
+    # Every value that as many records have as the last one of these is among them.
+    beyond = listed[-1][1] - 1
+    return [StoredCounts(listed, beyond, False, profile["nulls"], profile["distinct"])]
+
+
+def _read_profile(profile: Mapping[str, Any], *, is_text: bool) -> list[StoredCounts]:
+    top = profile.get("top", [])
+    if any(
+        isinstance(each["value"], str) and len(each["value"]) >= _MAX_PROFILED_LENGTH
+        for each in top
+    ):
+        return []
+    values = {dump_json(each["value"]): each["count"] for each in top}
+    is_full = len(top) == _MAX_PROFILED_VALUES
+    if profile.get("empty"):
+        values['""'] = profile["empty"]
+    return [
+        StoredCounts(
+            _sort_counts(values),
+            top[-1]["count"] if is_full else 1,
+            # A profile sorts equally common values by their texts in the file.
+            is_text and is_full,
+            profile["nulls"],
+            profile["distinct"],
+        )
+    ]
+
+
+def _sort_counts(values: Mapping[str, int]) -> Sequence[tuple[str, int]]:
+    """Sort values by their counts, and equally common ones by size or code points."""
+    return sorted(values.items(), key=lambda each: (-each[1], json.loads(each[0])))

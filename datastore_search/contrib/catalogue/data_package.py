@@ -1,0 +1,89 @@
+"""
+Describe a resource as a Frictionless Data Package with one table.
+
+Source: Data Package 2.0 (datapackage.org), which readers of version 1 understand.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any, Final
+
+from datastore_search.models import Resource, write_translations
+from .published import PublishedResource, drop_empty
+
+PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
+
+#: A translation is ``title@fr``, as in the schema.
+_TEXTS: Final = {"title": "title", "description": "description"}
+_SEPARATOR: Final = "@"
+
+
+def build_data_package(
+    published: PublishedResource, table_schema: dict[str, Any]
+) -> dict[str, Any]:
+    """
+    Build the descriptor; its table is the dump in CSV, which ``table_schema`` describes.
+
+    Texts are the plain ones with their translations, whatever the active language.
+    """
+    resource = published.resource
+    name = resource.name.lower()
+    texts = {
+        "title": resource.title or resource.name,
+        "description": resource.description,
+        **write_translations(resource.translations, _TEXTS, _SEPARATOR),
+    }
+    table = {
+        "name": name,
+        "type": "table",
+        "path": published.csv_address,
+        **texts,
+        "scheme": published.csv_address.partition(":")[0],
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "schema": table_schema,
+    }
+    return drop_empty(
+        {
+            "$schema": PROFILE,
+            "name": name,
+            "id": str(resource.pk),
+            **texts,
+            "homepage": published.page,
+            "version": resource.version_date and resource.version_date.isoformat(),
+            "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "keywords": sorted(resource.tags),
+            "licenses": _list_licenses(published),
+            "sources": [drop_empty({"title": resource.source, "path": published.source_address})]
+            if resource.source
+            else [],
+            "contributors": _list_contributors(resource),
+            "temporal": _describe_days(resource),
+            "spatial": {"name": resource.spatial} if resource.spatial else {},
+            "frequency": resource.frequency,
+            "resources": [drop_empty(table)],
+        }
+    )
+
+
+def _list_licenses(published: PublishedResource) -> list[dict[str, str]]:
+    license_id = published.resource.license
+    name = "" if "/" in license_id else license_id
+    return [drop_empty({"name": name, "path": published.license_address})] if license_id else []
+
+
+def _list_contributors(resource: Resource) -> list[dict[str, Any]]:
+    contributors = []
+    if resource.publisher:
+        contributors.append({"title": resource.publisher, "roles": ["publisher"]})
+    if title := resource.contact or resource.contact_email:
+        contact = {"title": title, "email": resource.contact_email, "roles": ["contact"]}
+        contributors.append(drop_empty(contact))
+    return contributors
+
+
+def _describe_days(resource: Resource) -> dict[str, str]:
+    days = {"start": resource.temporal_start, "end": resource.temporal_end}
+    return {name: day.isoformat() for name, day in days.items() if day}

@@ -1,0 +1,271 @@
+"""
+Parse what clients send to search a catalogue: ``q``, ``fq`` and ``sort`` in the forms of Solr.
+
+Source: CKAN ``package_search``, which passes them to Solr.  Here words are joined by AND; ``OR``,
+``NOT``, ``+``, ``-``, brackets, quotes, ``field:value``, ``field:*``, ``field:(a OR b)`` and
+``field:[a TO b]`` are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Generic, TypeVar
+
+from django.db.models import Q
+from django.utils.dateparse import parse_datetime
+
+from .errors import InvalidCatalogueQuery, UnknownCatalogueField
+
+#: Each clause compares every resource.
+MAX_CLAUSES: Final = 50
+MAX_DEPTH: Final = 10
+
+#: What all datasets have in common, by the names of fields.
+CONSTANTS: Final[Mapping[str, str]] = {
+    "state": "active",
+    "type": "dataset",
+    "dataset_type": "dataset",
+    "entity_type": "package",
+}
+
+#: The word for a private dataset, by the names of fields.
+PRIVATE: Final[Mapping[str, str]] = {"capacity": "private", "private": "true"}
+
+#: The fields that a range may bound.
+TIMES: Final = frozenset({"metadata_modified", "metadata_created"})
+
+#: The names of ``sort``; ``score`` has no meaning without ranks.
+_SORTS: Final = frozenset({"metadata_modified", "metadata_created", "name", "id", "title"})
+_SORT_NAMES: Final = {
+    "title_string": "title",
+    "title_sort": "title",
+    "last_modified": "metadata_modified",
+}
+_UNSORTED: Final = frozenset({"score", "rank", "relevance", "views_recent", "views_total"})
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+        (?P<everything>\*:\*)
+      | (?P<open>\() | (?P<close>\))
+      | (?P<sign>[+!-])(?=\S)
+      | (?P<field>[A-Za-z_][\w.-]*):(?!//)(?=\S)
+      | \[\s*(?P<low>[^\s\]]+)\s+TO\s+(?P<high>[^\s\]]+)\s*\]
+      | "(?P<phrase>(?:[^"\\]|\\.)*)"
+      | (?P<word>(?:[^\s()"\\]|\\.)+)
+    )""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition on one value in memory; it is combined like Django's ``Q``."""
+
+    is_met_by: Callable[[Any], bool]
+
+    def __and__(self, other: Predicate) -> Predicate:
+        """Require both."""
+        return Predicate(lambda value: self.is_met_by(value) and other.is_met_by(value))
+
+    def __or__(self, other: Predicate) -> Predicate:
+        """Require one of them."""
+        return Predicate(lambda value: self.is_met_by(value) or other.is_met_by(value))
+
+    def __invert__(self) -> Predicate:
+        """Require that it is not met."""
+        return Predicate(lambda value: not self.is_met_by(value))
+
+
+#: What a query becomes: SQL, or a test of values in memory.
+Condition = TypeVar("Condition", Q, Predicate)
+
+
+class Conditions(ABC, Generic[Condition]):
+    """The conditions that a query may have."""
+
+    @property
+    @abstractmethod
+    def everything(self) -> Condition:
+        """Match every dataset."""
+
+    @abstractmethod
+    def has_field(self, field: str) -> bool:
+        """Return whether ``match`` knows a field; the empty name is for words without a field."""
+
+    @abstractmethod
+    def match(self, field: str, text: str) -> Condition:
+        """Match a field with a text."""
+
+    @abstractmethod
+    def match_privacy(self, is_private: bool) -> Condition:
+        """Match private datasets, or public ones."""
+
+    @abstractmethod
+    def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Condition:
+        """Match one of ``TIMES`` within bounds."""
+
+
+def parse_catalogue_query(
+    text: str, parameter: str, conditions: Conditions[Condition]
+) -> Condition:
+    """
+    Parse a query into a condition on datasets; an empty one matches every dataset.
+
+    Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
+    """
+    if not text.strip():
+        return conditions.everything
+    parser = _Parser(text, parameter, conditions)
+    condition = parser.parse_alternatives("", 0)
+    if parser.kind:
+        raise parser.build_error()
+    return condition
+
+
+@dataclass(frozen=True, slots=True)
+class SortTerm:
+    """A name to sort by, and the direction."""
+
+    name: str
+    is_descending: bool = False
+
+
+def parse_catalogue_sort(text: str) -> list[SortTerm]:
+    """
+    Parse the order of datasets, the last modified first if not given; ties are in order of the id.
+
+    Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
+    """
+    terms: list[SortTerm] = []
+    for part in [each.split() for each in text.split(",") if each.strip()][:MAX_CLAUSES]:
+        name, direction = part[0], " ".join(part[1:]).lower() or "asc"
+        if direction not in {"asc", "desc"}:
+            raise InvalidCatalogueQuery(parameter="sort", text=" ".join(part)[:100])
+        name = _SORT_NAMES.get(name, name)
+        if name in _SORTS:
+            terms.append(SortTerm(name, direction == "desc"))
+        elif name not in _UNSORTED:
+            raise UnknownCatalogueField(parameter="sort", field=name[:100])
+    return [*(terms or [SortTerm("metadata_modified", is_descending=True)]), SortTerm("id")]
+
+
+# Parsing ------------------------------------------------------------------------------------------
+
+
+class _Parser(Generic[Condition]):
+    """The parser of one query; ``kind`` and ``value`` describe the next token."""
+
+    def __init__(self, text: str, parameter: str, conditions: Conditions[Condition]) -> None:
+        self._parameter = parameter
+        self._conditions: Conditions[Condition] = conditions
+        self._clauses = 0
+        self._tokens = self._read_tokens(text)
+        self.kind, self.value = "", ("", "")
+        self._advance()
+
+    def build_error(self) -> InvalidCatalogueQuery:
+        """Build the exception that shows where the query cannot be understood."""
+        return InvalidCatalogueQuery(parameter=self._parameter, text=self.value[0][:100])
+
+    def parse_alternatives(self, field: str, depth: int) -> Condition:
+        """Parse clauses, and ``OR`` between them, up to a closing bracket or the end."""
+        if depth > MAX_DEPTH:
+            raise self.build_error()
+        found = self._parse_conjunction(field, depth)
+        while self._is_operator("OR", "||"):
+            self._advance()
+            found |= self._parse_conjunction(field, depth)
+        return found
+
+    def _parse_conjunction(self, field: str, depth: int) -> Condition:
+        found = self._parse_clause(field, depth)
+        while self.kind not in {"", "close"} and not self._is_operator("OR", "||"):
+            if self._is_operator("AND", "&&"):
+                self._advance()
+            found &= self._parse_clause(field, depth)
+        return found
+
+    def _parse_clause(self, field: str, depth: int) -> Condition:
+        self._clauses += 1
+        if self._clauses > MAX_CLAUSES:
+            raise self.build_error()
+        is_negated = False
+        while self.kind == "sign" or self._is_operator("NOT"):
+            is_negated ^= self.value[0] != "+"
+            self._advance()
+        if self.kind == "field":
+            field = self.value[0]
+            if not (field in CONSTANTS or field in PRIVATE or self._conditions.has_field(field)):
+                raise UnknownCatalogueField(parameter=self._parameter, field=field[:100])
+            self._advance()
+        condition = self._parse_value(field, depth)
+        return ~condition if is_negated else condition
+
+    def _parse_value(self, field: str, depth: int) -> Condition:
+        kind, (value, high) = self.kind, self.value
+        if kind in {"", "close", "sign", "field"}:
+            raise self.build_error()
+        self._advance()
+        if kind == "open":
+            condition = self.parse_alternatives(field, depth + 1)
+            if self.kind != "close":
+                raise self.build_error()
+            self._advance()
+            return condition
+        if kind == "everything" or (kind == "word" and value == "*" and not field):
+            return self._conditions.everything
+        if kind == "range":
+            if field not in TIMES:
+                raise self.build_error()
+            return self._conditions.match_times(
+                field, self._parse_bound(value), self._parse_bound(high)
+            )
+        return self._match(field, re.sub(r"\\(.)", r"\1", value))
+
+    def _match(self, field: str, text: str) -> Condition:
+        everything = self._conditions.everything
+        if field in CONSTANTS:
+            return everything if text.casefold() in {CONSTANTS[field], "*"} else ~everything
+        if field not in PRIVATE:
+            return self._conditions.match(field, text)
+        if text == "*":
+            return everything
+        return self._conditions.match_privacy(text.casefold() == PRIVATE[field])
+
+    def _parse_bound(self, text: str) -> datetime | None:
+        return None if text == "*" else self._parse_time(text)
+
+    def _parse_time(self, text: str) -> datetime:
+        try:
+            moment = parse_datetime(text if "T" in text else f"{text}T00:00:00")
+        except ValueError:
+            moment = None
+        if moment is None:
+            raise InvalidCatalogueQuery(parameter=self._parameter, text=text[:100])
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    def _is_operator(self, *words: str) -> bool:
+        return self.kind == "word" and self.value[0] in words
+
+    def _advance(self) -> None:
+        self.kind, self.value = next(self._tokens, ("", ("", "")))
+
+    def _read_tokens(self, text: str) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield the kind of each token, and its text; a range has two texts."""
+        position, text = 0, text.rstrip()
+        while position < len(text):
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise InvalidCatalogueQuery(
+                    parameter=self._parameter, text=text[position : position + 100]
+                )
+            position = match.end()
+            kind = str(match.lastgroup)
+            if kind == "high":
+                yield "range", (match["low"], match["high"])
+            else:
+                yield kind, (match[kind], "")

@@ -1,0 +1,82 @@
+"""The catalogue for harvesters: the public datasets in DCAT-AP."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from datastore_search.web.addresses import ResourceAddresses
+from .. import CatalogueState, Datasets, ListedDataset, SortTerm
+from ..dcat import CataloguePage, build_dcat_catalog
+from ..turtle import write_turtle
+from datastore_search.contrib.pages.links import find_search_path
+from .public_lists import ListPage, PublicListView
+from .published import (
+    add_addresses_to_dataset,
+    build_catalogue_identifier,
+    get_site_description,
+    get_site_title,
+)
+
+
+class DcatView(PublicListView[ListedDataset]):
+    """A page of the catalogue."""
+
+    page_size = 50
+
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        """Read the state of the datasets and their resources."""
+        return datasets.read_state()
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[ListedDataset]:
+        """Read the datasets of a page; the order of the ids does not change with new versions."""
+        return datasets.list_page([SortTerm("id")], bounds)
+
+    def write(self, page: ListPage[ListedDataset]) -> str:
+        """Write the catalogue, the page and its datasets."""
+        addresses = ResourceAddresses(self.request)
+        published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
+        return self.write_document(build_dcat_catalog(self._describe_page(page), published))
+
+    @abstractmethod
+    def write_document(self, document: dict[str, Any]) -> str:
+        """Write JSON-LD in the notation of the view."""
+
+    def _describe_page(self, page: ListPage[ListedDataset]) -> CataloguePage:
+        address = self.request.build_absolute_uri(self.request.path)
+        api = find_search_path(self.request)
+        return CataloguePage(
+            identifier=build_catalogue_identifier(self.request),
+            title=get_site_title(),
+            description=get_site_description(),
+            address=f"{address}?page={page.number}",
+            first=f"{address}?page=1",
+            last=f"{address}?page={page.last}",
+            previous=f"{address}?page={page.number - 1}" if page.number > 1 else "",
+            next=f"{address}?page={page.number + 1}" if page.number < page.last else "",
+            size=self.page_size,
+            total=page.total,
+            api=self.request.build_absolute_uri(api) if api else "",
+        )
+
+
+class TurtleView(DcatView):
+    """A page in Turtle."""
+
+    media_type = "text/turtle; charset=utf-8"
+
+    def write_document(self, document: dict[str, Any]) -> str:
+        """Write Turtle."""
+        return write_turtle(document)
+
+
+class JsonLdView(DcatView):
+    """A page in JSON-LD."""
+
+    media_type = "application/ld+json"
+
+    def write_document(self, document: dict[str, Any]) -> str:
+        """Write JSON."""
+        return json.dumps(document, ensure_ascii=False, indent=1)

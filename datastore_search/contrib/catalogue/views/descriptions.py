@@ -1,0 +1,57 @@
+"""Descriptions of a resource for programs, as JSON: its schema, its Data Package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse
+
+from datastore_search.web.addresses import ResourceAddresses
+from ..data_package import build_data_package
+from ..published import PublishedResource
+from datastore_search.web.caching import Validators
+from datastore_search.contrib.files.types.schema import build_table_schema
+from datastore_search.search import ConsistentRead
+from .published import add_addresses
+from datastore_search.contrib.pages.views import ResourcePageView
+
+#: The header that the answers depend on: it decides who may read.
+_VARY = ("Cookie",)
+
+
+class DescriptionView(ResourcePageView):
+    """A description of a resource for those who may read it."""
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Describe a resource, whose fields have been read."""
+        raise NotImplementedError
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Send the description."""
+        resource = read.resource
+        self.check_may_read(resource)
+        validators = Validators.from_resource(resource, self.request, vary=_VARY)
+        validators.raise_if_not_modified(self.request)
+        published = add_addresses(resource, ResourceAddresses(self.request))
+        response = JsonResponse(
+            self.describe(published),
+            json_dumps_params={"ensure_ascii": False, "indent": 2},
+        )
+        validators.set_headers(response, self.request)
+        return response
+
+
+class SchemaView(DescriptionView):
+    """The fields of a resource as a Frictionless Table Schema, which describes its dump in CSV."""
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Build the schema."""
+        return build_table_schema(published.resource)
+
+
+class DataPackageView(DescriptionView):
+    """A resource as a Frictionless Data Package, with its dump in CSV as the only file."""
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Build the descriptor."""
+        return build_data_package(published, build_table_schema(published.resource))

@@ -1,0 +1,182 @@
+"""The state of a load as the admin shows it: a coloured badge, progress, remaining time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.translation import gettext, ngettext
+
+from datastore_search.conf import conf
+from datastore_search.messages.numbers import format_count
+from datastore_search.models import RUNNING, Load, LoadState, Resource
+
+#: An idle worker takes a load within seconds.
+MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
+
+#: Large fields of a load that no page of the admin reads.
+UNLISTED_FIELDS = ("notices", "options", "preview")
+
+#: The command of each backend of tasks, by its module.  That of the database was part of
+#: django-tasks before it became a package of its own.
+_COMMANDS = {
+    "django_tasks_db": "db_worker",
+    "django_tasks.backends.database": "db_worker",
+    "django_tasks_rq": "rqworker",
+    "django_tasks.backends.rq": "rqworker",
+}
+
+_TONES = {
+    LoadState.READY: "good",
+    LoadState.UNCHANGED: "good",
+    LoadState.FAILED: "bad",
+    LoadState.CANCELLED: "quiet",
+    LoadState.DRAFT: "quiet",
+}
+
+
+def render_badge(load: Load) -> SafeString:
+    """Render the state in its colour."""
+    return format_html(
+        '<span class="datastore-badge datastore-badge-{}" data-datastore-state>{}</span>',
+        _get_tone(load),
+        load.get_state_display(),
+    )
+
+
+def render_progress(load: Load) -> SafeString:
+    """Show the state and, until the load is over, its progress; ``load_progress.js`` updates it."""
+    if load.is_finished or load.state == LoadState.DRAFT:
+        return render_badge(load)
+    return format_html(
+        '<span class="datastore-live" data-datastore-load="{}" data-datastore-progress="{}">'
+        '{} <progress max="100" aria-label="{}"{}></progress>'
+        " <span data-datastore-brief>{}</span></span>",
+        load.pk,
+        reverse("admin:datastore_search_load_progress"),
+        render_badge(load),
+        gettext("Progress"),
+        "" if load.percentage is None else format_html(' value="{}"', load.percentage),
+        format_remaining(load),
+    )
+
+
+def describe_progress(load: Load) -> dict[str, Any]:
+    """Describe the progress of a load for ``load_progress.js``."""
+    return {
+        "state": load.state,
+        "label": load.get_state_display(),
+        "tone": _get_tone(load),
+        "percentage": load.percentage,
+        "text": format_progress(load),
+        "brief": format_remaining(load),
+        "finished": load.is_finished or (load.state == LoadState.DRAFT and bool(load.preview)),
+    }
+
+
+def get_queue_notice(load: Load) -> str:
+    """Explain that no worker takes the load, and how to start one; empty while it is normal."""
+    waiting = load.untaken_for
+    if waiting is None or waiting < MIN_QUEUED_BEFORE_NOTICE or load.cancel_requested_at:
+        return ""
+    notice = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
+    if command := _find_worker_command():
+        hint = gettext("Start one: %(command)s") % {"command": command}
+    else:
+        hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": conf.TASKS_BACKEND}
+    return f"{notice % {'time': format_rough_time(waiting)}} {hint}"
+
+
+def _find_worker_command() -> str:
+    """Find the command that starts a worker for loads; empty where none is known."""
+    alias, queue = conf.TASKS_BACKEND, conf.TASKS_QUEUE
+    path = getattr(settings, "TASKS", {}).get(alias, {}).get("BACKEND", "")
+    command = next((_COMMANDS[name] for name in _COMMANDS if path.startswith(f"{name}.")), "")
+    if command == "db_worker":
+        words = ["--queue-name", queue] if queue != "default" else []
+        words += ["--backend", alias] if alias != "default" else []
+        return " ".join(["manage.py", command, *words])
+    return f"manage.py {command} {queue}" if command else ""
+
+
+def format_progress(load: Load) -> str:
+    """Write the numbers of records, the percentage and the remaining time that are known."""
+    if notice := get_queue_notice(load):
+        return notice
+    if load.state == LoadState.QUEUED and not load.started_at and not load.cancel_requested_at:
+        running = Load.objects.filter(state__in=RUNNING).count()
+        if running:
+            return ngettext(
+                "waits for a worker: %(count)s other load is running",
+                "waits for a worker: %(count)s other loads are running",
+                running,
+            ) % {"count": format_count(running)}
+    if not load.rows_total or load.state != LoadState.COPYING or load.cancel_requested_at:
+        return format_remaining(load)
+    written = gettext("%(done)s of %(total)s records") % {
+        "done": format_count(load.rows_written),
+        "total": format_count(load.rows_total),
+    }
+    return " · ".join(filter(None, [written, format_remaining(load)]))
+
+
+def format_remaining(load: Load) -> str:
+    """Write the percentage and the remaining time, if they are known, or why the load waits."""
+    if load.cancel_requested_at and not load.is_finished:
+        return gettext("is being cancelled")
+    if load.state == LoadState.QUEUED and load.started_at:
+        return gettext("waits for another load of the resource")
+    if load.state == LoadState.QUEUED:
+        return gettext("waits for a worker")
+    parts = []
+    if load.percentage is not None:
+        parts.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})
+    if load.remaining is not None:
+        parts.append(gettext("%(time)s left") % {"time": format_rough_time(load.remaining)})
+    return " · ".join(parts)
+
+
+def format_record_count(load: Load) -> str:
+    """Write the number of records that were loaded."""
+    return format_count(load.record_count) if load.state == LoadState.READY else "–"
+
+
+def format_bad_row_count(load: Load) -> str:
+    """Write the number of rows that could not be loaded."""
+    return format_count(load.row_error_count) if load.row_error_count else "–"
+
+
+def format_duration(load: Load) -> str:
+    """Write how long a load took, from its start in a process."""
+    if not load.finished_at:
+        return "–"
+    return format_rough_time(load.finished_at - (load.started_at or load.created_at))
+
+
+def get_page_address(resource: Resource) -> str | None:
+    """Return the address of the data page; None without records, or without the pages."""
+    if not resource.table_version_id:
+        return None
+    try:
+        return reverse("datastore_search:resource", args=[resource.pk])
+    except NoReverseMatch:
+        return None
+
+
+def format_rough_time(time: timedelta) -> str:
+    """Write a duration in its largest unit."""
+    if time >= timedelta(minutes=1):
+        now = timezone.now()
+        return timesince(now - time, now, depth=1)
+    seconds = max(1, round(time.total_seconds()))
+    return ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds}
+
+
+def _get_tone(load: Load) -> str:
+    return _TONES.get(LoadState(load.state), "busy")

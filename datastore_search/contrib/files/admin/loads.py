@@ -1,0 +1,316 @@
+"""Loads in the admin: their progress and outcome; cancelling, retrying, changing options."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    JsonResponse,
+    StreamingHttpResponse,
+)
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils.text import capfirst
+from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_lazy as _
+
+from ..messages.failures import LoadFailed
+from ..jobs import BadRowsChoice, LoadOptions, cancel_load, drafts, mark_interrupted_loads, retry_load
+from ..publishing.row_errors import write_row_error_report
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import format_count
+from datastore_search.models import Load, LoadState, Resource
+from datastore_search.admin.database_errors import DatabaseErrorAdmin
+from .display import (
+    UNLISTED_FIELDS,
+    describe_progress,
+    format_bad_row_count,
+    format_duration,
+    format_progress,
+    format_record_count,
+    get_page_address,
+    render_badge,
+    render_progress,
+)
+from .drafts import add_failure_message, handle_preview, handle_upload
+from datastore_search.admin.permissions import ViewableAdmin, check_id_length, check_permission, get_viewable_resources, has_permission
+from .uploads import accept_uploads
+
+BAD_ROWS_PER_PAGE = 100
+#: Of one request for the progress of loads.
+MAX_LOADS_PER_REQUEST = 200
+_CHANGE = "admin:datastore_search_load_change"
+
+#: The buttons that retry a load with other options, and these ``LoadOptions``.
+_RETRY_OPTIONS: dict[str, dict[str, Any]] = {
+    "skip": {"bad_rows": BadRowsChoice.SKIP.value},
+    "drop": {"drop_missing_fields": True},
+    "force": {"force": True},
+}
+
+#: The states of a successful load, in order.
+_STEPS = (
+    LoadState.QUEUED,
+    LoadState.READING,
+    LoadState.COPYING,
+    LoadState.INDEXING,
+    LoadState.READY,
+)
+
+
+@admin.register(Load)
+class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
+    """Loads: read-only, but they can be cancelled and retried."""
+
+    list_display = (
+        "source_display",
+        "resource",
+        "state_display",
+        "records",
+        "bad_rows",
+        "created_at",
+        "duration",
+        "mode",
+    )
+    list_filter = ("state", "mode")
+    list_select_related = ("resource",)
+    search_fields = ("source", "resource__name", "resource__title")
+    date_hierarchy = "created_at"
+    actions = None
+    change_form_template = "datastore_search/admin/load.html"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: a load is made from the page of its resource."""
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
+        """Use the permission of the resource."""
+        return has_permission(request, "view", obj.resource if obj else None)
+
+    def has_change_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
+        """Refuse: a load cannot be edited."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
+        """Refuse: loads are deleted with their resource."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Load]:
+        """List the loads of the resources that the user may view, without large fields."""
+        loads = super().get_queryset(request).defer(*UNLISTED_FIELDS)
+        viewable = get_viewable_resources(request)
+        if viewable.is_everything:
+            return loads
+        return loads.filter(resource__in=Resource.objects.filter(viewable.condition))
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Load | None:
+        """
+        Find a load, listed or not: the view of its page checks the permission.
+
+        Raises: ``Http404`` for an id that is too long, so that no message repeats it.
+        """
+        check_id_length(object_id)
+        if not object_id.isdecimal():
+            return None
+        return (
+            Load.objects.defer(*UNLISTED_FIELDS)
+            .select_related("resource")
+            .filter(pk=object_id)
+            .first()
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages and actions of a load."""
+        view = self.admin_site.admin_view
+        added = [path("progress/", view(self.progress_view), name="datastore_search_load_progress")]
+        for name, load_view in (
+            ("preview", view(self.preview_view)),
+            ("options", accept_uploads(self, self.options_view, self._get_changeable)),
+            ("cancel", view(self.cancel_view)),
+            ("retry", view(self.retry_view)),
+            ("bad-rows.csv", view(self.bad_rows_view)),
+        ):
+            address = name if "." in name else f"{name}/"
+            url_name = f"datastore_search_load_{name.partition('.')[0].replace('-', '_')}"
+            added.append(path(f"<int:load_id>/{address}", load_view, name=url_name))
+        return [*added, *super().get_urls()]
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Mark interrupted loads before the list is read."""
+        mark_interrupted_loads(Load.objects.all())
+        return super().get_changelist_instance(request)
+
+    # Columns ------------------------------------------------------------------------------------
+
+    @admin.display(description=_("source"), ordering="source")
+    def source_display(self, load: Load) -> str:
+        """Show the name of the file, or its address."""
+        return show_bidi_controls(load.source)
+
+    @admin.display(description=_("state"), ordering="state")
+    def state_display(self, load: Load) -> str:
+        """Show the state and the progress."""
+        return render_progress(load)
+
+    @admin.display(description=_("records"), ordering="record_count")
+    def records(self, load: Load) -> str:
+        """Show the number of records that were loaded."""
+        return format_record_count(load)
+
+    @admin.display(description=_("bad rows"), ordering="row_error_count")
+    def bad_rows(self, load: Load) -> str:
+        """Show the number of rows that could not be loaded."""
+        return format_bad_row_count(load)
+
+    @admin.display(description=_("took"))
+    def duration(self, load: Load) -> str:
+        """Show how long the load took."""
+        return format_duration(load)
+
+    # Pages --------------------------------------------------------------------------------------
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show the progress or the outcome of a load; redirect a draft to its preview."""
+        check_id_length(object_id)
+        if object_id.isdecimal():
+            mark_interrupted_loads(Load.objects.filter(pk=object_id))
+        load = self.get_object(request, object_id)
+        if load is None or not self.has_view_permission(request, load):
+            return super().change_view(request, object_id, form_url, extra_context)
+        if load.state == LoadState.DRAFT:
+            return redirect("admin:datastore_search_load_preview", load.pk)
+        page = Paginator(load.row_errors.all(), BAD_ROWS_PER_PAGE).get_page(request.GET.get("page"))
+        return super().change_view(
+            request,
+            object_id,
+            form_url,
+            {
+                **(extra_context or {}),
+                "title": capfirst(self.opts.verbose_name),
+                "subtitle": show_bidi_controls(load.source),
+                "load": load,
+                "resource": load.resource,
+                "steps": _list_steps(load),
+                "progress": format_progress(load),
+                "duration": format_duration(load),
+                "page": page,
+                "can_change": has_permission(request, "change", load.resource),
+                "record_count": format_count(load.record_count),
+                "bad_row_count": format_count(load.row_error_count),
+                "badge": render_badge(load),
+                "address": get_page_address(load.resource),
+                "failure": (load.failure or {}).get("code"),
+            },
+        )
+
+    def progress_view(self, request: HttpRequest) -> JsonResponse:
+        """Describe the progress of loads (``?load=1&load=2``), of those that the user may view."""
+        ids = filter(str.isdecimal, request.GET.getlist("load")[:MAX_LOADS_PER_REQUEST])
+        loads = Load.objects.filter(pk__in=list(ids)).select_related("resource")
+        mark_interrupted_loads(loads)
+        viewable = [load for load in loads if has_permission(request, "view", load.resource)]
+        return JsonResponse({"loads": {str(load.pk): describe_progress(load) for load in viewable}})
+
+    def preview_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
+        """Show the preview of a draft."""
+        load = self._get_changeable(request, load_id)
+        if load.state != LoadState.DRAFT:
+            return redirect(_CHANGE, load_id)
+        return handle_preview(request, self, load)
+
+    def options_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
+        """Change the options of a draft; a POST makes a new draft of a finished load."""
+        load = self._get_changeable(request, load_id)
+        if load.state == LoadState.DRAFT:
+            return handle_upload(request, self, load.resource, load)
+        if not load.is_finished or request.method != "POST":
+            return redirect(_CHANGE, load_id)
+        try:
+            draft = drafts.create_draft_from(load, LoadOptions.from_json(load.options))
+        except LoadFailed as error:
+            messages.error(request, str(error))
+            return redirect(_CHANGE, load_id)
+        return redirect("admin:datastore_search_load_options", draft.pk)
+
+    def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
+        """Cancel a load."""
+        load = self._get_changeable(request, load_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if cancel_load(load):
+            messages.info(request, gettext("The load is being cancelled."))
+        else:
+            messages.info(request, gettext("The load had already ended."))
+        return redirect(_CHANGE, load_id)
+
+    def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
+        """Retry a load, with its options or with one that allows what made it fail."""
+        load = self._get_changeable(request, load_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        changes = [choice for name, choice in _RETRY_OPTIONS.items() if name in request.POST]
+        try:
+            load = _retry_with_options(load, changes)
+        except LoadFailed as error:
+            add_failure_message(request, error)
+        return redirect(_CHANGE, load.pk)
+
+    def bad_rows_view(self, request: HttpRequest, load_id: int) -> StreamingHttpResponse:
+        """Download the rows that could not be loaded as CSV."""
+        load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
+        check_permission(request, "view", load.resource)
+        return StreamingHttpResponse(
+            write_row_error_report(load, get_language() or settings.LANGUAGE_CODE),
+            content_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="bad_rows_{load.pk}.csv"'},
+        )
+
+    def _get_changeable(self, request: HttpRequest, load_id: int) -> Load:
+        """Find a load of a resource that the user may change."""
+        load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
+        check_permission(request, "change", load.resource)
+        return load
+
+
+def _retry_with_options(load: Load, changes: list[dict[str, Any]]) -> Load:
+    """Queue a load again, with changes of its options if there are any."""
+    if not changes:
+        return retry_load(load)
+    options = LoadOptions.from_json(load.options)
+    for change in changes:
+        options = replace(options, **change)
+    draft = drafts.create_draft_from(load, options)
+    drafts.submit_draft(draft, options)
+    return draft
+
+
+def _list_steps(load: Load) -> list[dict[str, Any]]:
+    """List the steps of a load: which are over, and which is the current one."""
+    if load.state not in _STEPS:
+        return []
+    current = _STEPS.index(LoadState(load.state))
+    return [
+        {
+            "label": state.label,
+            "state": state.value,
+            "is_over": position < current,
+            "is_current": position == current,
+        }
+        for position, state in enumerate(_STEPS)
+    ]

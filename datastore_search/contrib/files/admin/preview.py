@@ -1,0 +1,166 @@
+"""The stored preview of a draft, rendered in the user's language."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from ..messages.failures import LoadFailed, UnknownType
+from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
+from ..types.chosen_formats import parse_field_format
+from datastore_search.messages import Message, Notice
+from datastore_search.messages.numbers import format_count
+from datastore_search.models import Load
+from datastore_search.admin.forms import PreviewForm
+
+#: A name in a list of names.
+_QUOTED = re.compile("“(.*?)”")
+#: An encoding and words that are read in it.
+_READING = re.compile(r"“(.*?)” \((.*?)\)")
+_MAX_OFFERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A value for an option of the load that the preview offers."""
+
+    option: str
+    value: Any
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPreview:
+    """The preview of a draft; ``stored`` is the JSON that ``loading.jobs.drafts`` stores."""
+
+    load: Load
+    stored: Mapping[str, Any]
+
+    @property
+    def failure(self) -> str:
+        """Why the file cannot be loaded; empty if it can."""
+        stored = self.stored.get("failure")
+        return str(LoadFailed.from_json(stored)) if stored else ""
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What was recognised in the file, and can be chosen by one click."""
+        failure = self.stored.get("failure") or {}
+        found = [failure, *self.stored.get("notices", ())]
+        return [
+            offer
+            for notice in found
+            for offer in _make_offers(notice.get("code"), notice.get("parameters", {}))
+        ]
+
+    @property
+    def digest(self) -> str:
+        """A digest of this preview, different for each preview of the draft."""
+        return hashlib.sha256(json.dumps(self.stored, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def field_names(self) -> list[str]:
+        """The names of the file's fields."""
+        return [field["name"] for field in self.stored.get("fields", ())]
+
+    @property
+    def row_count(self) -> str:
+        """The number of rows."""
+        return format_count(self.stored.get("row_count", 0))
+
+    @property
+    def bad_row_count(self) -> int:
+        """The number of rows that cannot be loaded."""
+        return int(self.stored.get("bad_row_count", 0))
+
+    @property
+    def notices(self) -> list[str]:
+        """Notices on how the file was read."""
+        notices = (Notice.from_json(stored) for stored in self.stored.get("notices", ()))
+        return [str(notice) for notice in notices if notice]
+
+    @property
+    def bad_rows(self) -> list[dict[str, Any]]:
+        """The first values that cannot be loaded."""
+        return [
+            {**row, "line": format_count(row["line"]), "reason": _render_message(row["reason"])}
+            for row in self.stored.get("row_errors", ())
+        ]
+
+    @property
+    def bad_rows_caption(self) -> str:
+        """A note that not all bad rows are listed; empty if all are."""
+        listed = self.stored.get("row_errors", ())
+        if len({row["line"] for row in listed}) >= self.bad_row_count:
+            return ""
+        return gettext(
+            "These are the first of %(count)s bad rows; the load’s report lists more."
+        ) % {"count": format_count(self.bad_row_count)}
+
+    def build_fields(self, form: PreviewForm) -> list[dict[str, Any]]:
+        """List the fields that the form has an input of, with that input."""
+        fields = self.stored.get("fields", ())
+        return [
+            {
+                **fields[position],
+                "label": fields[position]["label"] if fields[position]["label"] != name else "",
+                "type": _get_type_title(fields[position]["format"]),
+                "reason": _render_message(fields[position]["explanation"]),
+                "input": form[f"type_{position}"],
+            }
+            for position, name in form.shown
+        ]
+
+
+def get_preview(load: Load) -> DraftPreview | None:
+    """Return the preview of a draft; None until a worker has made it."""
+    return None if load.preview is None else DraftPreview(load, load.preview)
+
+
+#: The names that a message lists, by its code: the option, the parameter, and the label of each.
+_LISTED_NAMES: Mapping[str, tuple[str, str, Promise | str]] = {
+    "json.several_lists": ("records_path", "paths", "%(name)s"),
+    "archive.several_members": ("member", "members", "%(name)s"),
+    "geo.several_layers": ("sheet", "layers", "%(name)s"),
+    "notice.sheet_chosen": ("sheet", "others", _("Sheet %(name)s")),
+}
+
+
+def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
+    """Make the offers that belong to a notice, or to the reason why the file cannot be loaded."""
+    if code in _LISTED_NAMES:
+        option, listed, label = _LISTED_NAMES[code]
+        for name in _QUOTED.findall(parameters[listed])[:_MAX_OFFERS]:
+            yield Offer(option, name, str(label) % {"name": name})
+    elif code == "file.damaged_utf8":
+        label = gettext("Read the damaged letters as Windows-1252")
+        yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
+    elif code == "notice.footer_found":
+        yield Offer("footer", SKIP_FOOTER, gettext("Leave out the notes below the table"))
+    elif code == "notice.header_rows_found":
+        count = int(parameters["count"])
+        label = gettext("Join the %(count)s header rows") % {"count": count}
+        yield Offer("header_rows", count, label)
+    elif code == "file.ambiguous_encoding":
+        for encoding, words in _READING.findall(parameters["readings"]):
+            label = gettext("Read as %(encoding)s: %(words)s")
+            yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
+
+
+def _get_type_title(name: str) -> str:
+    try:
+        return str(parse_field_format(name).title)
+    except UnknownType:
+        return name
+
+
+def _render_message(stored: dict[str, Any] | None) -> str:
+    return str(Message.from_json(stored) or "") if stored else ""

@@ -1,0 +1,288 @@
+"""
+Parquet, with typed columns, by pyarrow.
+
+PostgreSQL's CSV is read in pieces into columns, and each group of rows is written and sent as soon
+as it is full: nothing waits in a file.  A thread of the file's own does the work.  The footer comes
+last, so a truncated file is never read.
+
+A column keeps every value exactly, or it is text: numbers that need more than 38 digits, NaN and
+infinite decimals, infinite dates and 24:00 have no place in Parquet's types.  So the values are
+measured first, in the same snapshot (``docs/decisions/0034``).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+from psycopg import sql
+
+from datastore_search.guards.cache import BoundedCache
+from datastore_search.filters import Clause
+from datastore_search.search import RecordCopy, VersionKey
+from datastore_search.downloads.dump import Dump, join_blocks
+
+#: The digits of the widest decimal that every reader of Parquet has.
+_MAX_DIGITS = 38
+
+#: The bytes of CSV that are parsed at once, and of columns that are written at once.
+_PARSED_BYTES, _GROUP_BYTES = 2**18, 2**22
+
+#: The bytes of a column that make up for what each piece, and each group, costs a column.
+_PARSED_BYTES_PER_COLUMN, _GROUP_BYTES_PER_COLUMN = 2**8, 2**11
+
+#: The bytes of a file that are passed on at once.
+_BUFFERED_BYTES = 2**18
+
+#: The bytes of CSV that are read ahead of what is written.
+_MAX_WAITING_BYTES = 2**21
+
+#: A dictionary of each column's values would double the time, and zstd finds what is repeated.
+_WRITER_OPTIONS: Mapping[str, Any] = {"compression": "zstd", "use_dictionary": False}
+
+_MAX_MEASURED_QUERIES, _MAX_MEASURED_FIELDS = 1_000, 20_000
+
+#: What shows that each value of a type fits Parquet's type, over ``{v}``, its text.
+_FITS: Mapping[str, str] = {
+    "date": "bool_and({v} LIKE '____-__-__')",
+    "timestamp": "bool_and({v} LIKE '____-__-__T%')",
+    "timestamptz": "bool_and({v} LIKE '____-__-__T%')",
+    "time": "bool_and({v} < '24')",
+    "numeric": "ARRAY[max(abs({v}::numeric)), max(scale({v}::numeric))]",
+}
+
+
+_Fields = tuple[tuple[str, str], ...]
+
+#: The measures of all records of the versions that were written last, for the fields of each file.
+measures_cache: BoundedCache[tuple[VersionKey, _Fields], Mapping[str, Any]] = BoundedCache(
+    "parquet_measures",
+    _MAX_MEASURED_QUERIES,
+    max_size=_MAX_MEASURED_FIELDS,
+    max_value_size=_MAX_MEASURED_FIELDS,
+    measure=len,
+)
+
+
+def write_parquet(dump: Dump) -> Generator[bytes]:
+    """Write the records as a Parquet file."""
+    return join_blocks(_write_groups(dump.copy))
+
+
+def _write_groups(copy: RecordCopy) -> Iterator[bytes]:
+    """Read rows, while a thread writes those before: pyarrow works without Python's lock."""
+    file = _File(_Columns(copy.fields, _find_measures(copy)))
+    waiting: deque[tuple[int, Future[bytes]]] = deque()
+    waiting_bytes = 0
+    with (
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet") as executor,
+        copy.open_csv(",") as rows,
+    ):
+        piece_bytes = max(_PARSED_BYTES, len(copy.fields) * _PARSED_BYTES_PER_COLUMN)
+        for piece in join_blocks(rows, piece_bytes):
+            waiting.append((len(piece), executor.submit(file.write_rows, piece)))
+            waiting_bytes += len(piece)
+            while waiting_bytes > _MAX_WAITING_BYTES:
+                size_bytes, written = waiting.popleft()
+                waiting_bytes -= size_bytes
+                yield written.result()
+        for _size_bytes, written in waiting:
+            yield written.result()
+    yield file.finish()
+
+
+class _File:
+    """A file whose rows are written in groups, each when it is full."""
+
+    def __init__(self, columns: _Columns) -> None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        self._columns, self._sink = columns, _Sink()
+        # Without it, pyarrow would wait for Python's lock at each write.
+        self._buffered = pa.output_stream(self._sink, buffer_size=_BUFFERED_BYTES)
+        self._writer = ParquetWriter(self._buffered, columns.schema, **_WRITER_OPTIONS)
+        self._tables: list[Any] = []
+        self._size_bytes = 0
+
+    def write_rows(self, rows: bytes) -> bytes:
+        """Add whole rows, and return what was written of the file since the last time."""
+        table = self._columns.parse(rows)
+        self._tables.append(table)
+        self._size_bytes += table.nbytes
+        width = len(self._columns.schema)
+        if self._size_bytes >= max(_GROUP_BYTES, width * _GROUP_BYTES_PER_COLUMN):
+            self._write_group()
+        return self._sink.take_bytes()
+
+    def finish(self) -> bytes:
+        """Write the rows that are left and the footer, and return the end of the file."""
+        self._write_group()
+        self._writer.close()
+        self._buffered.close()
+        return self._sink.take_bytes()
+
+    def _write_group(self) -> None:
+        import pyarrow as pa
+
+        if self._tables:
+            self._writer.write_table(pa.concat_tables(self._tables))
+        self._tables, self._size_bytes = [], 0
+        pa.default_memory_pool().release_unused()
+
+
+class _Sink(io.RawIOBase):
+    """A file that forgets what was taken from it, and keeps its position."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+        self._position = 0
+
+    def close(self) -> None:
+        """Stay open, for pyarrow closes the file before its last bytes are taken."""
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: Any) -> int:
+        count = len(memoryview(data).cast("B"))
+        self._written += data
+        self._position += count
+        return count
+
+    def take_bytes(self) -> bytes:
+        """Return what was written since the last time."""
+        taken = bytes(self._written)
+        self._written.clear()
+        return taken
+
+
+def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
+    """Find the measures of the values; measures of all records of a version are cached."""
+    version = copy.whole_version
+    if version is None:
+        return _measure_values(copy)
+    key = (version, copy.fields)
+    measures = measures_cache.get(key)
+    if measures is None:
+        measures = _measure_values(copy)
+        measures_cache.add(key, measures)
+    return measures
+
+
+def _measure_values(copy: RecordCopy) -> dict[str, Any]:
+    """Measure the values of the fields whose types do not tell what fits, over all matches."""
+    measured = [(name, _FITS[kind]) for name, kind in copy.fields if kind in _FITS]
+    if not measured:
+        return {}
+    text = sql.SQL(", ").join(
+        sql.SQL(template.replace("%", "%%")).format(v=sql.SQL("(data ->> %s)"))
+        for _name, template in measured
+    )
+    parameters = [name for name, template in measured for _use in range(template.count("{v}"))]
+    (row,) = copy.fetch_of_matches(Clause(text, parameters))
+    return {name: value for (name, _fits), value in zip(measured, row, strict=True)}
+
+
+class _Columns:
+    """The columns of a file, and what reads them from CSV."""
+
+    def __init__(self, fields: _Fields, measures: Mapping[str, Any]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        self._csv = csv
+        types = {name: _choose_type(kind, measures.get(name)) for name, kind in fields}
+        self.schema = pa.schema(types.items())
+        self._nested = [n for n, (_name, kind) in enumerate(fields) if kind in _NESTED]
+        texts = {name: pa.string() for name, kind in fields if kind in _NESTED}
+        self._convert = csv.ConvertOptions(
+            column_types=types | texts,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,  # an empty text
+            check_utf8=False,  # PostgreSQL has done so
+            true_values=["t"],
+            false_values=["f"],
+        )
+        self._parse = csv.ParseOptions(newlines_in_values=True)
+
+    def parse(self, rows: bytes) -> Any:
+        """Read whole rows into columns."""
+        import pyarrow as pa
+
+        table = self._csv.read_csv(
+            pa.BufferReader(rows),
+            # The block is larger than the rows, so that no row is too large for it.
+            read_options=self._csv.ReadOptions(
+                column_names=self.schema.names, block_size=len(rows) + 1, use_threads=False
+            ),
+            parse_options=self._parse,
+            convert_options=self._convert,
+        )
+        for position in self._nested:
+            field = self.schema.field(position)
+            values = [_read_nested(text, field.type) for text in table.column(position).to_pylist()]
+            table = table.set_column(position, field, pa.array(values, field.type))
+        return table
+
+
+def _read_nested(text: str, kind: Any) -> Any:
+    """Read a list; JSON stays text, in which null is nothing."""
+    if text == "null":
+        return None
+    value = json.loads(text) if str(kind).startswith("list") else text
+    if isinstance(value, list) and str(kind.value_type) == "double":
+        return [None if each is None else float(each) for each in value]
+    return value
+
+
+_NESTED = frozenset({"json", "_text", "_int4", "_int8", "_float8", "_bool"})
+
+
+def _choose_type(kind: str, measure: Any) -> Any:
+    """Choose the type of a column; text for what would not come back equal."""
+    import pyarrow as pa
+
+    if kind == "numeric":
+        largest, scale = measure
+        return _choose_decimal(largest, scale)
+    types = {
+        "int": pa.int64(),
+        "int2": pa.int16(),
+        "int4": pa.int32(),
+        "int8": pa.int64(),
+        "float": pa.float64(),
+        "float8": pa.float64(),
+        "bool": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
+        "timestamptz": pa.timestamp("us", "UTC"),
+        "time": pa.time64("us"),
+        "_text": pa.list_(pa.string()),
+        "_int4": pa.list_(pa.int32()),
+        "_int8": pa.list_(pa.int64()),
+        "_float8": pa.list_(pa.float64()),
+        "_bool": pa.list_(pa.bool_()),
+    }
+    return pa.string() if measure is False else types.get(kind, pa.string())
+
+
+def _choose_decimal(largest: Decimal | None, scale: Decimal | None) -> Any:
+    import pyarrow as pa
+
+    if largest is None:
+        return pa.decimal128(_MAX_DIGITS, 0)
+    if not largest.is_finite() or scale is None:
+        return pa.string()
+    digits = max(largest.adjusted() + 1, 1)
+    fits = digits + int(scale) <= _MAX_DIGITS
+    return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()

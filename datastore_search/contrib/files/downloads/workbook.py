@@ -1,0 +1,262 @@
+"""
+Workbooks of Excel (XLSX), with typed cells.
+
+A value that Excel cannot hold exactly is a text: whole numbers and decimals of more than 15 digits,
+days before March 1900, microseconds, moments with a zone.  No cell is a formula.
+
+XlsxWriter needs the whole file before the first byte can be sent.  It writes rows to a file as they
+come, so its memory does not grow with them (``docs/decisions/0034``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, suppress
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from datastore_search.messages.availability import NoRoomForAnswer
+from datastore_search.messages.downloads import FileTooLarge, TooManyColumnsForWorkbook, TooManyRowsForWorkbook
+from datastore_search.field_types import field_types
+from datastore_search.downloads.formulas import begins_like_formula
+from ..sources.folders import create_working_folder
+from datastore_search.search import RecordCopy
+from datastore_search.search.spool import MAX_SPOOL_BYTES
+from datastore_search.downloads.xml_text import clean_sheet_xml
+from datastore_search.downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
+
+#: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.
+MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767
+
+#: What ends a text that is cut.
+_ELLIPSIS = "…"
+
+#: Number of digits that Excel stores.
+_MAX_DIGITS = 15
+
+#: Excel counts a 29 February 1900, so the days before it differ between programs.
+_FIRST_DAY = date(1900, 3, 1)
+
+_OPTIONS = {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False}
+
+#: XlsxWriter copies the rows once more, into the sheet, while both files exist.
+_COPIES = 2
+
+#: The beginning of what XlsxWriter takes for marked-up text, and would write without escapes.
+_MARKUP_START = "<r>"
+
+_Write = Callable[[int, int, str], object]
+
+
+def write_workbook(dump: Dump) -> Generator[bytes]:
+    """
+    Write a workbook of one sheet; reports come while its file is made.
+
+    Texts that are too long for a cell are cut, and a second sheet says how many.
+
+    Raises: ``TooManyColumnsForWorkbook``; when iterated ``TooManyRowsForWorkbook``,
+    ``FileTooLarge``.
+    """
+    copy = dump.copy
+    if len(copy.fields) > MAX_COLUMNS:
+        raise TooManyColumnsForWorkbook(most=MAX_COLUMNS)
+    return _write_file(copy, dump.headers)
+
+
+def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
+    count = copy.count_rows(MAX_ROWS)
+    if count >= MAX_ROWS:
+        raise TooManyRowsForWorkbook(most=MAX_ROWS - 1, count=count)
+    with ExitStack() as files:
+        # The folder goes before the file is sent, and also on failure or when the client goes away.
+        with create_working_folder() as folder:
+            path = folder / "dump.xlsx"
+            try:
+                yield from _make_workbook(copy, headers, path)
+                file = files.enter_context(path.open("rb"))
+            except OSError as error:
+                raise NoRoomForAnswer from error
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
+def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Generator[bytes]:
+    from xlsxwriter import Workbook
+
+    workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
+    try:
+        sheet = _Sheet(workbook, copy.fields, headers)
+        with copy.open_cells() as rows:
+            for number, row in enumerate(rows, 1):
+                sheet.write_row(number, row)
+                if number % REPORTED_ROWS == 0:
+                    _check_size(path.parent)
+                    yield PROGRESS
+        sheet.add_notes(workbook)
+    except BaseException:
+        _discard(workbook)
+        raise
+    workbook.close()
+
+
+def _discard(workbook: Any) -> None:
+    """Close the files of a workbook that is not needed, without writing it."""
+    for sheet in workbook.worksheets():
+        with suppress(OSError):
+            sheet.row_data_fh.close()
+    workbook.fileclosed = True
+
+
+def _check_size(folder: Path) -> None:
+    size_bytes = _COPIES * sum(path.stat().st_size for path in folder.iterdir())
+    if size_bytes > MAX_SPOOL_BYTES:
+        raise FileTooLarge(most=MAX_SPOOL_BYTES)
+
+
+class _Sheet:
+    """A sheet with a header, to which rows are written in order."""
+
+    def __init__(
+        self, workbook: Any, fields: tuple[tuple[str, str], ...], headers: Sequence[str]
+    ) -> None:
+        self._sheet = workbook.add_worksheet()
+        self._plain = workbook.add_format()
+        # A cell that is edited stays a text.
+        self._quoted = workbook.add_format({"quote_prefix": True})
+        self._formats = {
+            "date": workbook.add_format({"num_format": "yyyy-mm-dd"}),
+            "timestamp": workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss.000"}),
+            "time": workbook.add_format({"num_format": "hh:mm:ss.000"}),
+        }
+        self._writes = [self._choose_writer(kind) for _name, kind in fields]
+        self._cut_count = 0
+        self._sheet.freeze_panes(1, 0)
+        for column, header in enumerate(headers):
+            self._write_text(0, column, header)
+
+    def write_row(self, number: int, cells: tuple[str | None, ...]) -> None:
+        """Write the cells of a row; null leaves a cell empty."""
+        for column, (write, cell) in enumerate(zip(self._writes, cells, strict=True)):
+            if cell is not None:
+                write(number, column, cell)
+
+    def add_notes(self, workbook: Any) -> None:
+        """Add a sheet that says how many texts were cut, if there are any."""
+        if not self._cut_count:
+            return
+        text = _(
+            "Number of texts that are too long for an Excel cell (%(most)s characters) and "
+            "are cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
+        )
+        notes = workbook.add_worksheet(_("Notes"))
+        notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
+
+    def _choose_writer(self, kind: str) -> _Write:
+        if kind in _PARSERS:
+            return self._build_typed_writer(_PARSERS[kind], self._formats.get(kind))
+        if kind in field_types and field_types[kind].is_nested:
+            return self._write_nested
+        return self._write_text
+
+    def _build_typed_writer(self, parse: Callable[[str], Any], style: Any) -> _Write:
+        sheet, write_text = self._sheet, self._write_text
+
+        def write(row: int, column: int, cell: str) -> None:
+            value = parse(cell)
+            if value is None:
+                write_text(row, column, cell)
+            elif isinstance(value, bool):
+                sheet.write_boolean(row, column, value)
+            elif style is not None:
+                sheet.write_datetime(row, column, value, style)
+            else:
+                sheet.write_number(row, column, value)
+
+        return write
+
+    def _write_nested(self, row: int, column: int, cell: str) -> None:
+        if cell != "null":
+            self._write_text(row, column, cell)
+
+    def _write_text(self, row: int, column: int, text: str) -> None:
+        text = clean_sheet_xml(text)
+        if len(text) > MAX_CELL_LENGTH // 2 and len(_encode(text)) > 2 * MAX_CELL_LENGTH:
+            text = _shorten(text)
+            self._cut_count += 1
+        if text.startswith(_MARKUP_START):
+            self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
+        else:
+            style = self._quoted if begins_like_formula(text) else None
+            self._sheet.write_string(row, column, text, style)
+
+
+def _encode(text: str) -> bytes:
+    """Encode a text in the units in which Excel counts, of two bytes each."""
+    return text.encode("utf-16-le")
+
+
+def _shorten(text: str) -> str:
+    """Cut a text to the length of a cell, between two characters."""
+    kept = _encode(text)[: 2 * (MAX_CELL_LENGTH - len(_ELLIPSIS))]
+    return kept.decode("utf-16-le", "ignore") + _ELLIPSIS
+
+
+# Values that Excel holds exactly ------------------------------------------------------------------
+
+
+def _parse_integer(cell: str) -> int | None:
+    return int(cell) if len(cell.lstrip("-")) <= _MAX_DIGITS else None
+
+
+def _parse_numeric(cell: str) -> float | None:
+    number = Decimal(cell)
+    if not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS:
+        return None
+    return float(number)
+
+
+def _parse_float(cell: str) -> float | None:
+    number = float(cell)
+    return number if math.isfinite(number) else None
+
+
+def _parse_date(cell: str) -> date | None:
+    with suppress(ValueError):  # an infinity
+        day = date.fromisoformat(cell)
+        return day if day >= _FIRST_DAY else None
+    return None
+
+
+def _parse_timestamp(cell: str) -> datetime | None:
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(cell)
+        is_exact = moment.microsecond % 1000 == 0 and moment.date() >= _FIRST_DAY
+        return moment if is_exact else None
+    return None
+
+
+def _parse_time(cell: str) -> time | None:
+    with suppress(ValueError):  # 24:00
+        moment = time.fromisoformat(cell)
+        return moment if moment.microsecond % 1000 == 0 else None
+    return None
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "int": _parse_integer,
+    "int2": _parse_integer,
+    "int4": _parse_integer,
+    "int8": _parse_integer,
+    "numeric": _parse_numeric,
+    "float": _parse_float,
+    "float8": _parse_float,
+    "bool": "t".__eq__,
+    "date": _parse_date,
+    "timestamp": _parse_timestamp,
+    "time": _parse_time,
+}

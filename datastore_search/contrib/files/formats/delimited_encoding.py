@@ -1,0 +1,261 @@
+"""
+Detect the encoding of a text file, and convert it to UTF-8.
+
+Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  Otherwise
+the encoding is guessed where the evidence is strong, and asked for where it is not.  A file that is
+UTF-8 but for some lines is refused, unless the user chooses to read the other bytes in them as
+Windows-1252.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from ..messages.failures import LoadFailed
+from datastore_search.messages import Notice
+from .encoding_guess import guess_encoding, name_encoding
+from .options import UTF8_WITH_WINDOWS_1252, ReadOptions
+
+_BLOCK_BYTES = 2**20
+_SAMPLE_BYTES = 2**18
+_UTF8 = "utf-8"
+#: A file is UTF-8 with damage if fewer than one line in this number is damaged.
+_LINES_PER_DAMAGE = 8
+_MARK = "\ufeff"
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, _UTF8),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_VIETNAMESE = "cp1258"
+#: The tones of Windows-1258, each behind its vowel.
+_TONES = "\u0300\u0301\u0303\u0309\u0323"
+
+_LINE_END = re.compile(rb"[\r\n]")
+
+#: What “surrogateescape” makes of bytes that are not UTF-8, and the characters of Windows-1252 for
+#: them.  It lacks five bytes: a file that has one of these is not in this encoding.
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_WINDOWS_1252 = {
+    chr(0xDC00 + byte): character
+    for byte in range(0x80, 0x100)
+    if (character := bytes([byte]).decode("cp1252", errors="ignore"))
+}
+#: The lines that the notice of mended lines names.
+_MAX_LISTED_LINES = 10
+
+#: Control characters that texts do not have.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
+#: Python's codecs that are not encodings of files.
+_OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text file in UTF-8 without a mark, and the notices of its encoding."""
+
+    path: Path
+    notices: tuple[Notice, ...] = ()
+
+
+def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
+    """
+    Return a file in UTF-8: itself, or a copy in a folder.
+
+    Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.damaged_utf8``,
+    ``file.unknown_encoding``, ``file.ambiguous_encoding``; where the encoding is chosen,
+    ``option.unknown_encoding`` and ``file.wrong_encoding``.
+    """
+    with path.open("rb") as file:
+        start = file.read(_BLOCK_BYTES)
+    if not start.strip():
+        raise LoadFailed("file.empty")
+    if options.encoding == UTF8_WITH_WINDOWS_1252:
+        return _mend_file(path, folder)
+    if options.encoding:
+        chosen = _find_codec(options.encoding)
+        failure = LoadFailed("file.wrong_encoding", encoding=options.encoding)
+        return Text(_decode_file(path, chosen, folder, failure))
+    if encoding_name := _detect_unicode(start):
+        return Text(_decode_file(path, encoding_name, folder, LoadFailed("file.unknown_encoding")))
+    line = _find_line_not_utf8(path)
+    if line is None:
+        return Text(path)
+    sample = _read_sample(path)
+    if _CONTROLS.search(sample.decode("latin-1")):
+        raise LoadFailed("file.binary")
+    if _is_mostly_utf8(sample):
+        raise LoadFailed("file.damaged_utf8", line=line)
+    guess = guess_encoding(sample, options.languages)
+    copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
+    return Text(copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),))
+
+
+def _mend_file(path: Path, folder: Path) -> Text:
+    """Write a copy in which the bytes that are not UTF-8 are read as Windows-1252."""
+    mended = _MendedLines()
+    texts = mended.mend_texts(_decode_blocks(path, _UTF8, errors="surrogateescape"))
+    failure = LoadFailed("file.wrong_encoding", encoding=UTF8_WITH_WINDOWS_1252)
+    copy = _write_copy(texts, folder, failure)
+    if not mended.count:
+        return Text(copy)
+    lines = ", ".join(map(str, mended.first)) + ", …" * (mended.count > len(mended.first))
+    return Text(copy, (Notice("notice.lines_mended", count=mended.count, lines=lines),))
+
+
+@dataclass(slots=True)
+class _MendedLines:
+    """The number of the lines with bytes that are not UTF-8, and the first of them."""
+
+    count: int = 0
+    first: list[int] = field(default_factory=list)
+
+    def mend_texts(self, texts: Iterable[str]) -> Iterator[str]:
+        """Replace what is not UTF-8 in the pieces of a file."""
+        line, last = 1, 0
+        for text in texts:
+            start = 0
+            for match in _NOT_UTF8.finditer(text):
+                line += text.count("\n", start, match.start())
+                start = match.start()
+                if line != last:
+                    self.count += 1
+                    self.first += [line] if self.count <= _MAX_LISTED_LINES else []
+                    last = line
+            line += text.count("\n", start)
+            yield _NOT_UTF8.sub(lambda match: _WINDOWS_1252.get(match[0], match[0]), text)
+
+
+def _find_codec(name: str) -> str:
+    """Find Python's name of an encoding."""
+    try:
+        found = codecs.lookup(name.strip()).name
+        "".encode(found)  # codecs that make bytes of bytes are refused here
+    except (LookupError, ValueError) as error:
+        raise LoadFailed("option.unknown_encoding", encoding=name) from error
+    if found in _OTHER_CODECS:
+        raise LoadFailed("option.unknown_encoding", encoding=name)
+    return found
+
+
+# Detection ----------------------------------------------------------------------------------------
+
+
+def _detect_unicode(start: bytes) -> str | None:
+    """Return the encoding of a file that begins with a mark, or like UTF-16; None for others."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if start.startswith(mark):
+            return encoding
+    if b"\0" not in start:
+        return None
+    for encoding, first in (("utf-16-le", 1), ("utf-16-be", 0)):
+        if _is_utf16(start, encoding, first):
+            return encoding
+    raise LoadFailed("file.binary")
+
+
+def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
+    """Return whether all is text, and only the upper bytes of characters are ever zero."""
+    whole = start[: len(start) // 2 * 2]
+    if 0 not in whole[first::2] or 0 in whole[1 - first :: 2]:
+        return False
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(whole)
+    return "�" not in text and not _CONTROLS.search(text) and ("\n" in text or "\r" in text)
+
+
+def _find_line_not_utf8(path: Path) -> int | None:
+    """Read a whole file, and return the first line that is not UTF-8, None if all of them are."""
+    decoder, line, found = codecs.getincrementaldecoder(_UTF8)(), 1, None
+    for block in chain(_read_blocks(path), [b""]):
+        if b"\0" in block:
+            raise LoadFailed("file.binary")
+        if found is None:
+            try:
+                decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                found = line + error.object[: error.start].count(b"\n")
+            line += block.count(b"\n")
+    return found
+
+
+def _read_sample(path: Path) -> bytes:
+    """Read the lines with more than ASCII, in which encodings differ; a long line is cut."""
+    found, rest = bytearray(), b""
+    for block in chain(_read_blocks(path), [b"\n"]):
+        lines = _LINE_END.split(rest + block)
+        rest = lines.pop()
+        if len(rest) > _SAMPLE_BYTES:
+            lines.append(rest)
+            rest = b""
+        found += b"".join(line + b"\n" for line in lines if not line.isascii())
+        if len(found) >= _SAMPLE_BYTES:
+            break
+    return bytes(found)
+
+
+def _is_mostly_utf8(sample: bytes) -> bool:
+    """Return whether few lines are damaged: in another encoding, hardly any line is UTF-8."""
+    lines = sample.splitlines()
+    damaged = sum("�" in line.decode(errors="replace") for line in lines)
+    return damaged * _LINES_PER_DAMAGE < len(lines)
+
+
+# Conversion ---------------------------------------------------------------------------------------
+
+
+def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
+    """Write a copy in UTF-8, without marks at its start."""
+    return _write_copy(_decode_blocks(path, encoding), folder, failure)
+
+
+def _write_copy(texts: Iterable[str], folder: Path, failure: Exception) -> Path:
+    """Write a copy in UTF-8 of the pieces of a file."""
+    copy = folder / "text"
+    try:
+        with copy.open("w", encoding=_UTF8, newline="") as target:
+            for text in texts:
+                if "\0" in text:
+                    raise LoadFailed("file.binary")
+                target.write(text)
+    except UnicodeError as error:
+        raise failure from error
+    if not copy.stat().st_size:
+        raise LoadFailed("file.empty")
+    return copy
+
+
+def _decode_blocks(path: Path, encoding: str, errors: str = "strict") -> Iterator[str]:
+    """Decode a file block by block; Vietnamese letters and their tones become one character."""
+    composes, rest, begun = encoding == _VIETNAMESE, "", False
+    with path.open(encoding=encoding, errors=errors, newline="") as file:
+        while block := file.read(_BLOCK_BYTES):
+            text = rest + block
+            if not begun:
+                text = text.lstrip(_MARK)
+                begun = bool(text)
+            if composes:
+                text, rest = _split_last_letter(text)
+                text = unicodedata.normalize("NFC", text)
+            yield text
+    yield unicodedata.normalize("NFC", rest)
+
+
+def _split_last_letter(text: str) -> tuple[str, str]:
+    """Cut off the last letter and its tone, if any: a tone may follow in the next block."""
+    end = max(0, len(text) - 1 - (text[-1:] in _TONES))
+    return text[:end], text[end:]
+
+
+def _read_blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            yield block

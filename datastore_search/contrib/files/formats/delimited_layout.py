@@ -1,0 +1,342 @@
+"""
+Detect the dialect of a file and the line of its header, from its first lines.
+
+Each possible dialect is scored by the table that it makes of these lines: whether the rows have the
+cells of the header, whether all lines belong to the table, whether the cells look like values.
+DuckDB's own sniffer skips lines until the rest fits, or takes a title for the header (decision
+0015).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+
+from ..messages.failures import LoadFailed, UnknownDialect
+from datastore_search.messages import Notice
+from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
+from .header_rows import (
+    FoundHeader,
+    HeaderRow,
+    describe_found_header,
+    find_stacked_header,
+    join_header,
+)
+from .options import ReadOptions
+
+_SAMPLE_BYTES = 2**20
+_SAMPLE_ROWS = 500
+_SAMPLE_CELLS = 20_000
+_MAX_TITLES = 50
+#: The share of rows that have the header's cells; with less, rows of one cell mean no delimiter.
+_MIN_FIT = 0.3
+
+_DELIMITERS = (",", ";", "\t", "|")
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+#: A limit of DuckDB.
+_MAX_DELIMITER_BYTES = 4
+#: In hardly any file: for files with one field.
+_NO_DELIMITER = "\x1f"
+
+#: How Excel declares the delimiter.
+_SEPARATOR_LINE = re.compile(rb'"?sep=(?P<mark>[^"\r\n])"?[\r\n]', re.IGNORECASE)
+_SEPARATOR_BYTES = 16
+
+_SINGLE_QUOTES = re.compile(rb"(?:^|[,;\t|])'", re.MULTILINE)
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_NUMBER = re.compile(r"[-+]?[\d.,\s]*\d%?\Z")
+#: A cell with one value: no character that could be a delimiter.
+_VALUE = re.compile(r"[^,;\t|]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """
+    The layout of a file.
+
+    ``header`` are the names as the file has them, ``below`` is the line after the header, and
+    ``skipped`` the number of rows down to it, blank ones and itself included.  Rows are scanned
+    from ``start``.  ``ending`` is the end of a line.
+    """
+
+    dialect: Dialect
+    header: tuple[str, ...]
+    below: int
+    skipped: int
+    start: LineStart
+    ending: str
+    notices: tuple[Notice, ...]
+
+
+def find_layout(path: Path, options: ReadOptions) -> Layout:
+    """
+    Detect the layout of a file in UTF-8, as far as the options leave it open.
+
+    Raises: ``LoadFailed`` with ``file.empty``, ``UnknownDialect``, ``option.invalid_delimiter``,
+    ``file.nothing_below_skipped``.
+    """
+    sample = _Sample.from_file(path, options)
+    candidates = [
+        candidate
+        for dialect in _list_dialects(sample, options)
+        if (candidate := _read_candidate(sample, dialect))
+    ]
+    if candidates:
+        return max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
+    if not sample.start.offset:
+        raise (
+            LoadFailed("file.empty")
+            if sample.is_complete and not sample.text.strip()
+            else UnknownDialect
+        )
+    raise LoadFailed("file.nothing_below_skipped", count=options.skip or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """
+    The first lines of a file, without those that the options skip.
+
+    ``declared_delimiter`` comes from Excel's first line, if there is one; ``may_have_titles`` says
+    that the header may be below other lines; ``header_rows`` is the chosen number of its rows.
+    """
+
+    text: bytes
+    start: LineStart
+    is_complete: bool
+    declared_delimiter: str
+    may_have_titles: bool
+    header_rows: int | None
+
+    @classmethod
+    def from_file(cls, path: Path, options: ReadOptions) -> _Sample:
+        """Read the first lines of a file."""
+        with path.open("rb") as file:
+            declared = _SEPARATOR_LINE.match(file.readline(_SEPARATOR_BYTES))
+            start = find_line_below(file, options.skip or (1 if declared else 0))
+            file.seek(start.offset)
+            text = file.read(_SAMPLE_BYTES + 1)
+        is_complete = len(text) <= _SAMPLE_BYTES
+        if not is_complete:
+            text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
+        delimiter = declared["mark"].decode() if declared else ""
+        return cls(
+            text,
+            start,
+            is_complete,
+            delimiter,
+            may_have_titles=options.skip is None,
+            header_rows=options.header_rows,
+        )
+
+
+def _list_dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
+    """List the possible dialects, the likely ones first."""
+    delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
+    if options.delimiter or sample.declared_delimiter:
+        delimiters = (_parse_delimiter(options.delimiter or sample.declared_delimiter),)
+    yield from (Dialect(delimiter) for delimiter in delimiters)
+    if b'\\"' in sample.text:
+        yield from (Dialect(delimiter, escape="\\") for delimiter in delimiters)
+    if _SINGLE_QUOTES.search(sample.text):
+        yield from (Dialect(delimiter, "'", "'") for delimiter in delimiters)
+
+
+def _parse_delimiter(delimiter: str) -> str:
+    """Parse a delimiter that is chosen: itself, or a word for it."""
+    found = _WORDS.get(delimiter.strip().lower(), delimiter)
+    if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _MAX_DELIMITER_BYTES:
+        raise LoadFailed("option.invalid_delimiter", delimiter=delimiter)
+    return found
+
+
+# A dialect and its table --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row that is not blank, its position among all rows from 1, and its cells if it is good."""
+
+    row: Row
+    position: int
+    cells: tuple[str, ...]
+
+    @property
+    def filled(self) -> int:
+        return sum(bool(cell.strip()) for cell in self.cells)
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether each delimiter has a blank behind it, as a comma in a sentence has."""
+        return all(cell[:1] == " " for cell in self.cells[1:])
+
+    @property
+    def is_title(self) -> bool:
+        return self.filled <= 1 or self.is_prose
+
+    @property
+    def is_comment(self) -> bool:
+        return self.row.text.startswith(b"#")
+
+    @property
+    def is_header(self) -> bool:
+        """Whether the cells could be names: none is empty, and no two are the same."""
+        names = {cell.strip() for cell in self.cells}
+        return len(names) == len(self.cells) and "" not in names and not _is_number(self.cells[0])
+
+
+def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
+    """Read the first lines in a dialect; None if they have no header."""
+    lines, cells = [], 0
+    rows = scan_rows(BytesIO(sample.text), dialect, is_complete=sample.is_complete)
+    try:
+        for position, row in islice(enumerate(rows, start=1), _SAMPLE_ROWS):
+            if not row.is_blank:
+                parts = () if row.error else tuple(dialect.split_cells(row.text))
+                lines.append(_Line(row, position, parts))
+                cells += len(parts)
+            if cells > _SAMPLE_CELLS:
+                break
+    except UnknownDialect:
+        return None
+    start, count = _find_header_rows(lines, sample)
+    if len(lines) <= start or not lines[start].cells:
+        return None
+    return _Candidate(
+        sample,
+        dialect,
+        tuple(lines[start : start + count]),
+        tuple(lines[:start]),
+        tuple(lines[start + count :]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A dialect, and the first rows of a file read in it."""
+
+    sample: _Sample
+    dialect: Dialect
+    header: tuple[_Line, ...]
+    titles: tuple[_Line, ...]
+    body: tuple[_Line, ...]
+
+    def compute_score(self) -> tuple[object, ...]:
+        """Compute a score of this table, to compare it with other dialects."""
+        fit = _compute_share(self._has_header_cells(line) for line in self.body)
+        values = _compute_share(
+            bool(_VALUE.match(cell)) or _is_number(cell)
+            for line in self.body
+            for cell in line.cells
+        )
+        return (
+            self._has_fields(fit),
+            fit,
+            -len(self.titles),
+            values,
+            self._width,
+            self.dialect.delimiter == _NO_DELIMITER,
+        )
+
+    def build_layout(self) -> Layout:
+        """Build the layout of the whole file."""
+        start, last = self.sample.start, self.header[-1]
+        text, rows = last.row.text, [line.cells for line in self.header]
+        ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
+        return Layout(
+            dialect=self.dialect,
+            header=tuple(join_header(rows)) if len(rows) > 1 else rows[0],
+            below=start.line - 1 + last.row.line + len(text.splitlines()),
+            skipped=start.line - 1 + last.position,
+            start=start,
+            ending=ending[0].decode() if ending else "\n",
+            notices=tuple(self._describe()),
+        )
+
+    def _describe(self) -> Iterator[Notice]:
+        """Describe lines above the header, and a header over several rows that is not chosen."""
+        above = self.sample.start.line - 1
+        if self.titles:
+            yield Notice("notice.lines_above_header", line=above + self.header[0].row.line)
+        if not self.sample.header_rows and self._width > 1:
+            rows = _get_header_rows((*self.titles, *self.header, *self.body))
+            if stacked := find_stacked_header(rows, None):
+                yield describe_found_header(stacked, above + rows[stacked.start].line)
+
+    @property
+    def _width(self) -> int:
+        return max(len(line.cells) for line in self.header)
+
+    def _has_fields(self, fit: float) -> bool:
+        """Return whether the delimiter is one, not a part of texts."""
+        if self._width == 1:
+            return False
+        if fit < _MIN_FIT and _find_usual_width(self.body) == 1:
+            return False
+        return fit == 1 or not all(line.is_prose for line in (*self.header, *self.body))
+
+    def _has_header_cells(self, line: _Line) -> bool:
+        width = self._width
+        return len(line.cells) >= width and not any(line.cells[width:])
+
+
+def _compute_share(answers: Iterable[bool]) -> float:
+    found = list(answers)
+    return sum(found) / len(found) if found else 1.0
+
+
+# The header ---------------------------------------------------------------------------------------
+
+
+def _find_header_rows(lines: list[_Line], sample: _Sample) -> FoundHeader:
+    """Find the position of the header, and the number of its rows."""
+    count = sample.header_rows or 1
+    if not sample.may_have_titles or not lines:
+        return FoundHeader(0, count)
+    stacked = find_stacked_header(_get_header_rows(lines), count) if count > 1 else None
+    return stacked or FoundHeader(_find_header(lines), count)
+
+
+def _get_header_rows(lines: Sequence[_Line]) -> list[HeaderRow]:
+    return [HeaderRow(line.row.line, line.cells) for line in lines[: 2 * _MAX_TITLES]]
+
+
+def _find_header(lines: list[_Line]) -> int:
+    """Find the header: the first row, unless another one clearly has titles above it."""
+    width = _find_usual_width(lines)
+    comments = next((at for at, line in enumerate(lines) if not line.is_comment), 0)
+    if comments and len(lines[comments].cells) == width and lines[comments].is_header:
+        return comments
+    for at, line in enumerate(lines[: _MAX_TITLES + 1]):
+        if len(line.cells) == width > 1 and not line.is_title and line.is_header:
+            return at if at and _are_titles(lines, at) else 0
+        if not line.is_title:
+            return 0
+    return 0
+
+
+def _are_titles(lines: list[_Line], header: int) -> bool:
+    """Return whether the lines above a likely header are clearly not the header."""
+    above, line = lines[header - 1], lines[header]
+    has_gap = line.row.line - above.row.line > 1 or any(
+        not title.filled for title in lines[1:header]
+    )
+    return has_gap or any(
+        _is_number(cell) and not _is_number(name)
+        for below_it in lines[header + 1 :]
+        for name, cell in zip(line.cells, below_it.cells, strict=False)
+    )
+
+
+def _find_usual_width(lines: Sequence[_Line]) -> int:
+    counts = Counter(len(line.cells) for line in lines)
+    return max(counts, key=lambda width: (counts[width], width))
+
+
+def _is_number(cell: str) -> bool:
+    return bool(_NUMBER.match(cell.strip()))

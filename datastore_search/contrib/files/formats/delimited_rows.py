@@ -1,0 +1,271 @@
+"""Scan delimited cells row by row: for the layout, and where DuckDB cannot read a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+from itertools import islice
+from typing import BinaryIO, NamedTuple
+
+from ..messages.failures import UnknownDialect
+from datastore_search.messages import BadRow
+from .row_writer import MAX_ROW_BYTES
+
+_BLOCK_BYTES = 2**20
+_LINE_ENDS = b"\r\n"
+_BLANK_LINES = frozenset((b"\n", b"\r\n", b"\r"))
+
+#: After each quotation mark that is left open, the rows below it are scanned again.
+_MAX_OPEN_QUOTES = 20
+
+
+class Row(NamedTuple):
+    """
+    A row: the line on which it begins, its bytes without the line's end, and its number of cells.
+
+    Of a row with an ``error``, text and number are empty.
+    """
+
+    line: int
+    text: bytes
+    cells: int
+    error: BadRow | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it has neither an error nor a visible character."""
+        return not self.error and not self.text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How cells are written: their delimiter, their quotation mark, and what escapes that mark."""
+
+    delimiter: str
+    quote: str = '"'
+    escape: str = '"'
+
+    def split_cells(self, text: bytes) -> list[str]:
+        """Split the text of a row without error."""
+        if self.quote.encode() not in text:
+            return text.decode().split(self.delimiter)
+        pattern, position = _compile_patterns(self).cell, 0
+        found: list[str] = []
+        while match := pattern.match(text, position):
+            found.append(self._unquote(match))
+            if match["end"] is None:
+                break
+            position = match.end()
+        return found
+
+    def _unquote(self, match: re.Match[bytes]) -> str:
+        if match["quoted"] is None:
+            return match["plain"].decode()
+        text = match["quoted"].decode()
+        return re.sub(re.escape(self.escape) + "(.)", r"\1", text, flags=re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """
+    The patterns of cells.
+
+    ``cell`` matches a complete cell with the delimiter behind it, if any; ``opened`` one whose
+    quotation mark stays open on the line, ``closed`` the rest of it on a later line, and ``behind``
+    what may follow that.
+    """
+
+    cell: re.Pattern[bytes]
+    opened: re.Pattern[bytes]
+    closed: re.Pattern[bytes]
+    behind: re.Pattern[bytes]
+
+
+@lru_cache(maxsize=16)
+def _compile_patterns(dialect: Dialect) -> _Patterns:
+    delimiter, quote, escape = map(re.escape, (dialect.delimiter, dialect.quote, dialect.escape))
+    blanks = "" if dialect.delimiter == " " else " *+"
+    inside = f"(?:[^{quote}]|{quote}{quote})*+"
+    if escape != quote:
+        inside = f"(?:[^{quote}{escape}]|{escape}[{quote}{escape}])*+"
+    outside = f"[^{delimiter}]*+"
+    if len(dialect.delimiter.encode()) > 1:
+        outside = f"(?s:(?!{delimiter}).)*+"
+    end = rf"(?:(?P<end>{delimiter})|\Z)"
+    cell = (
+        f"(?:{blanks}{quote}(?P<quoted>{inside}){quote}{blanks}"
+        f"|(?P<plain>(?!{blanks}{quote}){outside})){end}"
+    )
+    return _Patterns(
+        cell=re.compile(cell.encode()),
+        opened=re.compile(rf"{blanks}{quote}{inside}\Z".encode()),
+        closed=re.compile(f"{inside}{quote}".encode()),
+        behind=re.compile(f"{blanks}{end}".encode()),
+    )
+
+
+# Rows ---------------------------------------------------------------------------------------------
+
+
+class LineStart(NamedTuple):
+    """A line and the byte offset at which it begins."""
+
+    line: int
+    offset: int
+
+
+FIRST_LINE = LineStart(1, 0)
+
+
+def find_line_below(file: BinaryIO, lines: int) -> LineStart:
+    """Find the line below the first ``lines``, or the end of the file."""
+    start = FIRST_LINE
+    for line, (_text, end) in enumerate(islice(_read_lines(file, 0, b""), lines), start=2):
+        start = LineStart(line, end)
+    return start
+
+
+def scan_rows(
+    file: BinaryIO,
+    dialect: Dialect,
+    start: LineStart = FIRST_LINE,
+    *,
+    is_complete: bool = True,
+    with_blank: bool = True,
+) -> Iterator[Row]:
+    """
+    Scan the rows of a file from a line on, and what is wrong with them.
+
+    Empty lines are rows, too, if ``with_blank``.
+
+    A row whose quotation mark stays open until the end of the file has an error, and the next row
+    begins on the next line.  If the file is not complete, that row and the following ones are left
+    out.
+
+    Raises: ``UnknownDialect`` when that happens too often.
+    """
+    for _ in range(_MAX_OPEN_QUOTES):
+        opened = yield from _scan_until_open_quote(file, dialect, start, with_blank=with_blank)
+        if opened is None or not is_complete:
+            return
+        yield Row(opened.line - 1, b"", 0, BadRow("row.open_quote"))
+        start = opened
+    raise UnknownDialect
+
+
+def _scan_until_open_quote(
+    file: BinaryIO, dialect: Dialect, start: LineStart, *, with_blank: bool
+) -> Generator[Row, None, LineStart | None]:
+    """Scan rows; return the line to continue at when a quotation mark is left open."""
+    quote, delimiter = dialect.quote.encode(), dialect.delimiter.encode()
+    patterns = _compile_patterns(dialect)
+    row: _QuotedRow | None = None
+    for line, (text, end) in enumerate(_read_lines(file, start.offset, quote), start=start.line):
+        if row is None:
+            if not with_blank and text in _BLANK_LINES:
+                continue
+            if quote not in text and len(text) < MAX_ROW_BYTES:
+                yield Row(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
+                continue
+            row = _QuotedRow(patterns, line, end)
+        elif quote not in text:
+            row.add_quoted_line(text)
+            continue
+        if row.add_line(text):
+            yield row.build()
+            row = None
+    return row.second_line if row else None
+
+
+class _State(Enum):
+    """The state of a row after a line: in quotation marks, complete, or with a stray mark."""
+
+    OPEN = auto()
+    ENDED = auto()
+    STRAY = auto()
+
+
+class _QuotedRow:
+    """A row with quotation marks, while its lines are read."""
+
+    def __init__(self, patterns: _Patterns, line: int, end: int) -> None:
+        self._patterns = patterns
+        self._line = line
+        self.second_line = LineStart(line + 1, end)
+        self._text = bytearray()
+        self._bytes = 0
+        self._cells = 0
+        self._state = _State.ENDED
+
+    def add_line(self, text: bytes) -> bool:
+        """Add a line, and return whether the row ends with it."""
+        self.add_quoted_line(text)
+        self._read_line(text.rstrip(_LINE_ENDS))
+        return self._state is not _State.OPEN
+
+    def add_quoted_line(self, text: bytes) -> None:
+        """Add a line without a quotation mark, which is within quotation marks."""
+        self._bytes += len(text)
+        if self._bytes < MAX_ROW_BYTES:
+            self._text += text
+        else:
+            self._text.clear()
+
+    def build(self) -> Row:
+        """Build the row, once it has ended."""
+        if self._bytes >= MAX_ROW_BYTES:
+            return Row(self._line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+        if self._state is _State.STRAY:
+            return Row(self._line, b"", 0, BadRow("row.stray_quote"))
+        return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
+
+    def _read_line(self, text: bytes) -> None:
+        position = 0
+        if self._state is _State.OPEN:
+            closed = self._patterns.closed.match(text)
+            if closed is None:
+                return
+            behind = self._patterns.behind.match(text, closed.end())
+            self._state = _State.ENDED if behind else _State.STRAY
+            if not behind or behind["end"] is None:
+                return
+            position = behind.end()
+        self._read_cells(text, position)
+
+    def _read_cells(self, text: bytes, position: int) -> None:
+        while match := self._patterns.cell.match(text, position):
+            self._cells += 1
+            if match["end"] is None:
+                self._state = _State.ENDED
+                return
+            position = match.end()
+        opened = self._patterns.opened.match(text, position)
+        self._cells += 1
+        self._state = _State.OPEN if opened else _State.STRAY
+
+
+def _read_lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, int]]:
+    """
+    Read lines with any ends, each with the offset of the next.
+
+    A line that is too long for a row is cut: what is left is still too long, and leaves a quotation
+    mark open if the whole line does.
+    """
+    file.seek(offset)
+    rest, dropped = b"", 0
+    while block := file.read(_BLOCK_BYTES):
+        lines = (rest + block).splitlines(keepends=True)
+        rest = lines.pop()
+        for text in lines:
+            offset += len(text) + dropped
+            dropped = 0
+            yield text, offset
+        if len(rest) > MAX_ROW_BYTES + _BLOCK_BYTES:
+            cut = quote and quote * (rest.count(quote, MAX_ROW_BYTES) % 2)
+            dropped += len(rest) - MAX_ROW_BYTES - len(cut)
+            rest = rest[:MAX_ROW_BYTES] + cut
+    if rest:
+        yield rest, offset + dropped + len(rest)

@@ -1,0 +1,329 @@
+"""Read Parquet by DuckDB: the file declares its fields and their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..messages.failures import LoadFailed
+from datastore_search.field_types import dump_json
+from datastore_search.messages import BadRow, Notice
+from datastore_search.field_types.limits import MAX_FIELDS
+from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
+from .headers import make_unique_names
+from .options import ReadOptions
+from .row_writer import MAX_ROW_BYTES
+from .shortages import is_write_refused
+from .staging import ROW_ERRORS, StagedTable, StagingArea, quote_message
+from .stored_rows import STAGED_ROWS, get_column
+
+#: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
+_DuckDBType = Any
+
+#: The names of field types for DuckDB's; what is missing is text.
+_FIELD_TYPES: Mapping[str, str] = {
+    "boolean": "bool",
+    **dict.fromkeys(("tinyint", "smallint", "integer", "utinyint", "usmallint"), "int4"),
+    **dict.fromkeys(("bigint", "uinteger"), "int8"),
+    **dict.fromkeys(("ubigint", "hugeint", "uhugeint", "decimal"), "numeric"),
+    **dict.fromkeys(("float", "double"), "float8"),
+    "date": "date",
+    **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), "timestamp"),
+    "timestamp with time zone": "timestamptz",
+    **dict.fromkeys(("time", "time_ns"), "time"),
+    **dict.fromkeys(("struct", "map", "array", "list"), "json"),
+}
+#: The field types whose lists have a type of their own, with “_” before the name.
+_LISTED_TYPES = frozenset(("text", "int4", "int8", "float8", "bool"))
+_JSON_LITERALS = frozenset(
+    kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
+)
+_ENCRYPTED = b"PARE"
+#: Parts of a second that are finer than a microsecond.
+_NANOSECONDS = "[.][0-9]{7}"
+
+
+def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
+    """Stage a Parquet file."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if not start:
+        raise LoadFailed("file.empty")
+    if start == _ENCRYPTED:
+        raise LoadFailed("parquet.encrypted")
+    # DuckDB would take “*” or “[” in the file's own name for a pattern of names.
+    source = staging_area.folder / "file.parquet"
+    source.symlink_to(path.resolve())
+    try:
+        return _stage_file(quote_literal(str(source)), staging_area)
+    except duckdb.OutOfMemoryException as error:
+        raise LoadFailed("parquet.out_of_memory") from error
+    except duckdb.Error as error:
+        if is_write_refused(error):
+            raise
+        raise LoadFailed("parquet.damaged") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the file: its name, its type, and the expressions of its values."""
+
+    name: str
+    type: _DuckDBType
+    source: Composed
+    has_int96: bool
+
+
+def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
+    columns = _read_columns(source, staging_area)
+    staging_area.allow_width(len(columns))
+    _check_size(source, len(columns), staging_area)
+    relation = _build_relation(source, columns)
+    for column in columns:
+        if column.has_int96:
+            _check_moments(source, columns, column, staging_area)
+    labels = tuple(column.name for column in columns)
+    names = make_unique_names(labels)
+    notices: list[Notice] = []
+    texts = [_build_text(column.type, column.source) for column in columns]
+    for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+        if column.type.id == "blob" and _is_binary(relation, column, staging_area):
+            texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
+            notices.append(Notice("notice.binary_values", field=name))
+    staging_area.execute(
+        SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
+            STAGED_ROWS,
+            SQL(", ").join(
+                SQL("{} AS {}").format(text, get_column(position))
+                for position, text in enumerate(texts)
+            ),
+            relation,
+        )
+    )
+    may_be_long = {"varchar", "blob", *_NESTED}
+    long = [position for position, column in enumerate(columns) if column.type.id in may_be_long]
+    _check_texts(long, staging_area)
+    return StagedTable(
+        staging_area=staging_area,
+        names=names,
+        labels=labels,
+        declared_types=tuple(_find_field_type(column.type) for column in columns),
+        notices=tuple(notices),
+    )
+
+
+def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
+    """Read which columns there are."""
+    query = SQL("SELECT * FROM read_parquet({})").format(source)
+    types = staging_area.connection.sql(query.text).types
+    named = _read_names(source, staging_area)
+    if len(named) > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=len(named), most=MAX_FIELDS)
+    if not named:
+        raise LoadFailed("file.empty")
+    return [
+        _Column(name, kind, quote_identifier(f"c{position}"), has_int96)
+        for position, ((name, has_int96), kind) in enumerate(zip(named, types, strict=True))
+    ]
+
+
+def _read_names(source: Composed, staging_area: StagingArea) -> list[tuple[str, bool]]:
+    """Read the columns' names, which DuckDB changes if only case differs, and which have INT96."""
+    tree = staging_area.execute(
+        SQL("SELECT name, coalesce(num_children, 0), type FROM parquet_schema({})").format(source)
+    ).fetchall()
+    named: list[tuple[str, bool]] = []
+    below = 0
+    for name, children, kind in tree[1:]:
+        if not below:
+            named.append((name, False))
+            below = 1
+        if kind == "INT96":
+            named[-1] = named[-1][0], True
+        below += children - 1
+    return named
+
+
+def _check_moments(
+    source: Composed, columns: Sequence[_Column], column: _Column, staging_area: StagingArea
+) -> None:
+    """Check the moments of INT96, which DuckDB changes where it cannot count their days."""
+    is_bad = SQL("bool_or(regexp_matches(CAST({} AS VARCHAR), {}))").format(
+        column.source, quote_literal(_NANOSECONDS)
+    )
+    is_far = SQL("bool_or({column} < '0001-01-01' OR {column} >= '10000-01-01')").format(
+        column=column.source
+    )
+    checks = [(is_bad, _build_relation(source, columns, "timestamp_ns"))]
+    if column.type.id == "timestamp":
+        checks.append((is_far, _build_relation(source, columns)))
+    for check, relation in checks:
+        if staging_area.execute(SQL("SELECT {} FROM {}").format(check, relation)).fetchone() == (
+            True,
+        ):
+            raise LoadFailed("parquet.int96", field=column.name)
+
+
+def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:
+    """Check the size that the file states: a value may be repeated for many rows."""
+    rows, size = staging_area.execute(
+        SQL(
+            "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
+            " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
+            " FROM parquet_metadata({source}))"
+        ).format(source=source)
+    ).fetchone() or (0, 0)
+    staging_area.limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
+    staging_area.limits.extend_cpu_time(int(size or 0))
+
+
+def _check_texts(positions: Sequence[int], staging_area: StagingArea) -> None:
+    """Check the size of the staged texts: the file may store one text for many rows."""
+    if not positions:
+        return
+    lengths = [SQL("coalesce(strlen({}), 0)").format(get_column(at)) for at in positions]
+    sizes = SQL("(SELECT line, {} AS size FROM {})").format(add_terms(lengths), STAGED_ROWS)
+    query = SQL("SELECT coalesce(sum(size), 0), coalesce(max(size), 0) FROM {}").format(sizes)
+    total, longest = staging_area.execute(query).fetchone() or (0, 0)
+    staging_area.limits.check_unpacked_bytes(int(total))
+    if longest > MAX_ROW_BYTES:
+        error = quote_message(BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+        staging_area.execute(
+            SQL("INSERT INTO {} SELECT line, '', '', {} FROM {} WHERE size > {}").format(
+                ROW_ERRORS, error, sizes, quote_literal(MAX_ROW_BYTES)
+            )
+        )
+        staging_area.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
+
+
+def _build_relation(source: Composed, columns: Sequence[_Column], int96_as: str = "") -> Composed:
+    """Name the columns c0, c1, …, whatever their names in the file."""
+    names = SQL(", ").join(column.source for column in columns)
+    option = SQL(", int96_as = {}").format(quote_literal(int96_as)) if int96_as else SQL("")
+    return SQL("read_parquet({}{}) AS file({})").format(source, option, names)
+
+
+def _is_binary(relation: Composed, column: _Column, staging_area: StagingArea) -> bool:
+    """Return whether bytes are not texts: older programs write texts as bytes."""
+    query = SQL(
+        "SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL"
+        " AND (TRY(decode({column})) IS NULL OR contains(hex({column}), '00'))"
+    ).format(relation=relation, column=column.source)
+    row = staging_area.execute(query).fetchone()
+    return bool(row and row[0])
+
+
+# Types --------------------------------------------------------------------------------------------
+
+
+def _find_field_type(kind: _DuckDBType) -> str:
+    if _is_json(kind):
+        return "json"
+    if kind.id == "list":
+        element_type = _find_field_type(_get_parts(kind)["child"])
+        return f"_{element_type}" if element_type in _LISTED_TYPES else "json"
+    return _FIELD_TYPES.get(kind.id, "text")
+
+
+def _is_json(kind: _DuckDBType) -> bool:
+    return str(kind) == "JSON"
+
+
+def _get_parts(kind: _DuckDBType) -> Mapping[str, _DuckDBType]:
+    return dict(kind.children)
+
+
+def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
+    """Build the expression that writes a value of a type as text."""
+    if kind.id in _NESTED:
+        return _NESTED[kind.id](kind, value, 0)
+    if kind.id in {"float", "double"}:
+        return _build_float(value)
+    if kind.id == "timestamp with time zone":
+        return SQL("CAST({} AT TIME ZONE 'UTC' AS VARCHAR) || '+00:00'").format(value)
+    if kind.id == "blob":
+        return SQL("decode({})").format(value)
+    return SQL("CAST({} AS VARCHAR)").format(value)
+
+
+def _build_float(value: Composed) -> Composed:
+    """Build the expression that writes NaN and the infinities as PostgreSQL does."""
+    return SQL(
+        "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN"
+        " CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END ELSE CAST({0} AS VARCHAR) END"
+    ).format(value)
+
+
+def _build_json(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    """Build the expression that writes a part of a nested value as JSON text."""
+    if kind.id in _NESTED:
+        text = _NESTED[kind.id](kind, value, depth)
+    elif _is_json(kind) or kind.id in _JSON_LITERALS:
+        text = SQL("CAST({} AS VARCHAR)").format(value)
+    elif kind.id in {"float", "double"}:
+        text = SQL(
+            "CASE WHEN isfinite({0}) THEN CAST({0} AS VARCHAR) ELSE '\"' || {1} || '\"' END"
+        ).format(value, _build_float(value))
+    elif kind.id == "blob":
+        text = SQL("'\"\\\\x' || lower(hex({})) || '\"'").format(value)
+    else:
+        text = _build_json_text(_build_text(kind, value))
+    return SQL("CASE WHEN {} IS NULL THEN 'null' ELSE {} END").format(value, text)
+
+
+def _build_json_text(text: Composed) -> Composed:
+    return SQL("CAST(to_json({}) AS VARCHAR)").format(text)
+
+
+def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    element = quote_identifier(f"e{depth}")
+    elements = SQL("{} FOR {} IN {}").format(
+        _build_json(_get_parts(kind)["child"], element, depth + 1), element, value
+    )
+    return SQL("CASE WHEN {} IS NOT NULL THEN '[' || {} || ']' END").format(
+        value, _join_texts(elements)
+    )
+
+
+def _join_texts(comprehension: Composed) -> Composed:
+    return SQL("array_to_string([{}], ',')").format(comprehension)
+
+
+def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    members = SQL(", ").join(
+        SQL("{} || {}").format(
+            quote_literal(dump_json(name) + ":"),
+            _build_json(part, SQL("{}[{}]").format(value, quote_literal(name)), depth),
+        )
+        for name, part in kind.children
+    )
+    return SQL("CASE WHEN {} IS NOT NULL THEN '{{' || concat_ws(',', {}) || '}}' END").format(
+        value, members
+    )
+
+
+def _build_map(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    """Build the expression that writes a map as an object, with its keys as texts."""
+    entry, parts = quote_identifier(f"e{depth}"), _get_parts(kind)
+    key = _build_text(parts["key"], SQL("{}.key").format(entry))
+    entries = SQL("{} || ':' || {} FOR {} IN map_entries({})").format(
+        _build_json_text(key),
+        _build_json(parts["value"], SQL("{}.value").format(entry), depth + 1),
+        entry,
+        value,
+    )
+    return SQL("CASE WHEN {} IS NOT NULL THEN '{{' || {} || '}}' END").format(
+        value, _join_texts(entries)
+    )
+
+
+_NESTED: Mapping[str, Callable[[_DuckDBType, Composed, int], Composed]] = {
+    "list": _build_list,
+    "array": _build_list,
+    "struct": _build_struct,
+    "map": _build_map,
+}

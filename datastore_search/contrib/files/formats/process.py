@@ -1,0 +1,163 @@
+"""Read a file in a process that has limits and can be killed at any moment (decision 0023)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from time import monotonic
+from typing import IO, Any, cast
+
+from ..sources.child_processes import start_child
+from datastore_search.conf import conf
+from ..messages.failures import LoadFailed
+from datastore_search.messages import Notice
+from ..sources.folders import create_working_folder
+from .interrupter import Interrupter
+from .options import ReadOptions
+from .staging import StagedTable, open_staging_area
+
+logger = logging.getLogger(__name__)
+
+_CHILD = "datastore_search.contrib.files.formats.child"
+
+#: The time for a file, with waits.
+TIMEOUT_SECONDS = 60 * 60
+
+_CHECK_INTERVAL_SECONDS = 0.1
+
+_SETTING_NAMES = (
+    "LOAD_MEMORY_BYTES",
+    "READ_CPU_SECONDS",
+    "MAX_UNPACKED_BYTES",
+)
+
+#: The names and labels of all fields are less.
+_MAX_ANSWER_BYTES = 64 * 2**20
+_MAX_LOG_BYTES = 10_000
+_BLOCK_BYTES = 2**16
+
+#: The time that the child may take to end after its answer.
+_END_TIMEOUT_SECONDS = 10
+
+#: Texts in the log of a process that Rust, C++ or Python has ended because memory was short.
+_OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
+
+
+#: A statement needs a few times the bytes of the values that DuckDB reads at once, in two threads.
+_MEMORY_RATIO = 16
+
+
+class UnexpectedReadingError(Exception):
+    """The child failed for a reason that no code describes."""
+
+
+@contextmanager
+def open_table(
+    path: Path,
+    options: ReadOptions,
+    *,
+    name: str = "",
+    interrupter: Interrupter | None = None,
+) -> Iterator[StagedTable]:
+    """
+    Read a file of any known format, packed or not, into a table that exists during the block.
+
+    ``name`` is the file's own name, if ``path`` has another one: its suffix is a hint at the
+    format.  ``interrupter`` can end the reading, and the statements on the table.
+
+    Raises: ``LoadFailed``, with what is wrong with the file.
+    """
+    interrupter = interrupter or Interrupter()
+    with create_working_folder() as folder:
+        table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
+        width = len(table["names"])
+        with open_staging_area(folder, width, interrupter) as staging_area:
+            opened = StagedTable(
+                staging_area=staging_area,
+                names=tuple(table["names"]),
+                labels=tuple(table["labels"]),
+                declared_types=tuple(table["declared_types"]),
+                notices=tuple(cast(Notice, Notice.from_json(each)) for each in table["notices"]),
+            )
+            opened.rows.limit_memory(opened.columns, conf.LOAD_MEMORY_BYTES // _MEMORY_RATIO)
+            yield opened
+
+
+def _run_child(
+    path: Path, options: ReadOptions, name: str, folder: Path, interrupter: Interrupter
+) -> dict[str, Any]:
+    """Stage a file in a folder by a child, and return the child's description of the table."""
+    request = {
+        "parent": os.getpid(),
+        "path": str(path),
+        "name": name,
+        "folder": str(folder),
+        "options": {each.name: getattr(options, each.name) for each in fields(ReadOptions)},
+        "settings": {f"DATASTORE_SEARCH_{each}": getattr(conf, each) for each in _SETTING_NAMES},
+    }
+    log_path = folder / "log"
+    with log_path.open("wb") as log, _start_child(log) as child:
+        text = _send_request(child, json.dumps(request).encode() + b"\n", interrupter)
+        with suppress(subprocess.TimeoutExpired):  # a child that does not end is killed
+            child.wait(_END_TIMEOUT_SECONDS)
+    if child.returncode or not text:
+        raise _explain_end(child.returncode, log_path)
+    answer: dict[str, Any] = json.loads(text)
+    if "failure" in answer:
+        raise LoadFailed.from_json(answer["failure"])
+    if "error" in answer:
+        raise UnexpectedReadingError(answer["error"])
+    return dict(answer["table"])
+
+
+def _start_child(log: IO[bytes]) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return start_child(_CHILD, log)
+
+
+def _send_request(
+    child: subprocess.Popen[bytes], request: bytes, interrupter: Interrupter
+) -> bytes:
+    """Send the request, and wait for the answer, which is empty if the child crashes."""
+    stdin, stdout = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
+    with suppress(BrokenPipeError):
+        stdin.write(request)
+    deadline = monotonic() + TIMEOUT_SECONDS
+    answer = bytearray()
+    with DefaultSelector() as selector:
+        selector.register(stdout, EVENT_READ)
+        while True:
+            interrupter.raise_if_cancelled()
+            if monotonic() > deadline:
+                raise LoadFailed("load.reader_timeout")
+            if selector.select(_CHECK_INTERVAL_SECONDS):
+                block = os.read(stdout.fileno(), _BLOCK_BYTES)
+                answer += block
+                if len(answer) > _MAX_ANSWER_BYTES:
+                    raise LoadFailed("load.reader_crashed")
+                if not block:
+                    return bytes(answer)
+
+
+def _explain_end(code: int, log_path: Path) -> Exception:
+    """Explain why a child has ended without an answer."""
+    if code == -signal.SIGXCPU:
+        return LoadFailed("load.reader_timeout")
+    with log_path.open("rb") as file:
+        file.seek(max(0, log_path.stat().st_size - _MAX_LOG_BYTES))
+        log = file.read()
+    # When memory is short, the system kills the processes that take the most.
+    if code == -signal.SIGKILL or any(words in log for words in _OUT_OF_MEMORY):
+        return LoadFailed("load.out_of_memory")
+    text = log.decode(errors="replace")
+    if code >= 0:
+        return UnexpectedReadingError(text)
+    logger.error("The process that read a file was ended by signal %s. %s", -code, text)
+    return LoadFailed("load.reader_crashed")

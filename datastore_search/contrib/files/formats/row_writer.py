@@ -1,0 +1,229 @@
+"""Write rows from Python into the staging area, as CSV in batches: DuckDB reads that fastest."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from datastore_search.conf import conf
+from ..messages.failures import LoadFailed
+from datastore_search.messages import BadRow
+from datastore_search.field_types.limits import MAX_FIELDS
+from .duckdb_sql import SQL, quote_literal
+from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
+from .stored_rows import ROWS_AT_ONCE, STAGED_ROWS, list_columns
+
+#: A row may have as much as the boundary of a country with all its islands.
+MAX_ROW_BYTES = 16 * 2**20
+_BATCH_BYTES = 64 * 2**20
+_ERRORS_PER_BATCH = 1_000
+
+#: What PostgreSQL cannot store, and what “surrogateescape” makes of bytes that are not UTF-8.
+_UNSTORABLE, _UNDECODED = re.compile("[\0\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
+
+#: csv writes texts with quotes and numbers without: so null and the text "0" differ.
+_NULL = 0
+
+
+class RowWriter:
+    """
+    Writes ``STAGED_ROWS`` and ``ROW_ERRORS``; fields may be added on the way.
+
+    The table is created with the first batch: fields that come one by one cost nothing until then.
+
+    A row that PostgreSQL could not store becomes an error.  ``ROW_ERRORS.field`` holds the position
+    of a field until ``finish`` replaces it by the field's name.
+    """
+
+    def __init__(self, staging_area: StagingArea, width: int = 0) -> None:
+        """Begin with ``width`` fields."""
+        self.width = 0
+        self._staging_area = staging_area
+        self._path = staging_area.folder / "rows.csv"
+        self._errors: list[tuple[int, str, str, str]] = []
+        self._bytes = 0
+        #: The first line, the rows and the bytes of the last batches: what DuckDB holds at once.
+        self._neighbours: deque[tuple[int, int, int]] = deque()
+        self._batch = _Batch(self._path)
+        #: Fields of the table, None before it is created.
+        self._created_width: int | None = None
+        self._has_errors = False
+        self.widen(width)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._batch.close()
+
+    def widen(self, width: int) -> None:
+        """
+        Add fields on the right; earlier rows have no value there.
+
+        Raises: ``LoadFailed`` with ``file.too_many_fields``.
+        """
+        if width > MAX_FIELDS:
+            raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
+        self._batch.is_ragged |= width > self.width
+        self.width = max(self.width, width)
+
+    def add_row(self, line: int, cells: Sequence[str | None]) -> None:
+        """Add a row with a cell for each field."""
+        try:
+            self._batch.add_row(line, cells)
+        except (UnicodeEncodeError, _NulInRowError):
+            self._add_unstorable_errors(line, cells)
+            return
+        except _RowTooLongError:
+            self.add_error(line, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
+            return
+        if self._batch.is_full:
+            self._flush_rows()
+
+    def add_error(
+        self, line: int, error: BadRow, position: int | None = None, value: str = ""
+    ) -> None:
+        """Add an error of a row: of the value at a position, or of the whole row."""
+        field = "" if position is None else str(position)
+        shown = _UNSTORABLE.sub("�", value[:MAX_SHOWN_LENGTH])
+        self._errors.append((line, field, shown, json.dumps(error.to_json())))
+        if len(self._errors) >= _ERRORS_PER_BATCH:
+            self._flush_errors()
+
+    def finish(self, names: Sequence[str], order: Sequence[int] | None = None) -> None:
+        """
+        Write what is left, and name the fields of the errors.
+
+        ``order`` are the positions of the fields that remain, in their new order.
+        """
+        self._flush_rows()
+        self._flush_errors()
+        self._batch.close()
+        self._path.unlink()
+        order = list(range(self.width)) if order is None else list(order)
+        if order != list(range(self.width)):
+            self._staging_area.rows.reorder_columns(order, self.width)
+        if self._has_errors:
+            self._staging_area.execute(
+                SQL(
+                    "UPDATE {} AS errors SET field = named.name FROM"
+                    " (SELECT unnest(?::VARCHAR[]) AS position, unnest(?::VARCHAR[]) AS name)"
+                    " AS named WHERE errors.field = position"
+                ).format(ROW_ERRORS),
+                [list(map(str, order)), list(names)],
+            )
+
+    def _add_unstorable_errors(self, line: int, cells: Sequence[str | None]) -> None:
+        for position, cell in enumerate(cells):
+            if cell and _UNSTORABLE.search(cell):
+                is_undecoded = _UNDECODED.search(cell)
+                error = BadRow("row.not_utf8") if is_undecoded else BadRow("row.unstorable")
+                self.add_error(line, error, position, cell)
+
+    def _flush_rows(self) -> None:
+        batch_bytes = self._batch.close()
+        self._check_neighbours(batch_bytes)
+        self._bytes += batch_bytes
+        self._staging_area.limits.check_unpacked_bytes(self._bytes)
+        self._create_columns()
+        if self._batch.row_count:
+            self._batch.insert(self._staging_area, self.width)
+        self._batch = _Batch(self._path)
+
+    def _check_neighbours(self, batch_bytes: int) -> None:
+        """Refuse rows that DuckDB would hold at once, and that have more bytes than its memory."""
+        self._neighbours.append((self._batch.first_line, self._batch.row_count, batch_bytes))
+        while sum(rows for _line, rows, _bytes in self._neighbours) > ROWS_AT_ONCE:
+            self._neighbours.popleft()
+        size = sum(size for _line, _rows, size in self._neighbours)
+        if size > conf.LOAD_MEMORY_BYTES:
+            raise LoadFailed("file.long_rows", line=self._neighbours[0][0], size=size // 2**20)
+
+    def _create_columns(self) -> None:
+        """Create the table, or add the columns that are new."""
+        self._staging_area.allow_width(self.width)
+        if self._created_width is None:
+            self._staging_area.rows.create(self.width)
+        else:
+            self._staging_area.rows.add_columns(self._created_width, self.width)
+        self._created_width = self.width
+
+    def _flush_errors(self) -> None:
+        if self._errors:
+            self._has_errors = True
+            insert = SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS)
+            self._staging_area.connection.executemany(insert.text, self._errors)
+            self._errors.clear()
+
+
+class _NulInRowError(ValueError):
+    """A row has a NUL, which PostgreSQL does not store in texts."""
+
+
+class _RowTooLongError(ValueError):
+    """A row has more bytes than ``MAX_ROW_BYTES``."""
+
+
+class _Batch:
+    """A file of rows for DuckDB to read; it ``is_ragged`` where later rows have more cells."""
+
+    def __init__(self, path: Path) -> None:
+        self.is_ragged = False
+        self.first_line = self.row_count = 0
+        self._path = path
+        self._file: BinaryIO = path.open("wb")
+        self._size = 0
+        self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the rows should be inserted before there are more."""
+        return self._size > _BATCH_BYTES
+
+    def add_row(self, line: int, cells: Sequence[str | None]) -> None:
+        """Write a row."""
+        self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
+        self.first_line = self.first_line or line
+        self.row_count += 1
+
+    def write(self, row: str) -> None:
+        """Write a row, as ``csv`` calls it."""
+        written = row.encode()
+        if b"\0" in written:
+            raise _NulInRowError
+        if len(written) > MAX_ROW_BYTES:
+            raise _RowTooLongError
+        self._size += self._file.write(written)
+
+    def close(self) -> int:
+        """Close the file, and return its bytes."""
+        self._file.close()
+        return self._size
+
+    def insert(self, staging_area: StagingArea, width: int) -> None:
+        """Insert the rows, once the file is closed, into a table of ``width`` fields."""
+        staging_area.execute(
+            SQL(
+                "INSERT INTO {rows} SELECT * FROM read_csv({path}, auto_detect = false,"
+                " header = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\n',"
+                " nullstr = {null}, allow_quoted_nulls = false, max_line_size = {line_bytes},"
+                " buffer_size = {buffer_bytes}, null_padding = {is_ragged},"
+                " parallel = {is_parallel}, columns = {columns})"
+            ).format(
+                rows=STAGED_ROWS,
+                path=quote_literal(str(self._path)),
+                null=quote_literal(str(_NULL)),
+                line_bytes=quote_literal(2 * MAX_ROW_BYTES),
+                buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
+                is_ragged=quote_literal(self.is_ragged),
+                is_parallel=quote_literal(not self.is_ragged),
+                columns=quote_literal(
+                    {"line": "BIGINT"} | dict.fromkeys(list_columns(0, width), "VARCHAR")
+                ),
+            )
+        )

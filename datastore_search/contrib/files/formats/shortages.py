@@ -1,0 +1,46 @@
+"""Recognise a shortage of memory or disk in what the system, Python or DuckDB raises."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import duckdb
+
+from ..messages.failures import LoadFailed
+
+#: The disk is full, or the quota of a user.
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+_FILE_TOO_LARGE = frozenset({errno.EFBIG})
+
+#: The messages of DuckDB when the system refuses memory, or a transaction needs more than it may.
+_OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc", "failed to pin block")
+
+
+def find_machine_shortage(error: BaseException) -> LoadFailed | None:
+    """Return the failure for an error that is a shortage of this machine; None for any other."""
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return LoadFailed("load.out_of_memory")
+    if isinstance(error, duckdb.Error) and any(words in str(error) for words in _OUT_OF_MEMORY):
+        return LoadFailed("load.out_of_memory")
+    if _has_errno(error, _DISK_FULL):
+        return LoadFailed("load.disk_full")
+    return None
+
+
+def is_file_too_large(error: BaseException) -> bool:
+    """Return whether a file became larger than this process may write."""
+    return _has_errno(error, _FILE_TOO_LARGE)
+
+
+def is_write_refused(error: BaseException) -> bool:
+    """Return whether the system refused to write more: the file that is read has no fault."""
+    return _has_errno(error, _DISK_FULL | _FILE_TOO_LARGE)
+
+
+def _has_errno(error: BaseException, numbers: frozenset[int]) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in numbers
+    # DuckDB's message includes the system's.
+    return isinstance(error, duckdb.Error) and any(os.strerror(n) in str(error) for n in numbers)

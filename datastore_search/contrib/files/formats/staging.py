@@ -1,0 +1,272 @@
+"""The staging area: a folder with a DuckDB database, in which a file becomes a table of texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from datastore_search.conf import conf
+from datastore_search.messages import BadRow, Message, Notice
+from ..sources.limits import ReadingLimits
+from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from .interrupter import Interrupter
+from .stored_rows import STAGED_ROWS, StoredRows, list_columns
+
+#: What is wrong with the other rows: see ``StagingArea``.
+ROW_ERRORS = quote_identifier("stage", "row_errors")
+
+_DATABASE = quote_identifier("stage")
+
+#: The memory of each field of a wider table: in each step of a statement DuckDB has 2,048 values.
+MAX_NARROW_FIELDS = 300
+_FIELD_BYTES = 320 * 2**10
+
+#: The characters of a value that its error shows.
+MAX_SHOWN_LENGTH = 100
+
+#: The rows of a part that is examined before all rows; the cells of such a part of a wide table.
+_MAX_SAMPLE_ROWS = 20_000
+_MAX_SAMPLE_CELLS = 100_000
+
+
+@dataclass(slots=True)
+class StagingArea:
+    """
+    A folder, and a DuckDB database in it.
+
+    The database has ``rows``, and ``ROW_ERRORS (line BIGINT, field VARCHAR, value VARCHAR, error
+    VARCHAR)``: ``error`` is the JSON text of a ``BadRow``; ``field`` and ``value`` are empty where
+    the error concerns the whole row.  ``limits`` apply to the process that reads the file.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    folder: Path
+    limits: ReadingLimits = field(default_factory=ReadingLimits)
+    rows: StoredRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without rows."""
+        self.rows = StoredRows(self.execute)
+
+    def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
+        return self.connection.execute(query.text, list(parameters))
+
+    def create(self) -> None:
+        """Create the database."""
+        self._attach()
+        self.execute(
+            SQL(
+                "CREATE TABLE {} (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)"
+            ).format(ROW_ERRORS)
+        )
+
+    def allow_width(self, width: int) -> None:
+        """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
+        if width > MAX_NARROW_FIELDS:
+            memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
+            self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
+            self.execute(
+                SQL("SET threads = 1; SET memory_limit = {}").format(
+                    quote_literal(f"{memory_bytes}B")
+                )
+            )
+
+    def restrict(self, path: Path) -> None:
+        """Let DuckDB open only this file and the files of the folder, whatever a file says."""
+        files, folders = quote_literal(str(path)), quote_literal(f"{self.folder}/")
+        self.execute(
+            SQL("SET allowed_paths = [{}]; SET allowed_directories = [{}]").format(files, folders)
+        )
+        self.execute(SQL("SET enable_external_access = false"))
+
+    def open(self, width: int) -> None:
+        """Open the database of a table of ``width`` fields, which another process has made."""
+        self._attach()
+        self.allow_width(width)
+        # Attached files and files in temp_directory may still be used.
+        self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
+
+    def close(self) -> None:
+        """Write everything to the database's file."""
+        self.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
+
+    def _attach(self) -> None:
+        self.execute(
+            SQL("ATTACH {file} AS {database}; USE {database}").format(
+                file=quote_literal(str(self.folder / "staged.duckdb")), database=_DATABASE
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTable:
+    """
+    A file that has been read.
+
+    ``STAGED_ROWS`` has its rows in the order of the file: the line (the row of a sheet, the
+    position in a list), counted from 1, and the columns ``f0``, ``f1``, …, all texts, null where
+    the cell is empty.  Rows that do not have the file's shape are in ``ROW_ERRORS`` only.
+    ``names`` are the names of the fields, unique, and ``labels`` the texts of the header.
+    ``declared_types`` are the types that the file itself gives its fields (names of
+    ``field_types``), None where it has only texts; a field that the file declares as ``text`` never
+    becomes a number.
+    """
+
+    staging_area: StagingArea
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    declared_types: tuple[str | None, ...]
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB's connection to the staging area."""
+        return self.staging_area.connection
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of DuckDB's columns, in the order of the file."""
+        return list_columns(0, len(self.names))
+
+    @property
+    def rows(self) -> StoredRows:
+        """The rows, and the relations that statements read."""
+        return self.staging_area.rows
+
+    @property
+    def sample_size(self) -> int:
+        """The number of rows that are examined before all rows."""
+        if len(self.names) <= MAX_NARROW_FIELDS:
+            return _MAX_SAMPLE_ROWS
+        return _MAX_SAMPLE_CELLS // len(self.names)
+
+    def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
+        return self.staging_area.execute(query, parameters)
+
+    def get_name(self, column: str) -> str:
+        """Return the name of the field of a column."""
+        return self.names[int(column[1:])]
+
+    def record_errors(self, columns: Sequence[str], condition: Composed, error: BadRow) -> None:
+        """
+        Record a row error for each cell of columns that meets a condition over ``value``.
+
+        The columns are as many as ``select_cells`` may have.
+        """
+        self.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, field, replace(value[:{}], chr(0), '�'), {} FROM {}"
+                " JOIN (SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS field)"
+                " USING (name) WHERE {}"
+            ).format(
+                ROW_ERRORS,
+                quote_literal(MAX_SHOWN_LENGTH),
+                quote_message(error),
+                self.rows.select_cells(columns, has_lines=True),
+                condition,
+            ),
+            [list(columns), list(map(self.get_name, columns))],
+        )
+
+    def measure_longest_values(self) -> list[int]:
+        """Measure the longest value of each field, in bytes."""
+        return self.rows.measure_longest(self.columns)
+
+    def count_rows(self) -> int:
+        """Count the rows that have the file's shape."""
+        return self._count(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS))
+
+    def count_row_errors(self) -> int:
+        """Count the errors of all rows; a row may have several."""
+        return self._count(SQL("SELECT count(*) FROM {}").format(ROW_ERRORS))
+
+    def count_bad_rows(self) -> int:
+        """Count the rows that have errors."""
+        return self._count(SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS))
+
+    def _count(self, query: Composed) -> int:
+        row = self.execute(query).fetchone()
+        return int(row[0]) if row else 0
+
+
+@contextmanager
+def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> Iterator[StagingArea]:
+    """Create a staging area in a folder; its file is complete after the block."""
+    with _connect(folder) as connection:
+        staging_area = StagingArea(connection, folder, limits or ReadingLimits())
+        try:
+            staging_area.create()
+            yield staging_area
+            staging_area.close()
+        except BaseException:
+            # Without any memory, DuckDB breaks down when its connection is closed.
+            staging_area.limits.extend_memory(conf.LOAD_MEMORY_BYTES)
+            raise
+
+
+@contextmanager
+def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Iterator[StagingArea]:
+    """Open the staging area that another process has created, for a table of ``width`` fields."""
+    with _connect(folder) as connection, interrupter.register_connection(connection):
+        staging_area = StagingArea(connection, folder)
+        staging_area.open(width)
+        yield staging_area
+
+
+def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Start DuckDB with limits that a file must not exceed."""
+    config = {
+        "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
+        "temp_directory": str(folder),
+        "max_temp_directory_size": f"{conf.MAX_UNPACKED_BYTES}B",
+        "threads": "2",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+    }
+    try:  # not the four threads for each core that read files, each with a stack
+        connection = duckdb.connect(":memory:", config={**config, "async_threads": "2"})
+    except duckdb.InvalidInputException:  # an older DuckDB, which has none of them
+        connection = duckdb.connect(":memory:", config={**config})
+    # To read one such compressed text, DuckDB unpacks the texts of 2,048 rows.
+    connection.execute("SET disabled_compression_methods = 'zstd'")
+    return connection
+
+
+def find_number_types(
+    staging_area: StagingArea, columns: Sequence[int], nulls: Collection[str]
+) -> dict[int, str]:
+    """
+    Find the narrowest type that holds all digits of each column of numbers, by its position.
+
+    ``nulls`` are texts that stand for no value.
+    """
+    empty = SQL(", ").join(quote_literal(text) for text in ("", *nulls))
+    holds = SQL(
+        "bool_and(regexp_full_match(value, '-?[0-9]+') AND try_cast(value AS {}) IS NOT NULL)"
+    )
+    types = dict.fromkeys(columns, "numeric")
+    names = [f"f{column}" for column in columns]
+    for some in staging_area.rows.split_columns(names):
+        cells = staging_area.rows.select_cells(some)
+        found = staging_area.execute(
+            SQL(
+                "SELECT CAST(name[2:] AS INTEGER), {}, {} FROM {} WHERE value NOT IN ({})"
+                " GROUP BY name"
+            ).format(holds.format(SQL("INTEGER")), holds.format(SQL("BIGINT")), cells, empty)
+        ).fetchall()
+        for column, is_integer, is_bigint in found:
+            types[column] = "int4" if is_integer else "int8" if is_bigint else "numeric"
+    return types
+
+
+def quote_message(message: Message) -> Composed:
+    """Quote a message for ``ROW_ERRORS.error``."""
+    return quote_literal(json.dumps(message.to_json(), ensure_ascii=False))

@@ -1,0 +1,276 @@
+"""Stage the rows of a sheet: find its header, and write its cells as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain, islice
+from typing import Any
+
+from ..messages.failures import LoadFailed
+from datastore_search.messages import BadRow, Notice
+from .cell_ranges import CellRange
+from .footers import MAX_ROWS, describe_footer, is_short
+from .header_rows import (
+    FoundHeader,
+    HeaderRow,
+    describe_found_header,
+    find_stacked_header,
+    join_header,
+)
+from .headers import make_unique_names
+from .options import SKIP_FOOTER, ReadOptions
+from .row_writer import RowWriter
+from .staging import StagedTable, StagingArea, find_number_types
+from .workbook_cells import FORMATTERS, find_declared_type
+from .workbook_errors import CellErrors
+
+#: The header is looked for in these rows.
+_MAX_HEADER_ROWS = 50
+#: A row with a title has not more cells.
+_MAX_TITLE_CELLS = 1
+
+_YEARS = range(1900, 2101)
+
+_NUMBERS = frozenset({int, float})
+#: The kind of a cell that holds an error.
+_ERROR = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """
+    A sheet that has been read.
+
+    ``area`` has its cells, and ``rows`` all rows from the first of the sheet on, with the columns
+    of ``area``.  ``errors`` are the cells with errors, which are empty in ``rows``.
+    ``empty_formulas`` counts the formulas whose values are not in the file.
+    """
+
+    name: str
+    area: CellRange
+    rows: Iterator[list[Any]]
+    merged: Sequence[CellRange]
+    errors: CellErrors
+    empty_formulas: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row that is not empty, its number in the sheet, and its errors by their positions."""
+
+    line: int
+    cells: list[Any]
+    errors: Mapping[int, str]
+
+    def count_filled(self) -> int:
+        """Count the cells that are not empty."""
+        return len([cell for cell in self.cells if cell != ""]) + len(self.errors)
+
+
+def stage_sheet(
+    sheet: Sheet, options: ReadOptions, staging_area: StagingArea, notices: Sequence[Notice]
+) -> StagedTable:
+    """
+    Stage the rows of a sheet; ``notices`` are those that the table gets besides its own.
+
+    Raises: ``LoadFailed`` with ``workbook.empty_sheet``.
+    """
+    area = _choose_area(sheet, options)
+    below: list[Notice] = []
+    rows = (row for row in _read_rows(sheet, area, below) if row.line > (options.skip or 0))
+    first = list(islice(rows, _MAX_HEADER_ROWS))
+    if not first:
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    texts = [_format_header_row(sheet.merged, row) for row in first]
+    stacked = find_stacked_header(texts, options.header_rows) if options.header_rows != 1 else None
+    position, count = _find_header_rows(first, options, stacked)
+    header = first[position : position + count]
+    labels = _join_labels(sheet.merged, area.left, texts[position : position + count])
+    above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
+    if stacked and not options.header_rows:
+        above.append(describe_found_header(stacked, first[stacked.start].line))
+    first_merged_line = header[-1].line + (count > 1)
+    if merged := sum(each.bottom >= first_merged_line for each in sheet.merged):
+        above.append(Notice("notice.merged_cells", count=merged))
+    footer: list[_Row] = []
+    width = sum(bool(label.strip()) for label in labels)
+    body = _split_footer(chain(first[position + count :], rows), header[-1].line, width, footer)
+    with RowWriter(staging_area, area.width) as writer:
+        builder = _TableBuilder(writer, labels, options.nulls)
+        for row in body:
+            builder.add_row(row)
+        if options.footer != SKIP_FOOTER:
+            for row in footer:
+                builder.add_row(row)
+        if not builder.has_fields:
+            raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+        described = describe_footer([row.line for row in footer], options)
+        return builder.build(staging_area, [*notices, *above, *described, *below])
+
+
+def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
+    """Choose the cells to read: all, or the part of the sheet that the options name."""
+    if not options.cell_range:
+        return sheet.area
+    chosen = CellRange.parse(options.cell_range).intersect(sheet.area)
+    if not chosen:
+        raise LoadFailed("workbook.empty_range", range=options.cell_range, sheet=sheet.name)
+    return chosen
+
+
+def _read_rows(sheet: Sheet, area: CellRange, notices: list[Notice]) -> Iterator[_Row]:
+    """Read the rows that are not empty; add a notice where the table goes on below the area."""
+    offset = area.left - sheet.area.left
+    for line, row in enumerate(sheet.rows, start=1):
+        if line < area.top:
+            continue
+        cells = row[offset : offset + area.width]
+        has_values = any(cell != "" for cell in cells)
+        if line > area.bottom:
+            if has_values:
+                notices.append(Notice("notice.range_continues", range=str(area)))
+            return
+        errors = {
+            column - area.left: name
+            for column, name in sheet.errors.get(line, {}).items()
+            if area.left <= column <= area.right
+        }
+        if errors or has_values:
+            yield _Row(line, cells, errors)
+
+
+def _find_header_rows(
+    rows: Sequence[_Row], options: ReadOptions, stacked: FoundHeader | None
+) -> FoundHeader:
+    """Find the position of the header, and the number of its rows."""
+    if options.skip is not None:
+        return FoundHeader(0, options.header_rows or 1)
+    if stacked and options.header_rows:
+        return stacked
+    return FoundHeader(_find_header(rows), options.header_rows or 1)
+
+
+def _format_header_row(merged: Sequence[CellRange], row: _Row) -> HeaderRow:
+    """Write the cells of a row that may be in the header as texts."""
+    cells = [row.errors.get(position, cell) for position, cell in enumerate(row.cells)]
+    return HeaderRow(
+        row.line,
+        [FORMATTERS[type(cell)](cell) for cell in cells],
+        is_merged=any(
+            each.top <= row.line <= each.bottom and each.right > each.left for each in merged
+        ),
+    )
+
+
+def _join_labels(merged: Sequence[CellRange], left: int, header: Sequence[HeaderRow]) -> list[str]:
+    """Join the names of a header; a merged cell names all of its columns."""
+    rows = [list(row.cells) for row in header]
+    if len(rows) == 1:
+        return rows[0]
+    first_line = header[0].line
+    for each in merged:
+        depth, position = each.top - first_line, each.left - left
+        if not (0 <= depth < len(rows) and 0 <= position < len(rows[0])):
+            continue
+        for cells in rows[depth : each.bottom + 1 - first_line]:
+            end = min(each.right + 1 - left, len(cells))
+            cells[position:end] = [rows[depth][position]] * (end - position)
+    return join_header(rows, has_gaps=not any(row.is_merged for row in header))
+
+
+def _find_header(rows: Sequence[_Row]) -> int:
+    """Find the header: the first row about as full as the fullest, or the first if in doubt."""
+    counts = [row.count_filled() for row in rows]
+    max_count = max(counts)
+    position = next(position for position, count in enumerate(counts) if 2 * count > max_count)
+    has_titles = max_count > _MAX_TITLE_CELLS + 1 and max(counts[:position], default=0) <= (
+        _MAX_TITLE_CELLS
+    )
+    return position if has_titles or all(map(_may_be_name, rows[position].cells)) else 0
+
+
+def _may_be_name(cell: Any) -> bool:
+    """Return whether a cell may be in a header: a text, a date or a year."""
+    return isinstance(cell, str | date) or cell in _YEARS
+
+
+def _split_footer(
+    rows: Iterable[_Row], line: int, width: int, footer: list[_Row]
+) -> Iterator[_Row]:
+    """Yield the rows above the footer, and leave its rows in ``footer``."""
+    has_rows = False
+    for row in rows:
+        may_be_footer = bool(footer) or (has_rows and row.line > line + 1)
+        line, has_rows = row.line, True
+        is_in_footer = may_be_footer and is_short(row.count_filled(), width)
+        if is_in_footer and len(footer) < MAX_ROWS:
+            footer.append(row)
+            continue
+        yield from footer
+        footer.clear()
+        yield row
+
+
+class _TableBuilder:
+    """Writes rows, and collects what the table is to know of them."""
+
+    def __init__(self, writer: RowWriter, labels: Sequence[str], nulls: Sequence[str]) -> None:
+        self._labels = list(labels)
+        self._nulls = frozenset(nulls)
+        self._writer = writer
+        self._kinds: list[set[type]] = [set() for _ in labels]
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether there is a label or a value, and not blanks alone."""
+        return any(map(str.strip, self._labels)) or any(self._kinds)
+
+    def add_row(self, row: _Row) -> None:
+        """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
+        errors = {
+            position: name for position, name in row.errors.items() if name not in self._nulls
+        }
+        for position, name in errors.items():
+            self._kinds[position].add(_ERROR)
+            self._writer.add_error(row.line, BadRow("row.error_cell", error=name), position, name)
+        if not errors:
+            self._writer.add_row(row.line, self._format_cells(row.cells))
+
+    def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
+        """Build the table of all rows; a column without label and values is left out."""
+        positions = [
+            position
+            for position, (label, kinds) in enumerate(zip(self._labels, self._kinds, strict=True))
+            if label.strip() or kinds
+        ]
+        labels = tuple(self._labels[position].strip() for position in positions)
+        names = make_unique_names(labels)
+        self._writer.finish(names, positions)
+        kinds = [self._kinds[position] - {_ERROR} for position in positions]
+        numbers = [column for column, found in enumerate(kinds) if found and found <= _NUMBERS]
+        number_types = find_number_types(staging_area, numbers, self._nulls)
+        return StagedTable(
+            staging_area=staging_area,
+            names=names,
+            labels=labels,
+            declared_types=tuple(
+                number_types.get(column) or find_declared_type(found)
+                for column, found in enumerate(kinds)
+            ),
+            notices=tuple(notices),
+        )
+
+    def _format_cells(self, cells: Sequence[Any]) -> list[str | None]:
+        """Write cells as texts, and note their kinds."""
+        texts: list[str | None] = []
+        for kinds, cell in zip(self._kinds, cells, strict=True):
+            kind = type(cell)
+            if cell == "":
+                texts.append(None)
+                continue
+            if kind is not str or cell not in self._nulls:
+                kinds.add(kind)
+            texts.append(FORMATTERS[kind](cell))
+        return texts

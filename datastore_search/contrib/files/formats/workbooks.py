@@ -1,0 +1,200 @@
+"""Read a sheet of a workbook: XLSX and ODS by calamine, XLS by xlrd (limits: decision 0023)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
+
+from ..messages.failures import LoadFailed
+from datastore_search.messages import Notice
+from datastore_search.field_types.limits import MAX_FIELDS
+from .cell_ranges import CellRange
+from .options import ReadOptions
+from .staging import StagedTable, StagingArea
+from .workbook_errors import (
+    CellErrors,
+    find_xlsx_errors,
+    list_filled_xlsx_sheets,
+    open_archive,
+    refuse_ods_errors,
+)
+from .workbook_rows import Sheet, stage_sheet
+from .workbook_xls import measure_width, open_xls, read_xls_sheet
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: The name of the OLE stream that holds an encrypted workbook.
+_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
+
+#: The memory that a sheet needs, as a multiple of the bytes of its file.
+_MEMORY_RATIO = 16
+
+#: xlrd is written in Python.
+_XLS_CPU_FACTOR = 3
+
+#: The message of calamine for a sheet that is too large for it.
+_TOO_LARGE = "limit exceeded"
+#: Its message for a cell with an error that it does not know.
+_UNKNOWN_ERROR = re.compile("Unsupported cell error value '(.*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class _Workbook:
+    """A workbook; ``sheets`` are those with cells, from 0, and whether people see each."""
+
+    names: Sequence[str]
+    sheets: Sequence[tuple[int, bool]]
+    list_filled: Callable[[Sequence[int]], list[int]]
+    read_sheet: Callable[[int], Sheet]
+
+
+def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
+    """Stage a sheet of a workbook: the one that is chosen, or the first that has cells."""
+    with _translate_errors():
+        workbook = _open_workbook(path, staging_area)
+        number, notices = _choose_sheet(workbook, options.sheet.strip())
+        sheet = workbook.read_sheet(number)
+        if sheet.area.width > MAX_FIELDS:
+            raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
+        if sheet.empty_formulas:
+            notices.append(Notice("notice.empty_formulas", count=sheet.empty_formulas))
+        return stage_sheet(sheet, options, staging_area, notices)
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Translate the errors of calamine."""
+    try:
+        yield
+    except PasswordError as error:
+        raise LoadFailed("workbook.encrypted") from error
+    except CalamineError as error:
+        if _TOO_LARGE in str(error):
+            raise LoadFailed("load.out_of_memory") from error
+        if unknown := _UNKNOWN_ERROR.search(str(error)):
+            raise LoadFailed("workbook.unknown_error", error=unknown[1]) from error
+        raise LoadFailed("workbook.damaged") from error
+    except OverflowError as error:  # a duration of millions of years
+        raise LoadFailed("workbook.damaged") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise LoadFailed("workbook.damaged") from error  # Rust's for a member that ends too early
+    except BaseException as error:
+        # A panic of Rust is not an ``Exception``, and its class cannot be imported.
+        if type(error).__name__ == "PanicException":
+            raise LoadFailed("workbook.damaged") from error
+        raise
+
+
+def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
+    """Open a workbook; its content decides its kind."""
+    limits = staging_area.limits
+    limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
+    with path.open("rb") as file:
+        is_ole = file.read(len(_OLE)) == _OLE
+        if is_ole:
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                if content.find(_ENCRYPTED_STREAM) >= 0:
+                    raise LoadFailed("workbook.encrypted")
+    if is_ole:
+        limits.extend_cpu_time(path.stat().st_size, factor=_XLS_CPU_FACTOR)
+        book = open_xls(path)
+        return _Workbook(
+            book.sheet_names(),
+            [(number, not sheet.visibility) for number, sheet in enumerate(book.sheets())],
+            lambda numbers: [n for n in numbers if measure_width(book.sheet_by_index(n))],
+            lambda number: read_xls_sheet(book, number),
+        )
+    suffix, unpacked_bytes = _inspect_archive(path)
+    limits.check_unpacked_bytes(unpacked_bytes)
+    limits.extend_cpu_time(unpacked_bytes)
+    source = staging_area.folder / f"workbook.{suffix}"
+    source.symlink_to(path.resolve())
+    calamine = CalamineWorkbook.from_path(source)
+    sheets = [
+        (number, sheet.visible == SheetVisibleEnum.Visible)
+        for number, sheet in enumerate(calamine.sheets_metadata)
+        if sheet.typ == SheetTypeEnum.WorkSheet
+    ]
+    get_sheet = calamine.get_sheet_by_index
+    if suffix == "xlsx":
+        return _Workbook(
+            calamine.sheet_names,
+            sheets,
+            lambda numbers: list_filled_xlsx_sheets(path, numbers),
+            lambda number: _build_sheet(get_sheet(number), *find_xlsx_errors(path, number)),
+        )
+
+    def read_ods_sheet(number: int) -> Sheet:
+        refuse_ods_errors(path, number)
+        return _build_sheet(get_sheet(number), {})
+
+    return _Workbook(
+        calamine.sheet_names,
+        sheets,
+        lambda numbers: [number for number in numbers if get_sheet(number).start],
+        read_ods_sheet,
+    )
+
+
+def _build_sheet(cells: CalamineSheet, errors: CellErrors, empty_formulas: int = 0) -> Sheet:
+    """Build a sheet of the cells that calamine has read."""
+    if not (cells.start and cells.end):
+        raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
+    merged = [_build_range(*corners) for corners in cells.merged_cell_ranges or ()]
+    area = _build_range(cells.start, cells.end)
+    return Sheet(cells.name, area, cells.iter_rows(), merged, errors, empty_formulas)
+
+
+def _build_range(start: tuple[int, int], end: tuple[int, int]) -> CellRange:
+    return CellRange(start[0] + 1, start[1] + 1, end[0] + 1, end[1] + 1)
+
+
+def _inspect_archive(path: Path) -> tuple[str, int]:
+    """Find the suffix by which calamine knows the kind, and the size that the zip states."""
+    with open_archive(path) as archive:
+        names = archive.namelist()
+        unpacked_bytes = sum(member.file_size for member in archive.infolist())
+        if "xl/workbook.xml" in names:
+            return "xlsx", unpacked_bytes
+        if "content.xml" in names and "mimetype" in names:
+            with archive.open("mimetype") as mimetype:
+                if b"opendocument.spreadsheet" in mimetype.read(200):
+                    return "ods", unpacked_bytes
+    raise LoadFailed("workbook.unknown_format")
+
+
+def _choose_sheet(workbook: _Workbook, wanted: str) -> tuple[int, list[Notice]]:
+    """Return the number of the sheet of a name, of a number from 1, or of the first with cells."""
+    names = workbook.names
+    if wanted in names:
+        return names.index(wanted), []
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1, []
+    if wanted:
+        listed = ", ".join(f"“{name}”" for name in names)
+        raise LoadFailed("workbook.unknown_sheet", sheet=wanted, sheets=listed)
+    visible = [number for number, is_visible in workbook.sheets if is_visible]
+    # The hidden ones are read only if there are no others.
+    numbers = visible or [number for number, _is_visible in workbook.sheets]
+    filled = workbook.list_filled(numbers)
+    if not filled:
+        raise LoadFailed("workbook.empty")
+    chosen, *others = filled
+    if not others:
+        return chosen, []
+    listed = ", ".join(f"“{names[number]}”" for number in others)
+    return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]

@@ -1,0 +1,20 @@
+"""Loads as jobs: the interface for the rest of the app and for the code of a portal."""
+
+from ..types.options import BadRowsChoice, LoadOptions, resolve_options
+from .cleanup import clean_up_loads, mark_interrupted_loads
+from .monitor import Progress
+from .queue import cancel_load, load_file, requeue_waiting_loads, retry_load, submit_load
+
+__all__ = [
+    "BadRowsChoice",
+    "LoadOptions",
+    "Progress",
+    "cancel_load",
+    "clean_up_loads",
+    "load_file",
+    "mark_interrupted_loads",
+    "requeue_waiting_loads",
+    "resolve_options",
+    "retry_load",
+    "submit_load",
+]

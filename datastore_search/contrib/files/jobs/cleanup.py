@@ -1,0 +1,146 @@
+"""
+Remove the remains of loads: tables, uploads and folders that are no longer needed.
+
+A table that a load has replaced, or did not complete, is dropped at once.  A table that lost its
+resource in another way, such as a statement of the portal or a restore that is not complete, is
+dropped after ``RETENTION``; until then it can be restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from django.db import Error, connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from datastore_search import database as storage
+from ..messages.failures import LoadFailed
+from datastore_search.models import FINISHED, Load, LoadState, Resource, TableVersion
+from ..sources.folders import delete_abandoned_folders
+from .completion import discard_tables, mark_failed
+from .uploads import delete_old_uploads, delete_stray_uploads
+
+#: The time for which a table is kept that was served, and has lost its resource in another way than
+#: by loading, writing or deleting through this package.
+RETENTION = timedelta(days=7)
+
+#: Table versions that are not needed: never published, or replaced by a newer one.
+_NOT_NEEDED = Q(published_at=None, load__state__in=FINISHED) | Q(
+    resource__table_version__published_at__gt=F("published_at")
+)
+
+#: Loads that no process has started, so they cannot be interrupted.
+_NOT_STARTED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, started_at=None)
+
+
+def clean_up_loads(resource: Resource | None = None) -> int:
+    """
+    Remove what loads have left behind, of one resource or of all, and return how many tables.
+
+    - Loads whose process is gone are marked as failed.
+    - Tables that no resource serves and no load is filling are dropped, unless they are being read,
+      or were served until recently (``RETENTION``).
+    - Old drafts and uploads, and folders of processes that were killed, are deleted.
+    """
+    delete_abandoned_folders()
+    loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
+    dropped = (
+        mark_interrupted_loads(loads) + _drop_tables(resource) + _drop_staging_tables(resource)
+    )
+    delete_old_uploads(loads)
+    if resource is None:
+        delete_stray_uploads()
+    return dropped
+
+
+def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
+    """
+    Mark loads as failed whose process is gone, and drop the tables that they were filling.
+
+    Return the number of these tables.
+    """
+    connection = connections[router.db_for_write(Load)]
+    dropped = 0
+    for load in loads.exclude(state__in=FINISHED).exclude(_NOT_STARTED):
+        if not storage.is_running(connection, load.pk) and mark_failed(
+            load, LoadFailed("load.interrupted")
+        ):
+            with suppress(Error):  # the next clean-up drops them
+                dropped += discard_tables(connection, load)
+    return dropped
+
+
+def _drop_tables(resource: Resource | None) -> int:
+    """Drop tables that are neither served nor being filled, and return how many."""
+    connection = connections[router.db_for_write(Load)]
+    served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
+    versions = TableVersion.objects.all() if resource is None else resource.table_versions.all()
+    known = set(versions.values_list("pk", flat=True))
+    stored = storage.list_record_tables(connection)
+    if resource is not None:
+        stored &= known
+    _clear_unserved_marks(connection, stored & set(served))
+    left = (stored | known) - set(served)
+    left -= _select_tables_being_filled(connection, left)
+    if left:  # one of them may have been published before its load was over
+        left -= set(served.all())
+    dropped = {
+        table_id
+        for table_id in _select_tables_to_drop(connection, left & stored)
+        if storage.drop_record_table(connection, table_id)
+    }
+    versions.filter(pk__in=dropped | (left - stored)).delete()
+    return len(dropped)
+
+
+def _select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
+    """Select the tables of loads that are running."""
+    versions = TableVersion.objects.filter(pk__in=table_ids, load__isnull=False)
+    return {
+        table_id
+        for table_id, load_id in versions.values_list("pk", "load_id")
+        if load_id is not None and storage.is_running(connection, load_id)
+    }
+
+
+def _drop_staging_tables(resource: Resource | None) -> int:
+    """Drop the staging tables of loads that are not running, and return how many."""
+    connection = connections[router.db_for_write(Load)]
+    staged = storage.list_staging_tables(connection)
+    if staged and resource is not None:
+        staged &= set(resource.loads.filter(pk__in=staged).values_list("pk", flat=True))
+    left = {load_id for load_id in staged if not storage.is_running(connection, load_id)}
+    return sum(storage.drop_staging_table(connection, load_id) for load_id in left)
+
+
+# Tables that no resource serves -------------------------------------------------------------------
+
+
+def _select_tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSet[int]) -> set[int]:
+    """Select the tables to drop among those that are neither served nor being filled."""
+    known = TableVersion.objects.using(connection.alias).filter(pk__in=unserved)
+    not_needed = set(known.filter(_NOT_NEEDED).values_list("pk", flat=True))
+    now = timezone.now()
+    lost = unserved - not_needed
+    since = storage.read_unserved_since(connection, lost)
+    for table_id in lost - since.keys():
+        storage.mark_unserved(connection, table_id, now)
+    expired = {each for each in lost if since.get(each, now) + RETENTION <= now}
+    return not_needed | expired
+
+
+def _clear_unserved_marks(connection: BaseDatabaseWrapper, served: AbstractSet[int]) -> None:
+    """Clear the marks of tables that are served again."""
+    for table_id in storage.read_unserved_since(connection, served):
+        storage.mark_unserved(connection, table_id, None)
+
+
+def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
+    """Map the tables that no resource serves, and that may not be dropped yet, to that moment."""
+    since = storage.read_unserved_since(connection, storage.list_record_tables(connection))
+    until = {table_id: since_when + RETENTION for table_id, since_when in sorted(since.items())}
+    return {table_id: moment for table_id, moment in until.items() if moment > timezone.now()}

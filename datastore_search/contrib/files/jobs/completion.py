@@ -1,0 +1,121 @@
+"""End a load: record its success or failure, send the signal, and discard what is not needed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+
+import duckdb
+from django.db import InterfaceError, OperationalError, connections, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from datastore_search import database as storage
+from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
+from datastore_search.models import FINISHED, Load, LoadState, Resource, TableVersion
+from datastore_search.signals import load_failed, resource_loaded
+from ..publishing.shortages import find_shortage
+from .uploads import delete_upload
+
+logger = logging.getLogger(__name__)
+
+#: The process, or a statement of DuckDB, was ended from outside.
+_INTERRUPTED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
+
+#: How long the record of a failure waits for a database that does not respond.
+_DATABASE_TIMEOUT = timedelta(seconds=60)
+
+
+def complete_load(load: Load) -> None:
+    """Send the signal that a load is served, and delete its upload, when that is committed."""
+    using = router.db_for_write(Load)
+    if load.state == LoadState.READY:
+        send = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
+        transaction.on_commit(send, using=using, robust=True)
+    transaction.on_commit(partial(delete_upload, load), using=using, robust=True)
+
+
+def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
+    """
+    Record the failure of a load once the database responds, and discard its tables.
+
+    If the database does not respond within a minute, the next clean-up marks the load.
+    """
+    if connection.in_atomic_block and connection.needs_rollback:
+        return
+    deadline = time.monotonic() + _DATABASE_TIMEOUT.total_seconds()
+    while not _try_to_record(connection, load, failure):
+        if connection.in_atomic_block or time.monotonic() > deadline:
+            logger.error("Load %s could not be marked as failed.", load.pk)
+            return
+        connection.close_if_unusable_or_obsolete()
+        time.sleep(1)
+
+
+def _try_to_record(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> bool:
+    """Record a failure if the database responds, and return whether it did."""
+    try:
+        mark_failed(load, failure)
+        discard_tables(connection, load)
+    except (InterfaceError, OperationalError):
+        return False
+    except Exception:  # the caller raises the failure itself; a clean-up does the rest
+        logger.exception("Load %s could not be marked as failed.", load.pk)
+    return True
+
+
+def mark_failed(load: Load, failure: LoadFailed) -> bool:
+    """Mark a load as failed or cancelled, and send the signal; False if it is over already."""
+    is_cancelled = isinstance(failure, LoadCancelled)
+    marked = (
+        Load.objects.filter(pk=load.pk)
+        .exclude(state__in=FINISHED)
+        .update(
+            state=LoadState.CANCELLED if is_cancelled else LoadState.FAILED,
+            failure=failure.to_json(),
+            finished_at=timezone.now(),
+        )
+    )
+    with suppress(Load.DoesNotExist):  # deleted with its resource
+        load.refresh_from_db()
+    if marked and not is_cancelled:
+        values = {"resource": load.resource, "load": load, "failure": failure}
+        send = partial(load_failed.send_robust, Resource, **values)
+        transaction.on_commit(send, using=router.db_for_write(Load), robust=True)
+    return bool(marked)
+
+
+def discard_tables(connection: BaseDatabaseWrapper, load: Load) -> int:
+    """Drop the tables that a failed load was filling, and return how many."""
+    versions = TableVersion.objects.filter(load_id=load.pk, published_at=None)
+    dropped = 0
+    for table_id in versions.values_list("pk", flat=True):
+        is_stored = storage.has_table(connection, table_id)
+        if storage.drop_record_table(connection, table_id):
+            versions.filter(pk=table_id).delete()
+            dropped += is_stored
+    is_staged = load.pk in storage.list_staging_tables(connection)
+    return dropped + (storage.drop_staging_table(connection, load.pk) and is_staged)
+
+
+def translate_error(error: BaseException, load: Load) -> LoadFailed:
+    """Find the failure that describes an error; an unexpected error is logged."""
+    if isinstance(error, LoadFailed):
+        return error
+    if isinstance(error, _INTERRUPTED):
+        return LoadFailed("load.interrupted")
+    if storage.is_connection_lost(error):
+        return LoadFailed("load.database_lost")
+    return find_shortage(error) or _translate_unexpected(error, load)
+
+
+def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:
+    connection = connections[router.db_for_write(Load)]
+    can_query = not (connection.in_atomic_block and connection.needs_rollback)
+    if can_query and not Load.objects.filter(pk=load.pk).exists():
+        return LoadFailed("load.resource_deleted")  # and the table with it
+    logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
+    return UnexpectedFailure()

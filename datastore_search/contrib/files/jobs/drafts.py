@@ -1,0 +1,189 @@
+"""
+Drafts: loads with a file and options that a user has not submitted yet.
+
+A draft's file is previewed once, and the preview is stored with the draft: at once where that takes
+seconds, otherwise by a worker, so that no request waits for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.db import connections, router, transaction
+from django.utils import timezone
+
+from ..messages.failures import LoadFailed, UnexpectedFailure
+from datastore_search.models import Load, LoadState, Resource
+from ..publishing.preview import build_preview
+from ..sources.files import copy_source
+from ..sources.folders import create_working_folder
+from ..types.options import LoadOptions
+from . import queue
+from .monitor import DraftMonitor
+from .uploads import MAX_SOURCE_LENGTH, delete_upload
+
+logger = logging.getLogger(__name__)
+
+#: Files up to this size are read within seconds; a compressed one may be a hundred times larger.
+_MAX_BYTES_AT_ONCE = 8 * 2**20
+_MAX_COMPRESSED_BYTES_AT_ONCE = 2**20
+#: The first bytes of gzip, zip (which XLSX and ODS are) and Parquet.
+_COMPRESSED = (b"\x1f\x8b", b"PK", b"PAR1")
+
+
+def create_draft(
+    resource: Resource, options: LoadOptions, *, file: File | None = None, url: str = ""
+) -> Load:
+    """Create a draft of an upload or a URL, and preview its file."""
+    name = (file.name if file else "") or url
+    load = queue.create_load(
+        resource, options, source=name, file=file, url=url, state=LoadState.DRAFT
+    )
+    _start_preview(load)
+    return load
+
+
+def create_draft_from(load: Load, options: LoadOptions) -> Load:
+    """
+    Create a draft with the file of a load that is over, which no longer has it.
+
+    Raises: ``LoadFailed`` with ``load.not_retryable``.
+    """
+    with transaction.atomic(using=router.db_for_write(Load)):
+        old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
+        if old is None or not old.can_be_retried:
+            raise LoadFailed("load.not_retryable")
+        values = {"file": old.file.name or "", "url": old.url, "state": LoadState.DRAFT}
+        new = queue.create_load(load.resource, options, source=old.source, **values)
+        Load.objects.filter(pk=old.pk).update(file="")
+    return new
+
+
+def update_draft(
+    load: Load, options: LoadOptions, *, file: File | None = None, url: str = ""
+) -> None:
+    """Change the options of a draft, or its file, and preview it again."""
+    if file or url:
+        delete_upload(load)
+        load.source = ((file.name if file else "") or url)[-MAX_SOURCE_LENGTH:]
+        load.url = url
+        if file:
+            load.file = file
+    load.preview = None
+    load.mode, load.options = options.mode, options.to_json()
+    load.save()
+    _start_preview(load)
+
+
+def submit_draft(load: Load, options: LoadOptions) -> None:
+    """
+    Queue a draft with these options.
+
+    Raises: ``LoadFailed`` with ``load.not_retryable`` when it is no longer a draft.
+    """
+    with transaction.atomic(using=router.db_for_write(Load)):
+        loads = Load.objects.select_for_update().select_related(None)
+        if not loads.filter(pk=load.pk, state=LoadState.DRAFT).exists():
+            raise LoadFailed("load.not_retryable")
+        load.mode, load.options = options.mode, options.to_json()
+        load.preview = None
+        load.save()
+        queue.enqueue_load(load)
+
+
+def delete_draft(load: Load) -> None:
+    """Delete a draft and its upload."""
+    delete_upload(load)
+    load.delete()
+
+
+def _start_preview(load: Load) -> None:
+    """Preview a draft's file at once if it is small, otherwise by a worker."""
+    if load.file and _is_read_soon(load.file):
+        preview_draft(load)
+    else:
+        queue.run_on_commit(partial(_enqueue_preview, load))
+
+
+def _is_read_soon(file: File) -> bool:
+    try:
+        with file.open("rb") as opened:
+            is_compressed = opened.read(4).startswith(_COMPRESSED)
+            max_bytes = _MAX_COMPRESSED_BYTES_AT_ONCE if is_compressed else _MAX_BYTES_AT_ONCE
+            return file.size <= max_bytes
+    except OSError:
+        return True  # the preview reports what is wrong
+
+
+def _enqueue_preview(load: Load) -> None:
+    load.queued_at = timezone.now()
+    Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
+    if not queue.enqueue_task("preview_draft", load):
+        _save_preview(load, {"failure": UnexpectedFailure().to_json()})
+
+
+# The preview --------------------------------------------------------------------------------------
+
+
+def preview_draft(load: Load) -> None:
+    """Preview the file of a draft, and store the preview or the failure."""
+    load.heartbeat_at = timezone.now()
+    Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
+    try:
+        with create_working_folder() as folder:
+            preview = _build_preview(load, folder)
+    except LoadFailed as failure:
+        preview = {"failure": failure.to_json()}
+    except Exception:  # a user waits for the preview
+        logger.exception("The file of draft %s could not be looked at.", load.pk)
+        preview = {"failure": UnexpectedFailure().to_json()}
+    _save_preview(load, preview)
+
+
+def _build_preview(load: Load, folder: Path) -> dict[str, Any]:
+    source = copy_source(load.file or load.url, folder)
+    if not load.file:
+        _store_fetched_file(load, source.path, source.name)
+    options = LoadOptions.from_json(load.options)
+    connection = connections[router.db_for_write(Load)]
+    monitor = DraftMonitor(load)
+    with monitor.poll_during(connection):
+        return build_preview(
+            load.resource, source.path, options, name=load.source, interrupter=monitor
+        ).to_json()
+
+
+def _store_fetched_file(load: Load, path: Path, name: str) -> None:
+    """Store a file that was fetched, so that the load has the same one as the preview."""
+    load.source = name[-MAX_SOURCE_LENGTH:]
+    with path.open("rb") as opened:
+        load.file.save(name, File(opened), save=False)
+    Load.objects.filter(pk=load.pk).update(file=load.file.name, source=load.source)
+
+
+def _save_preview(load: Load, preview: dict[str, Any]) -> None:
+    """Store the preview of a draft, unless the draft was changed or submitted meanwhile."""
+    load.preview = preview = _replace_null_characters(preview)
+    Load.objects.filter(
+        pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
+    ).update(preview=preview)
+
+
+def _replace_null_characters(value: Any) -> Any:
+    """Replace the character U+0000, which PostgreSQL's JSON cannot store, by “�”."""
+    if isinstance(value, str):
+        return value.replace("\0", "�")
+    if isinstance(value, dict):
+        return {
+            _replace_null_characters(name): _replace_null_characters(each)
+            for name, each in value.items()
+        }
+    return (
+        [_replace_null_characters(each) for each in value]
+        if isinstance(value, list | tuple)
+        else value
+    )

@@ -1,0 +1,188 @@
+"""Monitor a job in a thread: write its progress; end it if cancelled, or if its lock is lost."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from time import monotonic
+
+from django.db import Error, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from datastore_search import database as storage
+from ..messages.failures import LoadCancelled, LoadFailed
+from datastore_search.models import FINISHED, RUNNING, Load, LoadState
+from ..formats.interrupter import Interrupter
+
+logger = logging.getLogger(__name__)
+
+#: Called with the numbers of rows that are written, and of all rows.
+Progress = Callable[[int, int], None]
+
+POLL_INTERVAL_SECONDS = 1.0
+
+#: The progress at which each state begins and ends, as measured with large files.
+_PROGRESS_RANGES = {
+    LoadState.READING: (0.0, 0.1),
+    LoadState.COPYING: (0.1, 0.4),
+    LoadState.INDEXING: (0.4, 1.0),
+    LoadState.READY: (1.0, 1.0),
+    LoadState.UNCHANGED: (1.0, 1.0),
+}
+
+
+class _Monitor(Interrupter, ABC):
+    """Polls the database from another thread, and ends the work when it is cancelled."""
+
+    @contextmanager
+    def poll_during(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
+        """Poll during this block, unless a transaction of the caller hides the load from others."""
+        is_over = Event()
+        thread = Thread(target=self._poll_until, args=[is_over, connection.alias], daemon=True)
+        if not connection.in_atomic_block:
+            thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            if thread.ident:
+                thread.join()
+
+    def _poll_until(self, is_over: Event, alias: str) -> None:
+        try:
+            while not is_over.wait(POLL_INTERVAL_SECONDS):
+                try:
+                    self._poll(connections[alias])
+                except Error:  # the work itself meets it, too
+                    logger.warning("The database could not be asked.", exc_info=True)
+                    connections[alias].close()
+        finally:
+            connections[alias].close()
+
+    @abstractmethod
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
+        """Read the database, and end the work if it is cancelled."""
+
+
+class DraftMonitor(_Monitor):
+    """Ends the preview of a draft that was changed, submitted or deleted meanwhile."""
+
+    def __init__(self, load: Load) -> None:
+        """Monitor a draft as it is now."""
+        super().__init__()
+        self._draft = Load.objects.filter(
+            pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
+        )
+
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
+        if not self._draft.using(connection.alias).exists():
+            self.failure = LoadCancelled()
+            self.interrupt_queries()
+
+
+class JobMonitor(_Monitor):
+    """Reports the progress of a load, and ends it when it is cancelled or has lost its lock."""
+
+    def __init__(self, load: Load, progress: Progress | None = None) -> None:
+        """Monitor a load; ``progress`` is called with the numbers of rows."""
+        super().__init__()
+        self.load = load
+        self.lock: storage.JobLock | None = None
+        self._progress = progress
+        self._share_of_state = 0.0
+        self._entered_at: dict[LoadState, float] = {}
+
+    def enter_state(self, state: LoadState) -> None:
+        """Record that the load has reached a state."""
+        self.raise_if_cancelled()
+        self.load.state, self._share_of_state = state, 0.0
+        self._entered_at[state] = monotonic()
+        self.load.progress = self._estimate_progress()
+        wanted = Load.objects.filter(pk=self.load.pk, cancel_requested_at=None).exclude(
+            state__in=FINISHED
+        )
+        updated = wanted.update(
+            state=state,
+            record_count=self.load.record_count,
+            rows_written=self.load.rows_written,
+            rows_total=self.load.rows_total,
+            progress=self.load.progress,
+            finished_at=self.load.finished_at,
+            heartbeat_at=timezone.now(),
+        )
+        if not updated:
+            raise self._find_failure() or LoadFailed("load.interrupted")
+
+    def report_rows(self, done: int, total: int) -> None:
+        """Report how many rows are written, of how many."""
+        self.load.rows_written, self.load.rows_total = done, total
+        self.report_progress(done, total)
+        if self._progress:
+            self._progress(done, total)
+
+    def report_progress(self, done: float, total: float | None) -> None:
+        """Report how much of the present state is done, in any unit: bytes, rows."""
+        self.raise_if_cancelled()
+        self._share_of_state = min(1.0, done / total) if total else 0.0
+        self.load.progress = self._estimate_progress()
+
+    def _estimate_progress(self) -> float:
+        state = LoadState(self.load.state)
+        start, end = _PROGRESS_RANGES[state]
+        is_indexing = state == LoadState.INDEXING
+        share = self._estimate_share_of_indexing() if is_indexing else self._share_of_state
+        return start + (end - start) * share
+
+    def _estimate_share_of_indexing(self) -> float:
+        """Estimate the share from the time of copying: PostgreSQL reports only a single index."""
+        copied_at, now = self._entered_at.get(LoadState.COPYING), monotonic()
+        indexed_at = self._entered_at.get(LoadState.INDEXING, now)
+        if copied_at is None or indexed_at <= copied_at:
+            return 0.0
+        (copying, indexing), (_start, end) = (
+            _PROGRESS_RANGES[LoadState.COPYING],
+            _PROGRESS_RANGES[LoadState.INDEXING],
+        )
+        expected = (indexed_at - copied_at) * (end - indexing) / (indexing - copying)
+        return min(0.95, (now - indexed_at) / expected)
+
+    def _find_failure(self) -> LoadFailed | None:
+        """Read from the database why the load is to end, if it is."""
+        found = (
+            Load.objects.filter(pk=self.load.pk).values_list("cancel_requested_at", "state").first()
+        )
+        if found is None:
+            return LoadFailed("load.resource_deleted")
+        cancel_requested_at, state = found
+        if cancel_requested_at or state == LoadState.CANCELLED:
+            return LoadCancelled()
+        return LoadFailed("load.interrupted") if state == LoadState.FAILED else None
+
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
+        try:
+            if self.lock:
+                self.lock.verify()
+        except Error:  # other processes mark the load as interrupted now
+            self.failure = self.failure or LoadFailed("load.database_lost")
+        self.failure = self.failure or self._find_failure()
+        if LoadState(self.load.state) in RUNNING:
+            self.load.progress = self._estimate_progress()
+        if self.failure:
+            # What begins later is ended by the next poll.
+            self.interrupt_queries()
+            storage.cancel_statements(connection, self.load.pk)
+            return
+        with transaction.atomic(using=connection.alias):
+            # While the load is being published, its row is locked: the poll must not wait for it.
+            mine = Load.objects.select_for_update(skip_locked=True, no_key=True)
+            if mine.filter(pk=self.load.pk).exclude(state__in=FINISHED).first():
+                Load.objects.filter(pk=self.load.pk).update(
+                    heartbeat_at=timezone.now(),
+                    rows_written=self.load.rows_written,
+                    rows_total=self.load.rows_total,
+                    progress=self.load.progress,
+                )

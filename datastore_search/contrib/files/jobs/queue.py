@@ -1,0 +1,183 @@
+"""The queue of loads: submit, retry or cancel a load, or run it at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.db import router, transaction
+from django.utils import timezone
+
+from datastore_search.conf import conf
+from ..messages.failures import LoadCancelled, LoadFailed
+from datastore_search.models import FINISHED, Load, LoadState, Resource
+from ..sources.addresses import parse_address
+from ..types.options import LoadOptions
+from .cleanup import mark_interrupted_loads
+from .completion import mark_failed
+from .monitor import Progress
+from .runner import run_load
+from .uploads import MAX_SOURCE_LENGTH
+
+logger = logging.getLogger(__name__)
+
+
+def load_file(
+    resource: Resource,
+    path_or_url: Path | str,
+    *,
+    options: LoadOptions | None = None,
+    source: str = "",
+    progress: Progress | None = None,
+) -> Load:
+    """
+    Load a file into a resource at once: from a path of this machine, or from a URL.
+
+    ``source`` is the name of the file for users, by default the name in the path or the URL.
+    ``progress`` is called with the numbers of rows that are written, and of all rows.
+
+    Raises: ``LoadFailed`` when the file cannot be loaded.  The resource serves its old records, and
+    the load is marked as failed and stores the reason.
+    """
+    path, url = (path_or_url, "") if isinstance(path_or_url, Path) else (None, path_or_url)
+    name = source or (path.name if path else url)
+    load = create_load(resource, options or LoadOptions(), source=name, url=url)
+    run_load(load, path, progress=progress)
+    return load
+
+
+def submit_load(
+    resource: Resource,
+    *,
+    file: File | None = None,
+    url: str = "",
+    options: LoadOptions | None = None,
+    source: str = "",
+) -> Load:
+    """
+    Queue the load of an upload, or of a URL, when the transaction is committed.
+
+    The upload is stored where the worker can read it.  Without a worker, the load runs when it is
+    queued.
+    """
+    name = source or (file.name if file else "") or url
+    load = create_load(resource, options or LoadOptions(), source=name, url=url, file=file)
+    enqueue_load(load)
+    return load
+
+
+def create_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
+    """
+    Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``.
+
+    Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``: a password is not stored,
+    not even with a failed load.
+    """
+    if values.get("url"):
+        parse_address(values["url"])
+    return Load.objects.create(
+        resource=resource,
+        source=source[-MAX_SOURCE_LENGTH:],
+        mode=options.mode,
+        options=options.to_json(),
+        **{name: value for name, value in values.items() if value},
+    )
+
+
+def enqueue_load(load: Load) -> None:
+    """Queue a load, which may be a draft, when the transaction is committed."""
+    load.state, load.queued_at = LoadState.QUEUED, timezone.now()
+    load.save(update_fields=["state", "queued_at"])
+    run_on_commit(partial(_enqueue_run, load))
+
+
+def _enqueue_run(load: Load) -> None:
+    if not enqueue_task("run_load", load):
+        mark_failed(load, LoadFailed("load.not_queued"))
+
+
+def enqueue_task(name: str, load: Load) -> bool:
+    """
+    Enqueue one of ``tasks`` with the portal's backend, which may run it at once; False if it fails.
+
+    The module of the tasks is imported here, since the import asks the backend whether it can run
+    them.  Both may raise anything.
+    """
+    try:
+        from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
+
+        task = getattr(tasks, name)
+        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
+    except Exception:
+        logger.exception("The task of load %s could not be queued.", load.pk)
+        return False
+    load.refresh_from_db()
+    return True
+
+
+def run_on_commit(call: Callable[[], None]) -> None:
+    """Call a function when the transaction is committed, at once if there is none."""
+    transaction.on_commit(call, using=router.db_for_write(Load))
+
+
+def retry_load(load: Load) -> Load:
+    """
+    Queue a new load with the file, URL and options of one that is over.
+
+    Raises: ``LoadFailed`` with ``load.not_retryable``.
+    """
+    with transaction.atomic(using=router.db_for_write(Load)):
+        mark_interrupted_loads(Load.objects.filter(pk=load.pk))
+        old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
+        if old is None or not old.can_be_retried:
+            raise LoadFailed("load.not_retryable")
+        options = LoadOptions.from_json(old.options)
+        new = create_load(
+            load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
+        )
+        # An upload belongs to one load, which deletes it at the end.
+        Load.objects.filter(pk=old.pk).update(file="")
+        enqueue_load(new)
+    load.refresh_from_db()
+    return new
+
+
+def cancel_load(load: Load) -> bool:
+    """
+    Cancel a load, and return whether it was not over already.
+
+    A load that waits ends at once.  The process of a running load ends it about a second later,
+    unless it is ready before.
+    """
+    mark_interrupted_loads(Load.objects.filter(pk=load.pk))
+    waiting = {LoadState.DRAFT, LoadState.QUEUED}
+    unfinished = Load.objects.filter(pk=load.pk).exclude(state__in=FINISHED)
+    marked = unfinished.update(cancel_requested_at=timezone.now())
+    with transaction.atomic(using=router.db_for_write(Load)):
+        unfinished.filter(state__in=waiting).update(
+            state=LoadState.CANCELLED, failure=LoadCancelled().to_json(), finished_at=timezone.now()
+        )
+    load.refresh_from_db()
+    return bool(marked)
+
+
+def requeue_waiting_loads() -> int:
+    """
+    Queue each load and each preview again that no worker has begun, and return how many.
+
+    A worker that ends after it took a task, but before the load began, leaves a load that waits,
+    and no task.  A second task of a load that has begun, or is over, does nothing.
+    """
+    loads = Load.objects.filter(state__in=(LoadState.QUEUED, LoadState.DRAFT))
+    waiting = [load for load in loads if load.untaken_for is not None]
+    for load in waiting:
+        name = "run_load" if load.state == LoadState.QUEUED else "preview_draft"
+        # Without a queue nothing changes: it may still have the first task.
+        with suppress(Load.DoesNotExist):  # deleted meanwhile
+            enqueue_task(name, load)
+    return len(waiting)

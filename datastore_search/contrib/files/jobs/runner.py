@@ -1,0 +1,150 @@
+"""Run a load: read its file, publish its records, and record how it ended (decision 0017)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+from django.db import Error, InterfaceError, OperationalError, connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from datastore_search import database as storage
+from ..messages.failures import LoadFailed, UnexpectedFailure
+from datastore_search.models import Load, LoadState, Resource, TableVersion
+from ..publishing.fingerprint import is_unchanged
+from ..publishing.pipeline import publish_table
+from ..formats.process import open_table
+from ..sources.fetching import NotModified
+from ..sources.files import copy_source
+from ..sources.folders import create_working_folder
+from ..types.options import LoadOptions, resolve_options
+from .cleanup import clean_up_loads, mark_interrupted_loads
+from .completion import complete_load, mark_failed, record_failure, translate_error
+from .monitor import JobMonitor, Progress
+
+#: The time that a load waits for another load of the same resource.  Then it fails.
+MAX_WAIT = timedelta(hours=2)
+
+
+def run_load(
+    load: Load,
+    path: Path | None = None,
+    *,
+    progress: Progress | None = None,
+) -> None:
+    """
+    Run a load; ``path`` is its file, unless that is an upload or at a URL.
+
+    Loads of one resource run one after the other.  A load that another process has begun, or that
+    is over, is not changed.
+
+    Raises: ``LoadFailed``, as ``load_file`` does.
+    """
+    connection = connections[router.db_for_write(Load)]
+    try:
+        mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
+        with storage.hold_job_lock(connection, load.pk) as lock:
+            if lock:
+                monitor = JobMonitor(load, progress)
+                _run_locked(connection, path, monitor, lock)
+    except LoadFailed:
+        raise
+    except (InterfaceError, OperationalError, psycopg.Error) as error:
+        if not storage.is_connection_lost(error):
+            raise
+        failure = LoadFailed("load.database_lost")
+        # Before the load was marked as running, or while its failure was recorded.
+        with suppress(Error):
+            if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None).exists():
+                mark_failed(load, failure)
+        raise failure from error
+
+
+def _run_locked(
+    connection: BaseDatabaseWrapper,
+    path: Path | None,
+    monitor: JobMonitor,
+    lock: storage.JobLock,
+) -> None:
+    load = monitor.load
+    try:
+        if not _mark_started(load):
+            return
+        monitor.lock = lock
+        with monitor.poll_during(connection):
+            lock.wait_for_turn(load.resource_id, MAX_WAIT)
+            monitor.raise_if_cancelled()
+            clean_up_loads(load.resource)
+            _read_and_publish(connection, path, monitor)
+    except BaseException as error:
+        failure = monitor.failure or translate_error(error, load)
+        record_failure(connection, load, failure)
+        if (
+            failure is error
+            or isinstance(failure, UnexpectedFailure)
+            or not isinstance(error, Exception)
+        ):
+            raise
+        raise failure from error
+    complete_load(load)
+    clean_up_loads(load.resource)
+
+
+def _mark_started(load: Load) -> bool:
+    """Mark a load as started by this process; False if it is not queued, or already started."""
+    load.started_at = timezone.now()
+    waiting = Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None)
+    return bool(waiting.update(started_at=load.started_at, heartbeat_at=load.started_at))
+
+
+def _read_and_publish(
+    connection: BaseDatabaseWrapper,
+    path: Path | None,
+    monitor: JobMonitor,
+) -> None:
+    """Copy the file of a load to this machine, read it, and publish it unless it is unchanged."""
+    load = monitor.load
+    resource = Resource.objects.filter(pk=load.resource_id).first()
+    options = resolve_options(resource, LoadOptions.from_json(load.options))
+    monitor.enter_state(LoadState.READING)
+    try:
+        with create_working_folder() as folder:
+            source = copy_source(
+                path or load.file or load.url,
+                folder,
+                known_validators=_find_known_validators(load, options),
+                report_progress=monitor.report_progress,
+            )
+            load.checksum, load.http_validators = source.checksum, dict(source.http_validators)
+            load.save(update_fields=["checksum", "http_validators"])
+            if is_unchanged(load, options):
+                _mark_unchanged(monitor)
+                return
+            name = load.source if path or load.file else source.name
+            with open_table(source.path, options, name=name, interrupter=monitor) as table:
+                publish_table(connection, load, table, options, monitor)
+    except NotModified:
+        _mark_unchanged(monitor)
+
+
+def _mark_unchanged(monitor: JobMonitor) -> None:
+    """Mark a load as over that would change nothing."""
+    monitor.load.finished_at = timezone.now()
+    monitor.enter_state(LoadState.UNCHANGED)
+
+
+def _find_known_validators(load: Load, options: LoadOptions) -> dict[str, str]:
+    """Find the HTTP validators of the file that is served, if loading it again changes nothing."""
+    if not load.url:
+        return {}
+    # As it is now: the table version that the load's resource had may be deleted.
+    resources = Resource.objects.filter(pk=load.resource_id)
+    versions = TableVersion.objects.filter(pk__in=resources.values("table_version"))
+    served = Load.objects.filter(table_versions__in=versions, url=load.url).first()
+    if served is None:
+        return {}
+    load.checksum = served.checksum  # until the file itself is known
+    return dict(served.http_validators) if is_unchanged(load, options) else {}

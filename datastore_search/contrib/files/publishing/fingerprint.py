@@ -1,0 +1,53 @@
+"""Recognise a file that has been loaded already (``docs/decisions/0018``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from django.db import connections, router
+
+from datastore_search import __version__, database as storage
+from datastore_search.models import Load, Resource
+from ..types.options import LoadOptions, resolve_key
+
+
+def is_unchanged(load: Load, options: LoadOptions) -> bool:
+    """Return whether loading a file would make the records that the resource serves already."""
+    if options.force or not load.checksum:
+        return False
+    resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
+    if resource is None or resource.table_version is None:
+        return False
+    served = resource.table_version
+    key = resolve_key(resource, options)
+    fingerprint = compute_fingerprint(load, options, key, resource.language, resource.index_kinds)
+    if fingerprint != served.fingerprint:
+        return False
+    # Something else may have removed records: a restore without them, a statement by hand.
+    connection = connections[router.db_for_write(Load)]
+    return storage.count_records(connection, served.pk) == served.record_count
+
+
+def compute_fingerprint(
+    load: Load, options: LoadOptions, key: Sequence[str], language: str, indexes: Sequence[str]
+) -> str:
+    """
+    Compute a digest of everything that the records of a load are made from.
+
+    That is the file, how it is read and indexed, and the version of this package.  A load whose
+    file has no checksum gets a digest of its own.
+    """
+    if not load.checksum:
+        return f"load {load.pk}"
+    made_of = {
+        "version": __version__,
+        "file": load.checksum,
+        "options": replace(options.select_content_options(), key=None).to_json(),
+        "key": list(key),
+        "language": language,
+        "indexes": list(indexes),
+    }
+    return sha256(json.dumps(made_of, sort_keys=True, default=list).encode()).hexdigest()

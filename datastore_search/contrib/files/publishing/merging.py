@@ -1,0 +1,195 @@
+"""Append or upsert a file's rows to served records, in one transaction under the writers' lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import IntegrityError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from datastore_search.writing import changes as record_changes
+from datastore_search import database as storage
+from ..messages.failures import LoadFailed, UnstorableRecord
+from datastore_search.messages import BadRow, Notice
+from datastore_search.models import Field, LoadState, Mode, Resource
+from ..formats.duckdb_sql import SQL, quote_literal
+from ..formats.staging import ROW_ERRORS, quote_message
+from ..formats.stored_rows import STAGED_ROWS
+from ..types.options import save_options
+from .changes import build_field
+from .fingerprint import compute_fingerprint
+from .keys import build_key_text
+from .plan import LoadPlan, ProgressReporter
+from .row_errors import raise_row_errors, save_row_errors
+from .rows import find_line, render_rows
+
+
+def can_find_taken_keys(plan: LoadPlan) -> bool:
+    """Return whether some bad rows are known only when they are compared with the records."""
+    return plan.options.mode == Mode.APPEND and bool(plan.key)
+
+
+def merge_records(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
+) -> None:
+    """Merge a file's rows into the records that are being served."""
+    progress.enter_state(LoadState.COPYING)
+    _stage_rows(connection, plan, progress)
+    progress.enter_state(LoadState.INDEXING)
+    _drop_outgrown_order_indexes(connection, plan)
+    is_refused = False
+    with storage.begin_load_transaction(connection, plan.load.pk):
+        resource = _lock_resource(plan)
+        if can_find_taken_keys(plan):
+            _record_taken_keys(connection, plan, resource)
+            is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
+        if not is_refused:
+            _merge(connection, plan, resource, progress)
+    if is_refused:
+        save_row_errors(plan.load, plan.table, plan.options, plan.notices)
+        raise_row_errors(plan.load)
+    plan.load.resource = resource
+
+
+def _stage_rows(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
+) -> None:
+    try:
+        storage.stage_rows(connection, plan.load.pk, _report_batches(plan, progress))
+    except UnstorableRecord as error:
+        raise UnstorableRecord(find_line(plan.table, error.row)) from error
+
+
+def _report_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[int, str]]]:
+    done, total = 0, plan.table.count_rows()
+    progress.report_rows(done, total)
+    for batch in render_rows(plan.table, plan.decisions):
+        yield batch
+        done += len(batch)
+        progress.report_rows(done, total)
+
+
+def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
+    """Drop order indexes that values do not fit, which locks the table, in a short transaction."""
+    lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
+    if max(lengths.values(), default=0) <= record_changes.MAX_INDEXED_VALUE_BYTES:
+        return
+    with storage.begin_load_transaction(connection, plan.load.pk):
+        record_changes.drop_outgrown_order_indexes(connection, _lock_resource(plan), lengths)
+
+
+def _lock_resource(plan: LoadPlan) -> Resource:
+    """Lock the resource against other writers, and check that the plan still fits it."""
+    resources = Resource.objects.select_for_update(no_key=True, of=("self",))
+    resource = resources.filter(pk=plan.load.resource_id).first()
+    if resource is None:
+        raise LoadFailed("load.resource_deleted")
+    types = dict(resource.fields.values_list("name", "type"))
+    is_same = (
+        resource.table_version_id is not None
+        and all(types.get(name, kind) == kind for name, kind in plan.types.items())
+        and (not resource.primary_key or resource.primary_key == list(plan.key))
+    )
+    if not is_same:
+        raise LoadFailed("load.resource_changed")
+    return resource
+
+
+def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
+    """Record an error for each row to be added whose key a record has already."""
+    table = plan.table
+    columns = [table.columns[table.names.index(name)] for name in plan.key]
+    for lines in storage.read_taken_lines(
+        connection, plan.load.pk, record_changes.get_table_id(resource), plan.key
+    ):
+        table.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, {}, {}, {} FROM {}"
+                " WHERE line IN (SELECT unnest(?::BIGINT[]))"
+            ).format(
+                ROW_ERRORS,
+                quote_literal(", ".join(plan.key)),
+                build_key_text(columns),
+                quote_message(BadRow("row.existing_key")),
+                STAGED_ROWS,
+            ),
+            [lines],
+        )
+
+
+def _merge(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource, progress: ProgressReporter
+) -> None:
+    """Add fields, key and records, and record the change."""
+    load = plan.load
+    if can_find_taken_keys(plan):
+        save_row_errors(plan.load, plan.table, plan.options, plan.notices)
+    record_changes.add_fields(connection, resource, _build_new_fields(resource, plan))
+    _set_key(connection, plan, resource)
+    rows = plan.table.count_rows()
+    added, changed = _write_rows(connection, plan, resource)
+    load.record_count = rows if plan.options.mode == Mode.UPSERT else added
+    load.finished_at = timezone.now()
+    merged = Notice(
+        "notice.records_merged",
+        added=added,
+        changed=changed,
+        same=load.record_count - added - changed,
+    )
+    load.notices = [*load.notices, merged.to_json()]
+    load.save(update_fields=["notices"])
+    record_changes.record_change(
+        connection,
+        resource,
+        added=added,
+        field_formats=plan.field_formats,
+        fingerprint=compute_fingerprint(
+            load, plan.options, plan.key, resource.language, resource.index_kinds
+        ),
+    )
+    save_options(resource, plan.options, units=plan.units)
+    storage.drop_staging_table(connection, load.pk)
+    progress.enter_state(LoadState.READY)
+
+
+def _build_new_fields(resource: Resource, plan: LoadPlan) -> list[Field]:
+    """Build the fields that only the file has."""
+    known, types = set(resource.fields.values_list("name", flat=True)), plan.types
+    fields = []
+    for name, label in zip(plan.table.names, plan.table.labels, strict=True):
+        if name not in known:
+            field = build_field(resource, name, label)
+            field.type = types[name]
+            fields.append(field)
+    return fields
+
+
+def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
+    """Set the key of a table without one; no reader uses it yet, so none is waited for."""
+    if resource.primary_key or not plan.key:
+        return
+    try:
+        with transaction.atomic(using=connection.alias):
+            record_changes.set_primary_key(connection, resource, plan.key)
+    except IntegrityError as error:
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+
+
+def _write_rows(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
+) -> tuple[int, int]:
+    """Write the rows, and return how many are new and how many records changed."""
+    load_id, target = plan.load.pk, record_changes.get_table_id(resource)
+    names = resource.fields.values_list("name", flat=True)
+    empty = sorted(set(names) - set(plan.table.names))
+    try:
+        if plan.options.mode == Mode.APPEND:
+            if plan.key:
+                storage.delete_taken_rows(connection, load_id, target, plan.key)
+            return storage.add_rows(connection, load_id, target, empty=empty), 0
+        changed = storage.update_records(connection, load_id, target, plan.key)
+        added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
+    except IntegrityError as error:  # what is the same only to PostgreSQL
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+    return added, changed

@@ -1,0 +1,44 @@
+"""Publish a table that was read: plan, then replace the records or merge into them."""
+
+from __future__ import annotations
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from ..messages.failures import LoadFailed
+from datastore_search.models import Load, Resource
+from ..formats.staging import StagedTable
+from ..types.options import LoadOptions
+from .changes import compare_fields
+from .merging import can_find_taken_keys, merge_records
+from .plan import ProgressReporter, build_plan, is_replacing
+from .replacing import replace_records
+from .row_errors import delete_bad_rows, raise_row_errors, save_row_errors
+
+
+def publish_table(
+    connection: BaseDatabaseWrapper,
+    load: Load,
+    table: StagedTable,
+    options: LoadOptions,
+    progress: ProgressReporter,
+) -> None:
+    """Publish the rows of a table as the records of a load's resource."""
+    # As it is now: the caller may have read it before the file.
+    resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
+    if resource is None:
+        raise LoadFailed("load.resource_deleted")
+    load.resource = resource
+    replaces = is_replacing(resource, options)
+    plan = build_plan(load, resource, table, options)
+    if replaces or not can_find_taken_keys(plan):
+        save_row_errors(load, table, options, plan.notices)
+        if replaces:
+            compare_fields(resource, table).check_missing(
+                drop_missing_fields=options.drop_missing_fields
+            )
+        if options.should_refuse_bad_rows:
+            raise_row_errors(load)
+    delete_bad_rows(table)
+    if load.row_error_count and not table.count_rows():  # a load without any row is a mistake
+        raise_row_errors(load)
+    (replace_records if replaces else merge_records)(connection, plan, progress)

@@ -1,0 +1,115 @@
+"""Plan a load: what its file holds and which rows cannot be loaded, before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from datastore_search.messages import Notice
+from datastore_search.models import Load, LoadState, Mode, Resource
+from ..formats.staging import StagedTable
+from ..types.field_formats import Decision, FieldFormat
+from ..types.inference import collect_type_notices, decide_formats
+from ..types.options import LoadOptions, resolve_key
+from .changes import compare_fields
+from .keys import check_key, record_key_errors
+from .merge_options import resolve_merge_key, resolve_merge_options
+from .postgres_limits import record_unstorable_values
+
+
+class ProgressReporter(Protocol):
+    """Takes reports of a load's progress, and may end the load by raising ``LoadFailed``."""
+
+    def enter_state(self, state: LoadState) -> None:
+        """Record that the load has reached a state."""
+
+    def report_rows(self, done: int, total: int) -> None:
+        """Report how many rows have been written, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """
+    A load, its file, and what was decided about it.
+
+    ``key`` names the fields of the primary key; ``notices`` are for the user.
+    """
+
+    load: Load
+    table: StagedTable
+    options: LoadOptions
+    decisions: tuple[Decision, ...]
+    key: tuple[str, ...]
+    notices: tuple[Notice, ...]
+
+    @property
+    def formats(self) -> dict[str, FieldFormat]:
+        """The formats, by the names of the file's fields."""
+        formats = (decision.field_format for decision in self.decisions)
+        return dict(zip(self.table.names, formats, strict=True))
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The names of the types, by the names of the file's fields."""
+        return {name: each.field_type.name for name, each in self.formats.items()}
+
+    @property
+    def field_formats(self) -> dict[str, str]:
+        """The names of the formats, by the names of the file's fields."""
+        return {name: each.name for name, each in self.formats.items()}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of numbers in the file, by the names of the fields that have one."""
+        return {name: each.unit for name, each in self.formats.items() if each.unit}
+
+
+def is_replacing(resource: Resource, options: LoadOptions) -> bool:
+    """Return whether a load replaces the records, if there are any."""
+    return options.mode == Mode.REPLACE or not resource.has_table
+
+
+def build_plan(
+    load: Load,
+    resource: Resource,
+    table: StagedTable,
+    options: LoadOptions,
+    *,
+    explain: bool = False,
+) -> LoadPlan:
+    """
+    Decide how a file is loaded; rows that cannot be loaded get row errors in the table.
+
+    ``explain`` adds explanations to the decisions, which takes time.
+
+    Raises: ``LoadFailed``.
+    """
+    replaces = is_replacing(resource, options)
+    if replaces:
+        key, notices = _resolve_replacing_key(resource, table, options)
+        if resource.index_kinds != resource.chosen_index_kinds:
+            notices.append(Notice("notice.substrings_not_indexed"))
+        check_key(key, table.names)
+        decisions = decide_formats(table, options, explain=explain)
+    else:
+        key = resolve_merge_key(resource, options)
+        check_key(key, table.names)
+        merging, notices = resolve_merge_options(resource, table, options)
+        decisions = decide_formats(table, merging, explain=explain)
+    changes = compare_fields(resource, table, decisions).build_notices(replaces=replaces)
+    record_unstorable_values(table, decisions)
+    record_key_errors(table, decisions, key)
+    type_notices = collect_type_notices(table, options, decisions)
+    ordered = (*changes, *notices) if replaces else (*notices, *changes)
+    return LoadPlan(load, table, options, decisions, key, (*table.notices, *type_notices, *ordered))
+
+
+def _resolve_replacing_key(
+    resource: Resource, table: StagedTable, options: LoadOptions
+) -> tuple[tuple[str, ...], list[Notice]]:
+    """Resolve the key of the new table: the resource's own key is dropped if a field of it is."""
+    key = resolve_key(resource, options)
+    missing = [name for name in key if name not in table.names]
+    if options.key is None and missing:
+        return (), [Notice("notice.key_dropped", fields=", ".join(missing))]
+    return key, []

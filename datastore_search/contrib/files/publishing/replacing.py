@@ -1,0 +1,228 @@
+"""Replace the records of a resource: a new table version, published in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from django.db import Error, IntegrityError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from datastore_search import database as storage
+from datastore_search.conf import conf
+from ..messages.failures import LoadFailed, UnstorableRecord
+from datastore_search.field_types import dump_json
+from datastore_search.models import Field, LoadState, Resource, TableVersion
+from ..formats.staging import StagedTable
+from ..types.options import save_options
+from .changes import build_field
+from .fingerprint import compute_fingerprint
+from .plan import LoadPlan, ProgressReporter
+from .profiles import build_profiles
+from .rows import (
+    find_line,
+    is_wide,
+    render_rows,
+    render_searchable_rows,
+)
+
+_FIELDS_PER_STATEMENT = 500
+
+#: Rows, or cells of a wide table, that are copied before a second connection is open.
+_MAX_ROWS_OF_ONE_CONNECTION = 10_000
+_MAX_CELLS_OF_ONE_CONNECTION = 100_000
+
+#: This number of rows is sorted without an index as fast as with one.
+_MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
+
+#: The number of records with a value is stored from this number on.
+_MIN_RECORDS_OF_COUNTED_VALUE = 10_000
+
+#: A load indexes the order of a field whose values are not longer than this.
+_MAX_ORDERED_VALUE_BYTES = 500
+
+
+def replace_records(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
+) -> None:
+    """Make a new table version of a file's rows, and let the resource serve it."""
+    load, resource = plan.load, plan.load.resource
+    rows = plan.table.count_rows()
+    profiles = build_profiles(plan.table, plan.decisions)
+    indexes = _choose_indexes(resource, plan, rows)
+    progress.enter_state(LoadState.COPYING)
+    with storage.begin_load_transaction(connection, load.pk):
+        version = TableVersion.objects.create(
+            resource=resource,
+            load=load,
+            language=resource.language,
+            indexes=resource.index_kinds,
+        )
+    # Stored when the version is published: of thousands of fields they are megabytes.
+    version.profiles, version.field_formats = profiles, plan.field_formats
+    try:
+        load.record_count = version.record_count = _fill_table(
+            connection, plan, version, indexes, progress
+        )
+        version.value_counts = _count_values(connection, plan, version, indexes)
+        _publish_version(connection, plan, version, indexes, progress)
+    except BaseException:
+        # If the database does not respond now, a clean-up drops the table.
+        with suppress(Error):
+            storage.drop_record_table(connection, version.pk)
+        raise
+
+
+def _fill_table(
+    connection: BaseDatabaseWrapper,
+    plan: LoadPlan,
+    version: TableVersion,
+    indexes: storage.Indexes,
+    progress: ProgressReporter,
+) -> int:
+    """Copy the rows into the record table of a table version, and index it."""
+    total, table = plan.table.count_rows(), storage.NewTable(version.pk, plan.load.pk)
+    max_connections = 1
+    if _is_large(plan.table, total):
+        max_connections = storage.count_load_connections(connection, conf.LOAD_CONNECTIONS)
+    try:
+        rows = storage.create_records(
+            connection,
+            table,
+            language=version.language,
+            batches=_report_batches(plan, total, progress, has_texts=max_connections > 1),
+            max_connections=max_connections,
+        )
+    except UnstorableRecord as error:
+        raise UnstorableRecord(find_line(plan.table, error.row)) from error
+    progress.enter_state(LoadState.INDEXING)
+    storage.create_indexes(
+        connection,
+        table,
+        indexes,
+        memory_bytes=conf.LOAD_MEMORY_BYTES,
+        max_connections=max_connections,
+    )
+    _set_key(connection, plan, version)
+    return rows
+
+
+def _is_large(table: StagedTable, rows: int) -> bool:
+    """Return whether several connections fill a table in less time than one."""
+    cells = rows * len(table.names) if is_wide(table) else 0
+    return rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION
+
+
+def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
+    """Choose the indexes: a small table needs no order index, and a long value gets none."""
+    if rows <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
+        return resource.choose_indexes({})
+    lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
+    return resource.choose_indexes(
+        {
+            name: kind
+            for name, kind in plan.types.items()
+            if lengths[name] <= _MAX_ORDERED_VALUE_BYTES
+        }
+    )
+
+
+def _report_batches(
+    plan: LoadPlan, total: int, progress: ProgressReporter, *, has_texts: bool
+) -> Iterator[storage.Batch]:
+    done = 0
+    progress.report_rows(done, total)
+    for batch in _render_batches(plan, has_texts=has_texts):
+        yield batch
+        done += len(batch.records)
+        progress.report_rows(done, total)
+
+
+def _render_batches(plan: LoadPlan, *, has_texts: bool) -> Iterator[storage.Batch]:
+    if not has_texts:
+        for rows in render_rows(plan.table, plan.decisions):
+            yield storage.Batch([record for _line, record in rows])
+        return
+    for searchable in render_searchable_rows(plan.table, plan.decisions):
+        texts = [text for _line, _record, text in searchable if text is not None]
+        yield storage.Batch(
+            [record for _line, record, _text in searchable],
+            texts if len(texts) == len(searchable) else None,
+        )
+
+
+def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVersion) -> None:
+    if not plan.key:
+        return
+    try:
+        with storage.begin_load_transaction(connection, plan.load.pk):
+            storage.set_key(connection, version.pk, plan.key)
+    except IntegrityError as error:
+        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+
+
+def _count_values(
+    connection: BaseDatabaseWrapper,
+    plan: LoadPlan,
+    version: TableVersion,
+    indexes: storage.Indexes,
+) -> dict[str, dict[str, int]]:
+    """Count the values that would take long to count in each search."""
+    types = plan.types
+    texts = [name for name in indexes.orders if types[name] == "text"]
+    table = storage.NewTable(version.pk, plan.load.pk)
+    value_counts = storage.count_common_values(
+        connection, table, texts, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
+    )
+    return {
+        name: {dump_json(value): count for value, count in counts.items()}
+        for name, counts in value_counts.items()
+    }
+
+
+def _publish_version(
+    connection: BaseDatabaseWrapper,
+    plan: LoadPlan,
+    version: TableVersion,
+    indexes: storage.Indexes,
+    progress: ProgressReporter,
+) -> None:
+    """Switch the resource to the new records and fields, in one transaction."""
+    load = plan.load
+    with storage.begin_load_transaction(connection, load.pk):
+        resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
+        if resource is None:
+            raise LoadFailed("load.resource_deleted")
+        _save_fields(resource, plan, indexes)
+        version.published_at = load.finished_at = timezone.now()
+        version.fingerprint = compute_fingerprint(
+            load, plan.options, plan.key, version.language, version.indexes
+        )
+        version.profiles["fingerprint"] = version.fingerprint
+        version.save()
+        resource.table_version = version
+        resource.primary_key = list(plan.key)
+        resource.save(update_fields=["table_version", "primary_key", "modified_at"])
+        save_options(resource, plan.options, units=plan.units)
+        progress.enter_state(LoadState.READY)
+    load.resource = resource
+
+
+def _save_fields(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> None:
+    """Save the fields of the new records; what people wrote about a field stays."""
+    known, types = {field.name: field for field in resource.fields.all()}, plan.types
+    resource.fields.exclude(name__in=plan.table.names).delete()
+    fields = []
+    for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
+        field = known.get(name) or build_field(resource, name, label)
+        field.position, field.type, field.is_sparse = position, types[name], False
+        field.has_order_index = name in indexes.orders
+        fields.append(field)
+    Field.objects.bulk_create(
+        fields,
+        update_conflicts=True,
+        unique_fields=["resource", "name"],
+        update_fields=["position", "type", "is_sparse", "has_order_index"],
+        batch_size=_FIELDS_PER_STATEMENT,
+    )

@@ -1,0 +1,109 @@
+"""Save, count and report the rows of a file that cannot be loaded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from django.db.models import Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from ..messages.failures import LoadFailed
+from datastore_search.downloads.formulas import disarm
+from datastore_search.messages import BadRow, Notice, describe_bad_row
+from datastore_search.models import Load, RowError
+from ..formats.duckdb_sql import SQL, quote_literal
+from ..formats.staging import ROW_ERRORS, StagedTable
+from ..types.options import LoadOptions
+
+#: Row errors that a report lists; all of them are counted.
+MAX_REPORTED_ERRORS = 100_000
+_ROWS_PER_BATCH = 2_000
+
+
+def save_row_errors(
+    load: Load, table: StagedTable, options: LoadOptions, notices: Iterable[Notice]
+) -> None:
+    """Save the notices of a load, the number of its bad rows, and the first of their errors."""
+    bad_rows, errors = table.count_bad_rows(), table.count_row_errors()
+    all_notices = list(notices)
+    if bad_rows and not options.should_refuse_bad_rows:
+        all_notices.append(Notice("notice.rows_left_out", count=bad_rows))
+    if errors > MAX_REPORTED_ERRORS:
+        cut = Notice("notice.report_cut", listed=MAX_REPORTED_ERRORS, count=errors)
+        all_notices.append(cut)
+    load.row_error_count = bad_rows
+    load.notices = [notice.to_json() for notice in all_notices]
+    load.save(update_fields=["row_error_count", "notices"])
+    if not bad_rows:
+        return
+    found = table.execute(
+        SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
+            ROW_ERRORS, quote_literal(MAX_REPORTED_ERRORS)
+        )
+    )
+    while batch := found.fetchmany(_ROWS_PER_BATCH):
+        RowError.objects.bulk_create(
+            RowError(
+                load=load,
+                line=line,
+                field=field,
+                value=value.replace("\0", "�"),  # which PostgreSQL's texts cannot hold
+                message=json.loads(error),
+            )
+            for line, field, value, error in batch
+        )
+
+
+def raise_row_errors(load: Load) -> None:
+    """Refuse the file if it has bad rows."""
+    first = load.row_errors.first()
+    if first is not None:
+        reason = BadRow.from_json(first.message)
+        row = describe_bad_row(first.line, first.field, first.value, reason)
+        raise LoadFailed("load.bad_rows", count=load.row_error_count, row=row)
+
+
+def delete_bad_rows(table: StagedTable) -> None:
+    """Delete the staged rows that have errors."""
+    table.rows.delete(SQL("IN (SELECT line FROM {})").format(ROW_ERRORS))
+
+
+# The report ---------------------------------------------------------------------------------------
+
+
+def write_row_error_report(load: Load, language: str) -> Iterator[str]:
+    """
+    Write the row errors of a load as CSV, in a language, piece by piece.
+
+    It begins with a byte order mark, by which spreadsheets recognise the encoding.  A value that
+    they would read as a formula gets an apostrophe.
+    """
+    with translation.override(language):
+        header = [_("Line"), _("Field"), _("Value"), _("Reason")]
+        first = "\ufeff" + _write_csv([header])
+    yield first
+    batch: Sequence[RowError] = ()
+    # Without a cursor of the server: a pooler may give each batch another session.
+    while batch := _fetch_after(load, batch[-1] if batch else None):
+        # Between two pieces the caller's language is active.
+        with translation.override(language):
+            piece = _write_csv([row.line, row.field, row.value, row.reason] for row in batch)
+        yield piece
+
+
+def _fetch_after(load: Load, last: RowError | None) -> Sequence[RowError]:
+    """Fetch the next row errors of a load, after ``last`` or from the first."""
+    rows = load.row_errors.order_by("line", "pk")
+    if last is not None:
+        rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
+    return list(rows[:_ROWS_PER_BATCH])
+
+
+def _write_csv(rows: Iterable[list[str] | list[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows([disarm(str(cell)) for cell in row] for row in rows)
+    return text.getvalue()

@@ -1,0 +1,142 @@
+"""Render the rows of a table as JSON texts, each value in the canonical form of its type."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from datastore_search.field_types import Ordered, dump_json
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.staging import MAX_NARROW_FIELDS, StagedTable
+from ..formats.stored_rows import STAGED_ROWS
+from ..types.field_formats import Decision, FieldFormat
+
+#: The rows of a batch, and the cells of one of a wide table, which several connections share.
+_ROWS_PER_BATCH = 2_000
+_CELLS_PER_BATCH = 60_000
+
+#: The types whose JSON value is a text, a number or a boolean.
+_MOMENTS = frozenset({"timestamp", "timestamptz"})
+_TYPES_WITH_TEXT = _MOMENTS | {
+    "text", "int2", "int4", "int8", "numeric", "float8", "bool", "date", "time"
+}  # fmt: skip
+
+#: A letter whose words only PostgreSQL knows.
+_OTHER_LETTER = "\uffff"
+
+#: DuckDB renders 2,048 rows at once, and holds each text that it makes of them until the last is
+#: made.  Rows of more bytes are rendered by statements of fewer rows.
+_MAX_BYTES_PER_STATEMENT = 4 * 2**20
+
+#: The columns of a wide table are rendered in lists: DuckDB prepares an expression of a column in
+#: 1 ms, but one of a list holds all that it has made of 2,048 rows.
+_COLUMNS_PER_LIST = 100
+
+
+def is_wide(table: StagedTable) -> bool:
+    """Return whether a table has too many columns for rows, so that they are rendered in lists."""
+    return len(table.names) > MAX_NARROW_FIELDS
+
+
+def render_rows(
+    table: StagedTable, decisions: Sequence[Decision]
+) -> Iterator[list[tuple[int, str]]]:
+    """
+    Render the rows in the order of the file: the line of each, and a JSON object as text.
+
+    The members of a wide table have the order of the formats.
+    """
+    build = _build_lists if is_wide(table) else _build_members
+    query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
+        SQL(", ").join(build(table, decisions)), STAGED_ROWS
+    )
+    yield from _fetch_rows(table, query)
+
+
+def render_searchable_rows(
+    table: StagedTable, decisions: Sequence[Decision]
+) -> Iterator[list[tuple[int, str, str | None]]]:
+    """
+    Render the rows in the order of the file, with the text of the values of each.
+
+    The text is what ``datastore_search_values`` makes of the object; None where that is not known,
+    and in a wide table.
+    """
+    has_texts = all(decision.field_type.name in _TYPES_WITH_TEXT for decision in decisions)
+    if not has_texts or is_wide(table):
+        for lines in render_rows(table, decisions):
+            yield [(line, record, None) for line, record in lines]
+        return
+    # Blanks between the values, which have the order in which jsonb has its keys.
+    keys = [name.encode() for name in table.names]
+    cells = zip(keys, map(quote_identifier, table.columns), decisions, strict=True)
+    texts = (
+        _build_text(cell, decision)
+        for _key, cell, decision in sorted(cells, key=lambda each: (len(each[0]), each[0]))
+    )
+    query = SQL(
+        "SELECT line, '{{' || concat_ws(',', {}) || '}}', concat_ws(' ', {}) FROM {}"
+    ).format(SQL(", ").join(_build_members(table, decisions)), SQL(", ").join(texts), STAGED_ROWS)
+    yield from _fetch_rows(table, query)
+
+
+def _fetch_rows(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
+    size = max(1, _CELLS_PER_BATCH // len(table.names)) if is_wide(table) else _ROWS_PER_BATCH
+    for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
+        rows = table.execute(SQL("{} WHERE {}").format(query, condition))
+        while batch := rows.fetchmany(size):
+            yield batch
+
+
+def _build_text(cell: Composed, decision: Decision) -> Composed:
+    """Build a value as PostgreSQL's ``->>`` has it, or what has the same words."""
+    field_type = decision.field_type
+    if field_type.is_text:
+        return cell
+    value = decision.field_format.build_json_value(cell)
+    text = SQL("CASE WHEN {} <> '' THEN trim({}, '\"') END").format(cell, value)
+    if field_type.ordered is Ordered.NUMBERS:
+        # PostgreSQL writes an exponent as digits: this letter leaves the record to it.
+        return SQL("replace(replace({}, 'e', {other}), 'E', {other})").format(
+            text, other=quote_literal(_OTHER_LETTER)
+        )
+    # The T of a moment separates words.
+    return SQL("replace({}, 'T', ' ')").format(text) if field_type.name in _MOMENTS else text
+
+
+def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
+    """Build the member of each column: its name, and its value."""
+    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
+        value = decision.field_format.build_json_value(quote_identifier(column))
+        yield SQL("{} || {}").format(quote_literal(dump_json(name) + ":"), value)
+
+
+def _build_lists(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:
+    """Build the members of columns that have one format, joined by commas."""
+    groups: defaultdict[FieldFormat, list[tuple[str, str]]] = defaultdict(list)
+    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
+        groups[decision.field_format].append((column, name))
+    for field_format, columns in groups.items():
+        for start in range(0, len(columns), _COLUMNS_PER_LIST):
+            some = columns[start : start + _COLUMNS_PER_LIST]
+            yield SQL(
+                "array_to_string(list_transform([{cells}],"
+                " lambda value, position: ([{keys}])[position] || {value}), ',')"
+            ).format(
+                cells=SQL(", ").join(quote_identifier(column) for column, _name in some),
+                keys=SQL(", ").join(quote_literal(dump_json(name) + ":") for _, name in some),
+                value=field_format.build_json_value(SQL("value")),
+            )
+
+
+# Lines --------------------------------------------------------------------------------------------
+
+
+def find_line(table: StagedTable, row: int | str) -> int | str:
+    """Find the line of the file that has a row, given the row's number from 1."""
+    if not isinstance(row, int):
+        return row
+    query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, quote_literal(row - 1))
+    fetched = table.execute(query).fetchone()
+    return int(fetched[0]) if fetched else row

@@ -1,0 +1,264 @@
+"""
+Unpack archives: gzip, zip, and a gzip within a zip.
+
+Members are written into a working folder under names of this code, block by block, up to the
+limits: the sizes that an archive states are not trusted.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ..messages.failures import LoadFailed
+from .limits import ReadingLimits
+
+_BLOCK_BYTES = 2**20
+_GZIP = b"\x1f\x8b"
+_ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
+#: Members of zips that are documents of office programs, workbooks among them.
+_OFFICE_MEMBERS = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.xml"})
+
+#: Python reads a zip's list of members into memory, where it takes ten times as much.
+_MAX_LIST_BYTES = 4 * 2**20
+_MAX_SHOWN_MEMBERS = 20
+
+#: The main part of a shapefile, and all that are read.
+_SHAPES = ".shp"
+_SHAPE_PARTS = (_SHAPES, ".dbf", ".shx", ".prj", ".cpg")
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackedFile:
+    """A file that is not an archive; ``name`` is its name in the archive, or the file's name."""
+
+    path: Path
+    name: str
+
+
+def unpack(
+    path: Path, name: str, folder: Path, limits: ReadingLimits, *, member: str = ""
+) -> UnpackedFile:
+    """
+    Unpack a file into a folder; a file that is not an archive is returned as it is.
+
+    ``member`` is the wanted member of a zip: its whole name, or the last part of it.
+
+    Raises: ``LoadFailed``, with why the file cannot be unpacked.
+    """
+    file = UnpackedFile(path, name)
+    if is_zip_archive(file.path):
+        target = folder / "member"
+        with _open_zip(file.path) as archive:
+            chosen = _choose_member(_list_members(archive), member)
+            _extract(archive, chosen, target, limits)
+        file = UnpackedFile(target, _get_last_part(chosen))
+        if is_zip_archive(file.path):
+            raise LoadFailed("archive.nested")
+    if _is_gzip(file.path):
+        file = _unpack_gzip(file, folder / "unpacked", limits)
+    return file
+
+
+def unpack_shapefile(
+    path: Path, folder: Path, limits: ReadingLimits, *, member: str = ""
+) -> Path | None:
+    """
+    Unpack the parts of the shapefile in a zip, and return its main part; None if there is none.
+
+    Raises: ``LoadFailed`` with ``archive.several_members``, ``geo.incomplete``, and why a part
+    cannot be unpacked.
+    """
+    with _open_zip(path) as archive:
+        members = _list_members(archive)
+        shapes = [each for each in members if each.filename.lower().endswith(_SHAPES)]
+        if not shapes or (member and not member.lower().endswith(_SHAPES)):
+            return None
+        main = shapes[0] if len(shapes) == 1 and not member else _choose_member(shapes, member)
+        stem = main.filename[: -len(_SHAPES)]
+        size = 0
+        for each in members:
+            suffix = each.filename[len(stem) :].lower()
+            if each.filename.startswith(stem) and suffix in _SHAPE_PARTS:
+                target = folder / f"shapes{suffix}"
+                _extract(archive, each, target, limits, unpacked_bytes=size)
+                size += target.stat().st_size
+    if not (folder / "shapes.dbf").exists():
+        raise LoadFailed("geo.incomplete", part=".dbf")
+    return folder / f"shapes{_SHAPES}"
+
+
+def is_zip_archive(path: Path) -> bool:
+    """Return whether a file is a zip and not a workbook."""
+    return _is_zip(path) and not is_workbook(path)
+
+
+def is_workbook(path: Path) -> bool:
+    """
+    Return whether a file is a zip that is a workbook, or another document of an office program.
+
+    Raises: ``LoadFailed`` when it is a zip that cannot be read.
+    """
+    if not _is_zip(path):
+        return False
+    with _open_zip(path) as archive:
+        names = set(archive.namelist())
+    return any(members <= names for members in _OFFICE_MEMBERS)
+
+
+def _is_gzip(path: Path) -> bool:
+    return _read_start(path).startswith(_GZIP)
+
+
+def _is_zip(path: Path) -> bool:
+    return _read_start(path).startswith(_ZIPS)
+
+
+def _read_start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
+
+
+# Zip ----------------------------------------------------------------------------------------------
+
+
+def _extract(
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    target: Path,
+    limits: ReadingLimits,
+    *,
+    unpacked_bytes: int = 0,
+) -> None:
+    """Extract a member of a zip, of which ``unpacked_bytes`` have been unpacked already."""
+    if member.flag_bits & 1:
+        raise LoadFailed("archive.encrypted", member=member.filename)
+    try:
+        with archive.open(member) as source:
+            _copy_unpacked(source, target, limits, unpacked_bytes)
+    except (NotImplementedError, RuntimeError) as error:
+        raise LoadFailed("archive.unknown_compression", member=member.filename) from error
+
+
+def _choose_member(members: list[zipfile.ZipInfo], wanted: str) -> zipfile.ZipInfo:
+    """Choose the only member, or the wanted one, by its whole name or the last part of it."""
+    shown = ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
+    if wanted:
+        members = [member for member in members if member.filename == wanted] or [
+            member for member in members if _get_last_part(member) == wanted
+        ]
+        if not members:
+            raise LoadFailed("archive.unknown_member", member=wanted, members=shown)
+    if len(members) > 1:
+        raise LoadFailed("archive.several_members", members=shown)
+    return members[0]
+
+
+def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """List the members that are files of their own."""
+    members = [member for member in archive.infolist() if _is_file(member)]
+    if not members:
+        raise LoadFailed("archive.empty")
+    return members
+
+
+def _is_file(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member is a file: not a folder, not hidden, not added by macOS."""
+    parts = member.filename.split("/")
+    return not (member.is_dir() or parts[0] == "__MACOSX" or parts[-1].startswith("."))
+
+
+def _get_last_part(member: zipfile.ZipInfo) -> str:
+    return member.filename.rsplit("/", 1)[-1]
+
+
+@contextmanager
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip; what is wrong with it during the block is raised as a failure."""
+    try:
+        if _measure_list(path) > _MAX_LIST_BYTES:
+            raise LoadFailed("archive.too_many_members")
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except _DAMAGES as error:
+        raise LoadFailed("archive.damaged") from error
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # an offset before the file's start
+            raise LoadFailed("archive.damaged") from error
+        raise
+
+
+_DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    struct.error,
+    ValueError,
+)
+_END = b"PK\x05\x06"
+_END_BYTES = 22
+_MAX_COMMENT_BYTES = 2**16
+_END64_LOCATOR = struct.Struct("<4sLQL")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_IN_END64 = 0xFFFFFFFF
+
+
+def _measure_list(path: Path) -> int:
+    """Return the bytes of a zip's list of members, without reading it as ``ZipFile`` would."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _END_BYTES - _MAX_COMMENT_BYTES))
+        tail = file.read()
+        found = tail.rfind(_END)
+        if found < 0 or len(tail) - found < _END_BYTES:
+            raise LoadFailed("archive.truncated")
+        (length,) = struct.unpack_from("<L", tail, found + 12)
+        if length != _IN_END64:
+            return int(length)
+        file.seek(size - len(tail) + found - _END64_LOCATOR.size)
+        *_, offset, _disks = _END64_LOCATOR.unpack(file.read(_END64_LOCATOR.size))
+        file.seek(min(offset, size))
+        return int(_END64.unpack(file.read(_END64.size))[-2])
+
+
+# Gzip ---------------------------------------------------------------------------------------------
+
+
+def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> UnpackedFile:
+    """Unpack a gzip that holds neither a gzip nor a zip."""
+    try:
+        with gzip.open(file.path) as source:
+            _copy_unpacked(source, target, limits)
+    except EOFError as error:
+        raise LoadFailed("archive.truncated") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise LoadFailed("archive.damaged") from error
+    if _is_gzip(target) or is_zip_archive(target):
+        raise LoadFailed("archive.nested")
+    return UnpackedFile(target, file.name.removesuffix(".gz"))
+
+
+def _copy_unpacked(
+    source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits, size: int = 0
+) -> None:
+    """Copy the unpacked bytes, up to the limits; ``size`` bytes have been unpacked already."""
+    try:
+        with target.open("wb") as copy:
+            while block := source.read(_BLOCK_BYTES):
+                size += len(block)
+                limits.check_unpacked_bytes(size)
+                limits.extend_cpu_time(size)
+                copy.write(block)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise LoadFailed("load.disk_full") from error
+        raise

@@ -1,0 +1,120 @@
+"""The limits of reading a file, which the system enforces after they are set (decision 0023)."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from datastore_search.conf import conf
+from ..messages.failures import LoadFailed
+
+#: A file may always unpack to this, however small it is.
+MIN_UNPACKED_BYTES = 64 * 2**20
+
+#: Staged rows may take this many times the bytes of their texts: DuckDB stores lengths, too.
+_STAGED_RATIO = 4
+
+#: Shapefiles and others that take long to read are rarely packed to a smaller part of their bytes.
+_MAX_SLOW_RATIO = 50
+
+#: A higher ratio of the unpacked content to the file counts as an attack.
+MAX_UNPACKED_RATIO = 200
+
+#: So many unpacked bytes have the time of any file once more.
+_BYTES_PER_CPU_TIME = 32 * 2**20
+
+#: Python and its libraries, beside the memory of a load.
+_PROCESS_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """
+    What may be used for a file.
+
+    ``file_bytes`` is its size as it was sent, packed or not; None where only the settings limit it.
+    ``is_enforced`` is true where the system enforces the limits for this process.
+    """
+
+    file_bytes: int | None = None
+    is_enforced: bool = False
+
+    @classmethod
+    def for_file(cls, path: Path) -> ReadingLimits:
+        """Return the limits for a file."""
+        return cls(path.stat().st_size)
+
+    def enforce(self) -> ReadingLimits:
+        """
+        Limit this process for the rest of its life, as far as the system has these limits.
+
+        Writing fails beyond ``RLIMIT_FSIZE`` bytes of a file; ``RLIMIT_DATA`` counts all memory
+        that is written to; the system kills what exceeds ``RLIMIT_CPU``.
+        """
+        _set_limit(resource.RLIMIT_CORE, 0)
+        _set_limit(resource.RLIMIT_FSIZE, _STAGED_RATIO * self.max_unpacked_bytes)
+        _set_limit(resource.RLIMIT_DATA, _get_memory_bytes())
+        _set_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(self.file_bytes or 0))
+        return ReadingLimits(self.file_bytes, is_enforced=True)
+
+    @property
+    def max_unpacked_bytes(self) -> int:
+        """The bytes that the file may unpack to."""
+        if self.file_bytes is None:
+            return conf.MAX_UNPACKED_BYTES
+        likely = max(MIN_UNPACKED_BYTES, self.file_bytes * MAX_UNPACKED_RATIO)
+        return min(conf.MAX_UNPACKED_BYTES, likely)
+
+    def check_unpacked_bytes(self, unpacked_bytes: int) -> None:
+        """Check the bytes that the file unpacks to."""
+        if unpacked_bytes > self.max_unpacked_bytes:
+            raise self.unpacked_failure
+
+    @property
+    def unpacked_failure(self) -> LoadFailed:
+        """The failure of a file that unpacks to more than it may."""
+        if self.max_unpacked_bytes < conf.MAX_UNPACKED_BYTES:
+            return LoadFailed("archive.suspicious", ratio=MAX_UNPACKED_RATIO)
+        return LoadFailed("archive.too_large", most=conf.MAX_UNPACKED_BYTES)
+
+    def extend_cpu_time(self, unpacked_bytes: int, *, factor: int = 1) -> None:
+        """
+        Allow the processor time of a file that unpacks to ``unpacked_bytes``.
+
+        A format that takes ``factor`` times as long as others gets so much more, but as if no file
+        was packed to less than a fiftieth: a few kB that unpack to many MB get no minutes.
+        """
+        if self.is_enforced:
+            sent = unpacked_bytes if self.file_bytes is None else self.file_bytes
+            slow_bytes = min(unpacked_bytes, _MAX_SLOW_RATIO * sent)
+            counted = unpacked_bytes + (factor - 1) * slow_bytes
+            _raise_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(counted))
+
+    def extend_memory(self, more_bytes: int) -> None:
+        """Allow more memory, for a library that does not read in pieces."""
+        if self.is_enforced and more_bytes > 0:
+            _raise_limit(resource.RLIMIT_DATA, _get_memory_bytes() + more_bytes)
+
+
+def _compute_cpu_seconds(size_bytes: int) -> int:
+    return int(conf.READ_CPU_SECONDS * (1 + size_bytes / _BYTES_PER_CPU_TIME)) + 1
+
+
+def _get_memory_bytes() -> int:
+    return conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES
+
+
+def _set_limit(kind: int, value: int) -> None:
+    """Set a soft limit, which this process may raise again up to its hard limit."""
+    _soft, hard = resource.getrlimit(kind)
+    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with suppress(ValueError, OSError):  # macOS refuses some
+        resource.setrlimit(kind, (soft, hard))
+
+
+def _raise_limit(kind: int, value: int) -> None:
+    soft, _hard = resource.getrlimit(kind)
+    if soft != resource.RLIM_INFINITY and value > soft:
+        _set_limit(kind, value)

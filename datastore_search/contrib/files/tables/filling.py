@@ -1,0 +1,356 @@
+"""
+Fill a table with records.
+
+Computing the search vectors takes most of the time.  So a load fills its table over several
+connections (``docs/decisions/0013``), and builds most vectors itself, in a process of their own
+(``docs/decisions/0046``).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import Full, Queue
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import DataError, OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import errors, sql
+
+from ..messages.failures import UnstorableRecord
+from .vectors.process import VectorProcess, start_vector_process
+from .lexicon import DatabaseLexicon, can_build_vectors
+from .locks import begin_load_transaction, open_thread_connection
+from datastore_search.database.tables import NewTable, create_table, maintain_vectors, quote_record_table
+
+#: JSON texts and vectors hold no control characters, so CSV with these needs no escaping.
+_COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
+
+#: How often failures of threads are looked for, while all threads are busy.
+_CHECK_INTERVAL_SECONDS = 1.0
+
+#: Up to this number, a load builds vectors as fast as its connections copy them.
+_MAX_CONNECTIONS_WITH_VECTORS = 2
+
+#: This number of records is handed to a connection at once.
+_ROWS_PER_PIECE = 500
+
+#: Pieces whose vectors are being built: the process has the next one when it has ended one.
+_MAX_EXPECTED_PIECES = 2
+
+
+class Batch(NamedTuple):
+    """
+    Some records as JSON texts, each an object keyed by field name.
+
+    ``texts`` has the text of each record as ``datastore_search_values`` would make it; None where
+    that is not known.
+    """
+
+    records: list[str]
+    texts: list[str] | None = None
+
+
+class _Piece(NamedTuple):
+    """Records to copy, with their numbers; without ``vectors`` PostgreSQL computes these."""
+
+    numbers: Sequence[int]
+    records: Sequence[str]
+    vectors: Sequence[str] | None = None
+
+
+#: The pieces that wait for a connection; None ends the stream of one.
+_Work = Queue[_Piece | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A table to fill, in a database, with the language of its search vectors."""
+
+    alias: str
+    table: NewTable
+    language: str
+
+
+def create_records(
+    connection: BaseDatabaseWrapper,
+    table: NewTable,
+    *,
+    language: str,
+    batches: Iterable[Batch],
+    max_connections: int = 1,
+) -> int:
+    """
+    Create a record table, fill it with records, and return how many.
+
+    Records are numbered from 1 in the order of the ``batches``.  The table has no index yet, and is
+    not read before it is published.  ``max_connections`` fill it at once; within a transaction of
+    the caller, only the caller's own connection does.
+
+    Raises: ``UnstorableRecord`` when PostgreSQL refuses one.
+    """
+    if max_connections == 1 or connection.in_atomic_block:
+        return _fill_by_one(connection, table, language, batches)
+    batches = iter(batches)
+    first = next(batches, Batch([]))
+    batches = itertools.chain([first], batches)
+    target, work = _Target(connection.alias, table, language), _Work(max_connections)
+    has_vectors = _can_build_vectors(connection, language, first)
+    with begin_load_transaction(connection, table.load_id):
+        create_table(connection, table.id, language=language, is_generated=not has_vectors)
+    if has_vectors:
+        with _start_vector_process(connection, language) as process:
+            pieces = _build_pieces(process, batches, work)
+            count = _fill_by_several(target, pieces, work, _copy_with_vectors)
+    else:
+        pieces = (_Piece(numbers, batch.records) for numbers, batch in _number_batches(batches))
+        count = _fill_by_several(target, pieces, work, _copy_without_vectors)
+    with begin_load_transaction(connection, table.load_id):
+        if has_vectors:
+            maintain_vectors(connection, table.id, language=language)
+        _set_next_id(connection, table.id, count + 1)
+    return count
+
+
+def _fill_by_one(
+    connection: BaseDatabaseWrapper,
+    table: NewTable,
+    language: str,
+    batches: Iterable[Batch],
+) -> int:
+    """Fill the table in the transaction that makes it: ``COPY … FREEZE`` writes the rows once."""
+    count = 0
+    try:
+        with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
+            create_table(connection, table.id, language=language)
+            with cursor.copy(_build_copy(table.id, freeze=True)) as lines:
+                for batch in batches:
+                    lines.write(_render_lines(itertools.count(count + 1), batch.records))
+                    count += len(batch.records)
+            _set_next_id(connection, table.id, count + 1)
+    # Django does not wrap the errors of COPY.
+    except (psycopg.DataError, errors.StatementTooComplex) as error:
+        raise UnstorableRecord(parse_copy_line(error) or "?") from error
+    return count
+
+
+# Over several connections -------------------------------------------------------------------------
+
+
+def _fill_by_several(
+    target: _Target,
+    pieces: Iterable[_Piece],
+    work: _Work,
+    copy_work: Callable[[_Target, _Work], None],
+) -> int:
+    count, max_connections = 0, work.maxsize
+    with ThreadPoolExecutor(max_connections) as pool:
+        running = [pool.submit(copy_work, target, work) for _number in range(max_connections)]
+        try:
+            for piece in pieces:
+                if not _put_piece(piece, work, running):
+                    break
+                count += len(piece.numbers)
+        finally:
+            for _future in running:
+                _put_piece(None, work, running)
+    for future in running:
+        future.result()
+    return count
+
+
+def _put_piece(piece: _Piece | None, work: _Work, running: list[Future[None]]) -> bool:
+    """Queue a piece, or the end of a stream; return whether no thread has failed."""
+    while not all(future.done() for future in running):
+        try:
+            work.put(piece, timeout=_CHECK_INTERVAL_SECONDS)
+        except Full:
+            continue
+        break
+    return not any(future.done() and future.exception() for future in running)
+
+
+def _number_batches(batches: Iterable[Batch]) -> Iterator[tuple[range, Batch]]:
+    """Yield batches with the numbers of their records, from 1."""
+    first = 1
+    for batch in batches:
+        numbers = range(first, first + len(batch.records))
+        yield numbers, batch
+        first = numbers.stop
+
+
+def _copy_without_vectors(target: _Target, work: _Work) -> None:
+    """Copy pieces over a connection of this thread, until the end."""
+    numbers: list[int] = []
+    try:
+        with (
+            open_thread_connection(target.alias) as connection,
+            begin_load_transaction(connection, target.table.load_id),
+            connection.cursor() as cursor,
+            cursor.copy(_build_copy(target.table.id, freeze=False)) as lines,
+        ):
+            while piece := work.get():
+                numbers += piece.numbers
+                lines.write(_render_lines(piece.numbers, piece.records))
+    except (psycopg.DataError, errors.StatementTooComplex) as error:
+        raise UnstorableRecord(_find_number(numbers, error)) from error
+
+
+def _build_copy(table_id: int, *, freeze: bool) -> sql.Composable:
+    return sql.SQL("COPY {table} (_id, data) FROM STDIN ({options}{freeze})").format(
+        table=quote_record_table(table_id),
+        options=sql.SQL(_COPY_OPTIONS),
+        freeze=sql.SQL(", FREEZE" if freeze else ""),
+    )
+
+
+def _render_lines(numbers: Iterable[int], records: Sequence[str]) -> str:
+    return "".join(f"{number}\x02{text}\n" for number, text in zip(numbers, records, strict=False))
+
+
+def parse_copy_line(error: psycopg.Error) -> int | None:
+    """Read from PostgreSQL's report at which row a COPY ended."""
+    match = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
+    return int(match[1]) if match else None
+
+
+def _find_number(numbers: Sequence[int], error: psycopg.Error) -> int | str:
+    """Find the record at which a COPY of records with some numbers ended."""
+    line = parse_copy_line(error)
+    return numbers[line - 1] if line is not None and line <= len(numbers) else "?"
+
+
+# With vectors -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _start_vector_process(
+    connection: BaseDatabaseWrapper, language: str
+) -> Iterator[VectorProcess]:
+    """Lend the connection to the thread that answers the process; no other uses it meanwhile."""
+    connection.inc_thread_sharing()
+    try:
+        with start_vector_process(DatabaseLexicon(connection, language)) as process:
+            yield process
+    finally:
+        connection.dec_thread_sharing()
+
+
+def _can_build_vectors(connection: BaseDatabaseWrapper, language: str, batch: Batch) -> bool:
+    if not batch.texts:
+        return False
+    try:
+        return can_build_vectors(connection, language, batch.records, batch.texts)
+    except DataError:  # the COPY will name the record
+        return False
+
+
+def _build_pieces(
+    process: VectorProcess, batches: Iterable[Batch], work: _Work
+) -> Iterator[_Piece]:
+    """Build search vectors; records that are left to PostgreSQL come in pieces of their own."""
+    should_share = work.maxsize > _MAX_CONNECTIONS_WITH_VECTORS
+    expected: deque[_Piece] = deque()
+    for piece, texts in _split_batches(batches):
+        is_busy = len(expected) == _MAX_EXPECTED_PIECES and not process.is_ready
+        if texts is None or (should_share and is_busy and work.empty()):
+            yield piece
+            continue
+        if len(expected) == _MAX_EXPECTED_PIECES:
+            yield from _split_piece(expected.popleft(), process.receive())
+        process.send(texts)
+        expected.append(piece)
+    for piece in expected:
+        yield from _split_piece(piece, process.receive())
+
+
+def _split_batches(batches: Iterable[Batch]) -> Iterator[tuple[_Piece, list[str] | None]]:
+    """Split batches into pieces without vectors, each with its texts."""
+    for numbers, (records, texts) in _number_batches(batches):
+        for start in range(0, len(numbers), _ROWS_PER_PIECE):
+            part = slice(start, start + _ROWS_PER_PIECE)
+            yield _Piece(numbers[part], records[part]), texts[part] if texts else None
+
+
+def _split_piece(piece: _Piece, vectors: Sequence[str | None]) -> Iterator[_Piece]:
+    """Give the records of a piece their vectors, and separate those without."""
+    numbers, records = piece.numbers, piece.records
+    is_built = [vector is not None for vector in vectors]
+    is_left = [vector is None for vector in vectors]
+    if any(is_built):
+        yield _Piece(
+            list(itertools.compress(numbers, is_built)),
+            list(itertools.compress(records, is_built)),
+            [vector for vector in vectors if vector is not None],
+        )
+    if any(is_left):
+        yield _Piece(
+            list(itertools.compress(numbers, is_left)), list(itertools.compress(records, is_left))
+        )
+
+
+def _copy_with_vectors(target: _Target, work: _Work) -> None:
+    """Copy pieces over a connection of this thread, until the end."""
+    piece: _Piece | None = None
+    with open_thread_connection(target.alias) as connection:
+        try:
+            with begin_load_transaction(connection, target.table.load_id):
+                while piece := work.get():
+                    _write_piece(connection.connection, target, piece)
+        except (psycopg.DataError, errors.StatementTooComplex) as error:
+            raise UnstorableRecord(_find_refused(connection, target, piece, error)) from error
+
+
+def _write_piece(driver: psycopg.Connection[Any], target: _Target, piece: _Piece) -> None:
+    table = quote_record_table(target.table.id)
+    if piece.vectors is None:
+        inserting = sql.SQL(
+            "INSERT INTO {table} (_id, data, search)"
+            " SELECT number, data, datastore_search_vector(data, {language}::regconfig)"
+            " FROM (SELECT number, record::jsonb AS data FROM"
+            " unnest(%s::bigint[], %s::text[]) AS given (number, record) OFFSET 0) AS records"
+        ).format(table=table, language=sql.Literal(target.language))
+        driver.execute(inserting, [list(piece.numbers), list(piece.records)])
+        return
+    copying = sql.SQL("COPY {table} (_id, data, search) FROM STDIN ({options})").format(
+        table=table, options=sql.SQL(_COPY_OPTIONS)
+    )
+    with driver.cursor() as cursor, cursor.copy(copying) as rows:
+        lines = zip(piece.numbers, piece.records, piece.vectors, strict=True)
+        rows.write(
+            "".join(f"{number}\x02{record}\x02{vector}\n" for number, record, vector in lines)
+        )
+
+
+def _find_refused(
+    connection: BaseDatabaseWrapper, target: _Target, piece: _Piece | None, error: psycopg.Error
+) -> int | str:
+    """Find the record that PostgreSQL has refused; of an INSERT, by asking for each."""
+    if piece is None or piece.vectors is not None:
+        return _find_number(piece.numbers if piece else (), error)
+    with connection.cursor() as cursor:
+        for number, record in zip(piece.numbers, piece.records, strict=True):
+            try:
+                cursor.execute(
+                    "SELECT datastore_search_vector(%s::jsonb, %s::regconfig)",
+                    [record, target.language],
+                )
+            except (DataError, OperationalError):
+                return number
+    return "?"
+
+
+def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:
+    """Set the ``_id`` of the table's next record."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("ALTER TABLE {table} ALTER COLUMN _id RESTART WITH {number}").format(
+                table=quote_record_table(table_id), number=sql.Literal(number)
+            )
+        )

@@ -1,0 +1,223 @@
+"""
+The locks of a running load, and the statements that run for it.
+
+A pooler in transaction mode gives a client another session of PostgreSQL for each transaction.  A
+lock or a setting of the session would stay there, and affect other clients.  So everything here
+belongs to a transaction, and ends with it or with its connection.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import Lock
+
+from django.db import Error, OperationalError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import errors
+
+from ..messages.failures import LoadFailed
+from datastore_search.database.sessions import override_setting, to_milliseconds
+
+#: The first number of the advisory locks that mark a running load; the second is the load's.
+_LOAD_LOCK = 0x64735F6C
+
+#: The first number of those that let only one load of a resource run; the second is made of its id.
+_RESOURCE_LOCK = 0x64735F72
+
+#: The advisory lock of a transaction that changes aliases.
+_ALIAS_LOCK = 0x64735F616C696173
+
+#: Time limits that a portal may set for requests; a load lifts those that its PostgreSQL has.
+_LIMITS = (
+    "statement_timeout",
+    "lock_timeout",
+    "idle_in_transaction_session_timeout",
+    "transaction_timeout",
+)
+
+#: Who has the lock of an advisory lock of two numbers.
+_HOLDERS = (
+    "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND classid = %s::bigint::oid AND objid = %s::bigint::oid AND objsubid = 2"
+)
+
+#: Loads that run within a transaction of their caller, by the alias of the database.
+_within_transactions: set[tuple[str, int]] = set()
+
+
+class JobLock:
+    """
+    The locks of a running load, held by a transaction that stays open meanwhile.
+
+    Nothing is read or written in it, so it does not delay vacuum.
+    """
+
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        """Hold locks by a connection that is in a transaction."""
+        self._connection = connection
+        self._is_free = Lock()
+
+    def wait_for_turn(self, resource_id: uuid.UUID | str, timeout: timedelta) -> None:
+        """
+        Wait until no other load of the resource runs, and then hold its lock.
+
+        PostgreSQL grants the lock in the order of the requests.
+
+        Raises: ``LoadFailed`` with ``load.lock_timeout`` after ``timeout``.
+        """
+        numbers = [_RESOURCE_LOCK, uuid.UUID(str(resource_id)).int % 2**31]  # may be a text
+        with self._is_free, self._connection.cursor() as cursor:
+            try:
+                with (
+                    self._connection.connection.transaction(),  # a savepoint: the other lock stays
+                    override_setting(cursor, "lock_timeout", to_milliseconds(timeout)),
+                ):
+                    cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", numbers)
+            except OperationalError as error:
+                if not isinstance(error.__cause__, errors.LockNotAvailable):
+                    raise
+                cursor.execute(_HOLDERS, numbers)
+                sessions = ", ".join(str(pid) for (pid,) in cursor.fetchall())
+                minutes = max(1, timeout // timedelta(minutes=1))
+                raise LoadFailed(
+                    "load.lock_timeout", minutes=minutes, sessions=sessions or "–"
+                ) from error
+
+    def verify(self) -> None:
+        """
+        Make sure that the locks are still held; that also keeps the connection in use.
+
+        Raises: Django's ``OperationalError`` or ``InterfaceError`` when the connection is gone.
+        """
+        if not self._is_free.acquire(blocking=False):  # the load is waiting for its turn
+            return
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        finally:
+            self._is_free.release()
+
+
+@contextmanager
+def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[JobLock | None]:
+    """
+    Mark a load as running for the time of the block; None when another process is running it.
+
+    The mark ends with the process, too.  Within a transaction of the caller only this process needs
+    to know it, because no other process can see the load.
+    """
+    if connection.in_atomic_block:
+        mark = (connection.alias, load_id)
+        _within_transactions.add(mark)
+        try:
+            yield JobLock(connection)
+        finally:
+            _within_transactions.discard(mark)
+        return
+    own = connections.create_connection(connection.alias)
+    own.inc_thread_sharing()  # the monitor's thread verifies its locks
+    try:
+        own.set_autocommit(False)
+        _prepare_transaction(own, load_id)
+        with own.cursor() as cursor:
+            numbers = [_LOAD_LOCK, _lock_number(load_id)]
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
+            (is_held,) = cursor.fetchone()
+        yield JobLock(own) if is_held else None
+    finally:
+        with suppress(Error):  # a connection that is gone has no lock either
+            own.rollback()
+        own.close()
+
+
+def is_running(connection: BaseDatabaseWrapper, load_id: int) -> bool:
+    """Return whether some process is running this load."""
+    if (connection.alias, load_id) in _within_transactions:
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLDERS, [_LOAD_LOCK, _lock_number(load_id)])
+        return cursor.fetchone() is not None
+
+
+def _lock_number(load_id: int) -> int:
+    return load_id % 2**31
+
+
+# The statements of a load -------------------------------------------------------------------------
+
+
+@contextmanager
+def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> Iterator[None]:
+    """
+    Run a transaction of a load, without the portal's time limits and named after the load.
+
+    Within a transaction of the caller it is a part of it, and does not change its settings; only
+    then may ``load_id`` be None, if there is no load.
+    """
+    is_ours = not connection.in_atomic_block
+    with transaction.atomic(using=connection.alias):
+        if is_ours and load_id is not None:
+            _prepare_transaction(connection, load_id)
+        yield
+
+
+@contextmanager
+def open_thread_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
+    """Use the connection of this thread, which is not the load's own; it is closed in the end."""
+    connection: BaseDatabaseWrapper = connections[alias]
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
+    """Cancel what PostgreSQL is doing for a load, over all of its connections."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = current_user"
+            " AND (application_name = %s OR starts_with(query, %s))"
+            " AND state = 'active' AND pid <> pg_backend_pid()",
+            [_build_application_name(load_id), build_statement_comment(load_id)],
+        )
+
+
+def build_statement_comment(load_id: int) -> str:
+    """Return the comment by which a statement belongs to a load that cannot be in a transaction."""
+    return f"/* {_build_application_name(load_id)} */"
+
+
+def _build_application_name(load_id: int) -> str:
+    return f"datastore_search load {load_id}"
+
+
+def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
+    """
+    Name the transaction after its load, and lift the limits that could end it.
+
+    The server checks whether the load's process still runs: otherwise it would complete an index,
+    and hold its locks, after the process was killed.  Only Linux supports this check.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name"
+            " WHERE current_setting(name, true) IS NOT NULL"
+            " UNION ALL SELECT set_config('application_name', %s, true)"
+            " UNION ALL SELECT set_config('client_connection_check_interval',"
+            " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
+            [list(_LIMITS), _build_application_name(load_id)],
+        )
+
+
+# Aliases ------------------------------------------------------------------------------------------
+
+
+def lock_aliases(connection: BaseDatabaseWrapper) -> None:
+    """Lock the aliases, which one transaction changes at a time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

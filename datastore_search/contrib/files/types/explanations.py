@@ -1,0 +1,193 @@
+"""Explain why fields are text although their values look like something else: for the preview."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from datastore_search.messages import Message
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.staging import StagedTable
+from ..formats.stored_rows import STAGED_ROWS
+from .field_formats import bind_value, field_formats
+from .matching import find_first_cells, group_columns
+
+#: The least share of values that match a format nearly; a little less in the sample.
+_MIN_SHARE = 0.95
+_MIN_SHARE_OF_SAMPLE = 0.9
+
+#: In short files, a format matches nearly with at most this number of exceptions, and this share.
+_MAX_EXCEPTIONS = 3
+_MIN_SHARE_WITH_FEW_EXCEPTIONS = 0.5
+
+#: The title of what the values look like, by the type of their format.
+_TITLE_CODES = {
+    "numeric": "values.numbers",
+    "date": "values.dates",
+    "timestamp": "values.timestamps",
+    "timestamptz": "values.timestamps",
+    "time": "values.times",
+}
+#: Values that are read by choice only, by the code of the explanation.
+_BY_CHOICE = {
+    "type.two_digit_years": (
+        "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"
+    ),
+    "type.month_names": (
+        r"regexp_full_match({v}, '[0-9]{1,4}[-./, ]*\pL{3,}[-./, ]+([0-9]{4}|[0-9]{1,2})( .*)?')"
+        r" OR regexp_full_match({v}, '\pL{3,}\.? [0-9]{1,2},? ([0-9]{4}|[0-9]{2})( .*)?')"
+    ),
+    "type.units": (
+        r"regexp_full_match({v}, '[-(]?\p{Sc} ?[-(]?[0-9][0-9., ]*[)]?|"
+        r"[-(]?[0-9][0-9., \x{a0}\x{202f}]*[)]?[ \x{a0}\x{202f}]?(%|\p{Sc})[)]?')"
+    ),
+}
+_CONDITIONS: Mapping[str, str] = {
+    name: each.condition
+    for type_name in _TITLE_CODES
+    for name, each in field_formats.items()
+    if each.field_type.name == type_name
+} | _BY_CHOICE
+
+#: What a number would lose, and the condition of values that would lose it.
+_LOSSES: Mapping[str, str] = {
+    "type.leading_zeros": "regexp_matches({v}, '^[+-]?0[0-9]')",
+    "type.leading_plus": "starts_with({v}, '+')",
+    "type.long_numbers": "regexp_full_match({v}, '-?[0-9]{19,}')",
+    "type.exponents": "regexp_matches({v}, '[0-9.][eE]|^[+-]?[.]|^-0([.]0+)?$|[nN]')",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchCount:
+    """The number of values that meet a condition, and the first exception."""
+
+    matching: int
+    total: int
+    line: int | None
+    value: str | None
+
+    @property
+    def share(self) -> float:
+        """The share of the values that meet it."""
+        return self.matching / self.total
+
+    def is_near(self, min_share: float) -> bool:
+        """Return whether nearly all values meet it."""
+        has_few_exceptions = self.total - self.matching <= _MAX_EXCEPTIONS
+        return self.share >= min_share or (
+            has_few_exceptions and self.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
+        )
+
+
+def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str, Message | None]:
+    """Explain why columns are text; None where they hold words, which needs no explanation."""
+    if not columns:
+        return {}
+    sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
+        STAGED_ROWS, quote_literal(table.count_rows() // table.sample_size + 1)
+    )
+    sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)))
+    near = {
+        column: tuple(name for name, each in counts.items() if each.is_near(_MIN_SHARE_OF_SAMPLE))
+        for column, counts in sampled.items()
+    }
+    counts = _count_matches(
+        table, STAGED_ROWS, {column: names for column, names in near.items() if names}
+    )
+    unsampled = [column for column in columns if column not in sampled]
+    have_values = {*sampled, *find_first_cells(table, unsampled, "true")}
+    empty = Message("type.no_values")
+    return {column: None if column in have_values else empty for column in columns} | _explain(
+        table, counts
+    )
+
+
+def _count_matches(
+    table: StagedTable, relation: Composed, conditions: Mapping[str, tuple[str, ...]]
+) -> dict[str, dict[str, _MatchCount]]:
+    """Count the values of columns that meet conditions, given by name; none without values."""
+    counts: dict[str, dict[str, _MatchCount]] = {}
+    for names, columns in group_columns(table, conditions):
+        counts |= _count_together(table, relation, columns, names)
+    return counts
+
+
+def _count_together(
+    table: StagedTable, relation: Composed, columns: Sequence[str], names: Sequence[str]
+) -> dict[str, dict[str, _MatchCount]]:
+    counts = (
+        SQL(
+            "count_if({0}), min(line) FILTER (NOT {0}), arg_min(value[:100], line) FILTER (NOT {0})"
+        ).format(
+            SQL("coalesce({}, false)").format(
+                bind_value(_CONDITIONS[name], quote_identifier("value"))
+            )
+        )
+        for name in names
+    )
+    answers = table.execute(
+        SQL("SELECT name, count(*), {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(counts), table.rows.select_cells(columns, relation, has_lines=True)
+        )
+    ).fetchall()
+    return {
+        column: {
+            name: _MatchCount(matching, total, line, value)
+            for name, matching, line, value in zip(
+                names, found[::3], found[1::3], found[2::3], strict=True
+            )
+        }
+        for column, total, *found in answers
+    }
+
+
+def _explain(
+    table: StagedTable, counts: Mapping[str, Mapping[str, _MatchCount]]
+) -> dict[str, Message | None]:
+    """Explain columns whose values match formats, given by name, nearly all."""
+    messages: dict[str, Message | None] = {}
+    by_choice: defaultdict[str, list[str]] = defaultdict(list)
+    numbers = []
+    for column, some in counts.items():
+        name, count = max(some.items(), key=lambda item: item[1].matching)
+        if not count.is_near(_MIN_SHARE):
+            messages[column] = None
+        elif name in _BY_CHOICE:
+            by_choice[name].append(column)
+        else:
+            type_name = field_formats[name].field_type.name
+            messages[column] = _explain_nearly_all(count, Message(_TITLE_CODES[type_name]))
+            if count.share == 1 and type_name == "numeric":
+                numbers.append(column)
+    for code, columns in by_choice.items():
+        messages |= _name_first_cells(table, columns, code, _CONDITIONS[code])
+    for code, condition in _LOSSES.items():
+        found = _name_first_cells(table, numbers, code, condition)
+        messages |= found
+        numbers = [column for column in numbers if column not in found]
+    return messages
+
+
+def _explain_nearly_all(count: _MatchCount, title: Message) -> Message:
+    if count.share == 1:
+        return Message("type.mixed_formats", type=title)
+    return Message(
+        "type.nearly_all",
+        count=count.total - count.matching,
+        total=count.total,
+        type=title,
+        line=count.line,
+        value=count.value,
+    )
+
+
+def _name_first_cells(
+    table: StagedTable, columns: Sequence[str], code: str, condition: str
+) -> dict[str, Message | None]:
+    """Build messages with the first value of each column that meets a condition."""
+    return {
+        column: Message(code, line=line, value=value)
+        for column, ((line, value),) in find_first_cells(table, columns, condition).items()
+    }

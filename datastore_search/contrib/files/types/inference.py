@@ -1,0 +1,270 @@
+"""
+Decide the formats of a file's fields: chosen, declared, or inferred over all rows without loss.
+
+A field has an inferred format only if every value matches it and all are written in the same way,
+so that the stored values can be written back as they were: ``007``, ``+84``, ``1e5`` and numbers
+too long for an integer stay text.  So do ambiguous values: ``1/2/2024``, ``1,234``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..messages.failures import LoadFailed
+from datastore_search.field_types import Ordered
+from datastore_search.messages import BadRow, Message, Notice
+from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
+from ..formats.staging import StagedTable
+from ..formats.stored_rows import STAGED_ROWS
+from .chosen_formats import parse_field_format
+from .explanations import explain_text_columns
+from .field_formats import (
+    FORMAT_SEPARATOR,
+    TEXT,
+    Decision,
+    FieldFormat,
+    field_formats,
+)
+from .matching import (
+    count_matches,
+    find_columns_that_meet,
+    find_conditions_met,
+    find_first_values,
+    group_columns,
+    match_formats,
+)
+from .options import LoadOptions
+from .schema import parse_table_schema
+from .written_dates import get_day_order, list_written_groups
+
+#: Grouped digits that all have at least this length, and the same, are telephone numbers.
+_MIN_CODE_LENGTH = 9
+
+_HAS_COMMA = "contains({v}, ',')"
+_HAS_POINT = "contains({v}, '.')"
+#: The decision about a field of numbers with decimals that no user and no file has typed.
+_NUMERIC = Decision(field_formats["numeric"])
+#: Numbers of which all decimals are three: perhaps the point separates thousands.
+_LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
+
+
+def decide_formats(
+    table: StagedTable, options: LoadOptions, *, explain: bool = False
+) -> tuple[Decision, ...]:
+    """
+    Decide the format of each field: chosen, declared by the file, or the narrowest that matches.
+
+    Null texts become null first.  Values that do not match a chosen format become row errors.
+    ``explain`` adds an explanation to each decision, which takes time.
+
+    Raises: ``LoadFailed`` with ``option.unknown_field``, ``UnknownType``.
+    """
+    columns = _index_columns(table)
+    for name in options.types:
+        if name not in columns:
+            raise LoadFailed("option.unknown_field", field=name)
+    if options.nulls:
+        table.rows.replace_by_null(table.columns, options.nulls)
+    table.rows.copy_cells(table.columns, table.count_rows())
+    decisions = _take_chosen_formats(table, options)
+    decisions |= _take_declared_formats(table, _list_undecided(table, decisions))
+    undecided = _list_undecided(table, decisions)
+    chosen = list_written_groups(options.date_order, options.date_language)
+    matches = match_formats(table, undecided, tuple(chosen))
+    decisions |= dict.fromkeys(undecided, Decision(TEXT))
+    decisions |= _decide_among_matches(table, matches, options)
+    decisions |= _doubt_thousands(table, [c for c in undecided if decisions[c] == _NUMERIC])
+    if explain:
+        decisions = _add_explanations(table, decisions)
+    return tuple(decisions[column] for column in table.columns)
+
+
+def collect_type_notices(
+    table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
+) -> tuple[Notice, ...]:
+    """Collect the notices about the types of a file's fields."""
+    columns = _index_columns(table)
+    unknown = [name for name in options.requested_types if name not in columns]
+    return (
+        *parse_table_schema(options.schema).notices,
+        *(Notice("notice.type_not_applied", field=name) for name in unknown),
+        *(decision.notice for decision in decisions if decision.notice),
+        *(
+            Notice("notice.unit", field=name, unit=decision.field_format.unit)
+            for name, decision in zip(table.names, decisions, strict=True)
+            if decision.field_format.unit
+        ),
+    )
+
+
+def _list_undecided(table: StagedTable, decisions: Mapping[str, Decision]) -> list[str]:
+    return [column for column in table.columns if column not in decisions]
+
+
+def _index_columns(table: StagedTable) -> dict[str, str]:
+    """Index the columns by the names of their fields, and by their labels in the header."""
+    labelled = zip(reversed(table.labels), reversed(table.columns), strict=True)
+    return dict(labelled) | dict(zip(table.names, table.columns, strict=True))
+
+
+# Chosen and declared formats ----------------------------------------------------------------------
+
+
+def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, Decision]:
+    """Use the formats that a user or a schema chose; values that do not match are row errors."""
+    columns = _index_columns(table)
+    choices = {
+        columns[name]: tuple(parse_field_format(each) for each in names.split(FORMAT_SEPARATOR))
+        for name, names in options.requested_types.items()
+        if name in columns
+    }
+    counts = count_matches(table, {c: some for c, some in choices.items() if len(some) > 1})
+    chosen = {
+        column: max(formats, key=counts[column].__getitem__) if column in counts else formats[0]
+        for column, formats in choices.items()
+    }
+    for field_format, some in group_columns(table, chosen):
+        condition = field_format.build_condition(quote_identifier("value"))
+        table.record_errors(
+            some,
+            SQL("value <> '' AND NOT coalesce({}, false)").format(condition),
+            BadRow("row.wrong_type", type=field_format.title),
+        )
+    return {column: Decision(each, is_chosen=True) for column, each in chosen.items()}
+
+
+def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
+    """Use the types that the file declares, where all values match; text is examined further."""
+    declared_types = dict(zip(table.columns, table.declared_types, strict=True))
+    declared = {
+        column: field_formats[name]
+        for column in columns
+        if (name := declared_types[column]) not in {None, TEXT.name}
+    }
+    met = find_conditions_met(
+        table, STAGED_ROWS, {column: [each.condition] for column, each in declared.items()}
+    )
+    return {
+        column: Decision(field_format, is_declared=True)
+        for column, field_format in declared.items()
+        if field_format.condition in met.get(column, {field_format.condition})
+    }
+
+
+# Inferred formats ---------------------------------------------------------------------------------
+
+
+def _decide_among_matches(
+    table: StagedTable, matches: Mapping[str, Sequence[FieldFormat]], options: LoadOptions
+) -> dict[str, Decision]:
+    """Decide among the formats that all values of a column match: text where there is a doubt."""
+    ambiguous = {column: formats for column, formats in matches.items() if len(formats) > 1}
+    clear = {column: formats[0] for column, formats in matches.items() if len(formats) == 1}
+    return {
+        **{column: Decision(each) for column, each in clear.items()},
+        **_doubt_codes(table, clear),
+        **_decide_ambiguous(table, ambiguous, options),
+    }
+
+
+def _decide_ambiguous(
+    table: StagedTable, matches: Mapping[str, Sequence[FieldFormat]], options: LoadOptions
+) -> dict[str, Decision]:
+    """Leave ambiguous fields as text, unless the order of dates is chosen."""
+    order = get_day_order(options.date_order)
+    decisions = {
+        column: Decision(each, explanation=Message("type.date_order", type=each.title))
+        for column, formats in matches.items()
+        for each in reversed(formats)
+        if options.date_order and each.format == order
+    }
+    numbers: list[str] = []
+    moments: list[str] = []
+    for column in matches.keys() - decisions:
+        is_number = matches[column][0].field_type.ordered is Ordered.NUMBERS
+        (numbers if is_number else moments).append(column)
+    commas = find_first_values(table, numbers, _HAS_COMMA)
+    points = [column for column in numbers if column not in commas]
+    for code, columns, values in (
+        ("notice.ambiguous_dates", moments, find_first_values(table, moments, "true")),
+        ("notice.ambiguous_numbers", commas, commas),
+        ("notice.ambiguous_points", points, find_first_values(table, points, _HAS_POINT)),
+    ):
+        for column in columns:
+            notice = Notice(
+                code,
+                field=table.get_name(column),
+                value=values.get(column, ""),
+                one=matches[column][0].name,
+                other=matches[column][1].name,
+            )
+            decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
+    return decisions
+
+
+def _doubt_codes(table: StagedTable, matches: Mapping[str, FieldFormat]) -> dict[str, Decision]:
+    """Decide about grouped digits that may be codes: text, with a notice."""
+    grouped = [column for column, match in matches.items() if match.format == "spaced"]
+    codes = [c for some in table.rows.split_columns(grouped) for c in _find_codes(table, some)]
+    values = find_first_values(table, codes, "true")
+    decisions = {}
+    for column in codes:
+        notice = Notice(
+            "notice.grouped_codes",
+            field=table.get_name(column),
+            value=values[column],
+            other=matches[column].name,
+        )
+        decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
+    return decisions
+
+
+def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
+    """Decide about inferred numbers whose points may separate thousands: with a notice."""
+    doubtful = find_columns_that_meet(table, columns, _LIKE_THOUSANDS)
+    values = find_first_values(table, doubtful, _HAS_POINT)
+    decisions = {}
+    for column in doubtful:
+        notice = Notice(
+            "notice.maybe_thousands",
+            field=table.get_name(column),
+            value=values.get(column, ""),
+            other="int4:comma",
+        )
+        decisions[column] = Decision(field_formats["numeric"], notice=notice)
+    return decisions
+
+
+def _find_codes(table: StagedTable, columns: Sequence[str]) -> list[str]:
+    """Find columns whose grouped digits are long and of one length, as telephone numbers are."""
+    query = SQL(
+        "SELECT name FROM {} WHERE value <> '' GROUP BY name"
+        " HAVING min(length(value)) = max(length(value)) AND min(length(value)) >= {}"
+    ).format(table.rows.select_cells(columns), quote_literal(_MIN_CODE_LENGTH))
+    return [name for (name,) in table.execute(query).fetchall()]
+
+
+# Explanations -------------------------------------------------------------------------------------
+
+
+def _add_explanations(table: StagedTable, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+    explanations = {column: _explain_decision(each) for column, each in decisions.items()}
+    unexplained = [column for column, explanation in explanations.items() if not explanation]
+    explanations |= explain_text_columns(table, unexplained)
+    return {
+        column: replace(decision, explanation=explanations[column])
+        for column, decision in decisions.items()
+    }
+
+
+def _explain_decision(decision: Decision) -> Message | None:
+    """Explain a decision without reading values; None for an inferred text."""
+    if decision.explanation:
+        return decision.explanation
+    title = decision.field_format.title
+    if decision.is_chosen:
+        return Message("type.chosen", type=title)
+    if decision.is_declared:
+        return Message("type.declared", type=title)
+    return None if decision.field_type.is_text else Message("type.every_value", type=title)

@@ -1,0 +1,247 @@
+"""Find the formats that all values of a field match, by testing conditions on a file's rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.staging import StagedTable
+from ..formats.stored_rows import STAGED_ROWS
+from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
+
+_DATE_GROUPS = tuple(group for group in format_groups if group.has_dates)
+
+_Key = TypeVar("_Key")
+
+#: The conditions that all values of a column meet, by column.
+ConditionsMet = dict[str, frozenset[str]]
+
+
+def match_formats(
+    table: StagedTable, columns: Sequence[str], chosen: tuple[FormatGroup, ...] = ()
+) -> dict[str, tuple[FieldFormat, ...]]:
+    """
+    Find the formats that all values of each column match: several where they are ambiguous.
+
+    ``chosen`` are groups that a user allows, and that are tested last.  The first rows are tested
+    before the others.  All rows are read only where a format is left, and the narrowest first.  A
+    column without values is left out.
+    """
+    declared_types = dict(zip(table.columns, table.declared_types, strict=True))
+    groups = {column: (*_select_groups(declared_types[column]), *chosen) for column in columns}
+    first = _test_formats(table, select_first_rows(table), groups)
+    if table.count_rows() <= table.sample_size:
+        return {column: candidates.matches for column, candidates in first.items()}
+    empty_so_far = {column: groups[column] for column in columns if column not in first}
+    later = _test_formats(table, STAGED_ROWS, empty_so_far)
+    return {column: each.matches for column, each in later.items()} | _test_first_matches(
+        table, first
+    )
+
+
+def _select_groups(declared_type: str | None) -> tuple[FormatGroup, ...]:
+    """Select the formats that a field may have: digits in a field declared as text are text."""
+    return _DATE_GROUPS if declared_type == TEXT.name else format_groups
+
+
+def select_first_rows(table: StagedTable) -> Composed:
+    """Build a relation of the rows that are tested before all others: they refute most formats."""
+    query = SQL("SELECT rowid FROM {} LIMIT 1 OFFSET {}")
+    after = table.execute(query.format(STAGED_ROWS, quote_literal(table.sample_size))).fetchone()
+    if not after:
+        return STAGED_ROWS
+    # A LIMIT would hold all these rows in memory.
+    return SQL("(SELECT * FROM {} WHERE rowid < {})").format(STAGED_ROWS, quote_literal(after[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """The conditions that the tested values of a column meet, and the groups still possible."""
+
+    met: frozenset[str]
+    groups: tuple[FormatGroup, ...]
+
+    @property
+    def group(self) -> FormatGroup | None:
+        """The first group with a format that all the values match."""
+        return next((group for group in self.groups if group.match_formats(self.met)), None)
+
+    @property
+    def matches(self) -> tuple[FieldFormat, ...]:
+        """The formats of that group that all the values match."""
+        return self.group.match_formats(self.met) if self.group else ()
+
+    def list_untested(self, *, guarded: bool) -> tuple[str, ...]:
+        """List the conditions to test next; none once a group matches."""
+        if self.group:
+            return ()
+        return tuple(
+            condition
+            for group in self.groups
+            for condition in group.conditions
+            if bool(group.guard) == guarded and condition not in self.met
+        )
+
+    def add_met(self, conditions: frozenset[str], *, guarded: bool) -> _Candidates:
+        """Add what a test has found, and drop the tested groups that do not match."""
+        met = self.met | conditions
+        groups = (g for g in self.groups if bool(g.guard) != guarded or g.match_formats(met))
+        return _Candidates(met, tuple(groups))
+
+
+def _test_formats(
+    table: StagedTable, relation: Composed, groups: Mapping[str, Sequence[FormatGroup]]
+) -> dict[str, _Candidates]:
+    """Test formats on the rows of a relation: cheap conditions first, others if nothing matches."""
+    first = {
+        column: [condition for group in groups[column] for condition in group.first_conditions]
+        for column in groups
+    }
+    candidates = {
+        column: _Candidates(met, tuple(g for g in groups[column] if g.can_match(met)))
+        for column, met in find_conditions_met(table, relation, first).items()
+    }
+    for guarded in (False, True):
+        untested = {c: each.list_untested(guarded=guarded) for c, each in candidates.items()}
+        for column, met in find_conditions_met(table, relation, untested).items():
+            candidates[column] = candidates[column].add_met(met, guarded=guarded)
+    return candidates
+
+
+def _test_first_matches(
+    table: StagedTable, first: Mapping[str, _Candidates]
+) -> dict[str, tuple[FieldFormat, ...]]:
+    """Test on all rows what the first rows match: the narrowest group, then the others."""
+    narrowest = {column: each.group for column, each in first.items() if each.group}
+    met = find_conditions_met(
+        table,
+        STAGED_ROWS,
+        {
+            column: [each for each in group.conditions if each in first[column].met]
+            for column, group in narrowest.items()
+        },
+    )
+    matches = {column: group.match_formats(met[column]) for column, group in narrowest.items()}
+    others = {
+        column: tuple(group for group in first[column].groups if group is not narrowest[column])
+        for column, found in matches.items()
+        if not found
+    }
+    tested = _test_formats(table, STAGED_ROWS, others)
+    return matches | {column: each.matches for column, each in tested.items()}
+
+
+def find_conditions_met(
+    table: StagedTable, relation: Composed, conditions: Mapping[str, Iterable[str]]
+) -> ConditionsMet:
+    """
+    Find the conditions that all values of each column meet, among those given for it.
+
+    A column without values is left out, as is one without conditions.  Columns with the same
+    conditions are tested together.
+    """
+    keyed = {column: tuple(dict.fromkeys(tested)) for column, tested in conditions.items()}
+    met: ConditionsMet = {}
+    for tested, columns in group_columns(table, keyed):
+        if tested:
+            met |= _test_conditions(table, relation, columns, tested)
+    return met
+
+
+def group_columns(
+    table: StagedTable, keyed: Mapping[str, _Key]
+) -> Iterator[tuple[_Key, Sequence[str]]]:
+    """Group the columns of the same key, as many as one statement can read."""
+    columns_of: defaultdict[_Key, list[str]] = defaultdict(list)
+    for column, key in keyed.items():
+        columns_of[key].append(column)
+    for key, columns in columns_of.items():
+        for some in table.rows.split_columns(columns):
+            yield key, some
+
+
+def _test_conditions(
+    table: StagedTable, relation: Composed, columns: Sequence[str], conditions: Sequence[str]
+) -> ConditionsMet:
+    tests = (
+        SQL("bool_and(coalesce({}, false))").format(
+            bind_value(condition, quote_identifier("value"))
+        )
+        for condition in conditions
+    )
+    answers = table.execute(
+        SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(tests), table.rows.select_cells(columns, relation)
+        )
+    ).fetchall()
+    return {
+        name: frozenset(each for each, is_met in zip(conditions, results, strict=True) if is_met)
+        for name, *results in answers
+    }
+
+
+def find_columns_that_meet(table: StagedTable, columns: Sequence[str], condition: str) -> list[str]:
+    """List the columns that have values, which all meet a condition; the first refute most."""
+    for rows in (select_first_rows(table), STAGED_ROWS):
+        met = find_conditions_met(table, rows, {column: [condition] for column in columns})
+        columns = [column for column in columns if condition in met.get(column, {condition})]
+    return list(columns)
+
+
+def find_first_cells(
+    table: StagedTable, columns: Sequence[str], condition: str, *, count: int = 1, length: int = 100
+) -> dict[str, list[tuple[int, str]]]:
+    """
+    Find the first values of each column that meet a condition: their lines, and texts cut short.
+
+    ``length`` is in characters.  A column without such values is left out.
+    """
+    found: dict[str, list[tuple[int, str]]] = {}
+    for rows in (select_first_rows(table), STAGED_ROWS):
+        missing = [column for column in columns if len(found.get(column, ())) < count]
+        for some in table.rows.split_columns(missing):
+            query = SQL(
+                "SELECT name, arg_min(line, line, {count}), arg_min(value[:{length}], line,"
+                " {count}) FROM {cells} WHERE value <> '' AND {condition} GROUP BY name"
+            ).format(
+                count=quote_literal(count),
+                length=quote_literal(length),
+                cells=table.rows.select_cells(some, rows, has_lines=True),
+                condition=bind_value(condition, quote_identifier("value")),
+            )
+            for name, lines, values in table.execute(query).fetchall():
+                found[name] = list(zip(lines, values, strict=True))
+        if table.count_rows() <= table.sample_size:
+            break
+    return found
+
+
+def find_first_values(table: StagedTable, columns: Sequence[str], condition: str) -> dict[str, str]:
+    """Find the first value of each column that meets a condition, cut short."""
+    found = find_first_cells(table, columns, condition)
+    return {column: value for column, ((_line, value),) in found.items()}
+
+
+def count_matches(
+    table: StagedTable, formats: Mapping[str, Sequence[FieldFormat]]
+) -> dict[str, dict[FieldFormat, int]]:
+    """Count the values of columns that can be read in each of the formats given for a column."""
+    keyed = {column: tuple(some) for column, some in formats.items()}
+    counts = {column: dict.fromkeys(some, 0) for column, some in keyed.items()}
+    for tested, columns in group_columns(table, keyed):
+        # DuckDB's count_if() is null where there are no values.
+        tests = (
+            SQL("count(*) FILTER (WHERE {})").format(
+                each.build_condition(quote_identifier("value"))
+            )
+            for each in tested
+        )
+        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(tests), table.rows.select_cells(columns)
+        )
+        for column, *found in table.execute(query).fetchall():
+            counts[column] = dict(zip(tested, found, strict=True))
+    return counts

@@ -1,0 +1,352 @@
+"""
+Parse and build Frictionless Table Schemas.
+
+A schema describes a file: the types and formats of its fields, their titles and descriptions, the
+missing values, the primary key.  Notices name the properties that a resource does not support.
+
+Source: Table Schema 1 (specs.frictionlessdata.io) and 2 (datapackage.org).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..messages.failures import InvalidSchema, UnknownType
+from datastore_search.field_types import field_types
+from datastore_search.messages import Notice
+from datastore_search.models import MAX_LABEL_LENGTH, Resource, Translations, split_translations, write_translations
+from .chosen_formats import parse_field_format
+from .field_formats import FORMAT_SEPARATOR
+
+#: The profile that written schemas follow.
+PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
+
+#: The number of a record: the first field of a dump, but not a field of the resource.
+_ID = "_id"
+
+#: The property that holds one of our types, where Frictionless has one type for several.
+_OWN_TYPE = "datastoreType"
+
+#: The texts of a field; a translation is ``title@fr``, Frictionless' pattern for languages.
+_TEXTS = {"title": "label", "description": "notes"}
+_SEPARATOR = "@"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDescription:
+    """The title and the description of a field, and their translations."""
+
+    label: str = ""
+    notes: str = ""
+    translations: Translations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """
+    The properties of a schema that a resource supports.
+
+    ``types`` maps field names to format names, several of them separated by ``|``.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, FieldDescription] = field(default_factory=dict)
+    missing_values: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def parse_table_schema(given: object) -> TableSchema:
+    """
+    Parse a Table Schema, a resource of a Data Package, or a Data Package of one resource.
+
+    Raises: ``InvalidSchema``.
+    """
+    if given is None:
+        return TableSchema()
+    levels = _find_levels(given)
+    schema = levels[-1]
+    given_fields = enumerate(_get_list(schema, "fields"), start=1)
+    checked = [_check_field(each, position) for position, each in given_fields]
+    fields = [each for each in checked if each["name"] != _ID]
+    names = [each["name"] for each in fields]
+    if len(set(names)) < len(names):
+        raise InvalidSchema("schema.duplicate_name")
+    described = {name: value for level in levels for name, value in level.items() if value}
+    notices: list[Notice] = [*_collect_unsupported(described, "")]
+    types = {each["name"]: _choose_format(each, notices) for each in fields}
+    for each in fields:
+        notices += _collect_unsupported(each, each["name"])
+    return TableSchema(
+        types={name: format_name for name, format_name in types.items() if format_name},
+        descriptions={each["name"]: _parse_description(each) for each in fields},
+        missing_values=_parse_missing_values(schema),
+        primary_key=_parse_primary_key(schema, names),
+        notices=tuple(notices),
+    )
+
+
+def _find_levels(given: object) -> list[Mapping[str, Any]]:
+    """Find the schema in a Data Package or a resource of one; it is the last of the levels."""
+    if not isinstance(given, Mapping):
+        raise InvalidSchema("schema.not_an_object")
+    if "fields" in given:
+        return [given]
+    if "schema" in given:
+        inner = given["schema"]
+        if isinstance(inner, str):
+            raise InvalidSchema("schema.stored_elsewhere", address=inner)
+        return [given, *_find_levels(inner)]
+    resources = given.get("resources")
+    if isinstance(resources, list) and len(resources) == 1:
+        return [given, *_find_levels(resources[0])]
+    if isinstance(resources, list):
+        raise InvalidSchema("schema.not_one_resource", count=len(resources))
+    raise InvalidSchema("schema.no_fields")
+
+
+def _get_list(holder: Mapping[str, Any], name: str) -> Sequence[Any]:
+    found = holder.get(name, [])
+    if not isinstance(found, list):
+        raise InvalidSchema("schema.not_a_list", name=name)
+    return found
+
+
+def _check_field(given: object, position: int) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InvalidSchema("schema.field_not_an_object", position=position)
+    if not isinstance(given.get("name"), str) or not given["name"]:
+        raise InvalidSchema("schema.unnamed_field", position=position)
+    for name in ("type", "format", "title", "description", "decimalChar", "groupChar"):
+        if not isinstance(given.get(name, ""), str) and not (
+            name == "format" and isinstance(given[name], Mapping)
+        ):
+            raise InvalidSchema("schema.not_a_text", name=name, field=given["name"])
+    return given
+
+
+def _parse_description(given: Mapping[str, Any]) -> FieldDescription:
+    translations, _others = split_translations(given, _TEXTS, _SEPARATOR)
+    return FieldDescription(
+        given.get("title", "").strip()[:MAX_LABEL_LENGTH],
+        given.get("description", "").strip(),
+        translations,
+    )
+
+
+def _parse_missing_values(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Parse the texts that stand for no value; an empty cell always does."""
+    found = []
+    for given in _get_list(schema, "missingValues"):
+        value = given.get("value") if isinstance(given, Mapping) else given
+        if not isinstance(value, str):
+            raise InvalidSchema("schema.missing_value_not_a_text")
+        found.append(value)
+    return tuple(value for value in dict.fromkeys(found) if value)
+
+
+def _parse_primary_key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
+    given = schema.get("primaryKey")
+    if not given or given in (_ID, [_ID]):
+        return None
+    key = [given] if isinstance(given, str) else given
+    if not isinstance(key, list) or not all(name in names for name in key):
+        raise InvalidSchema("schema.unknown_key")
+    return tuple(key)
+
+
+#: Properties of a schema and its fields that a resource does not support.
+_UNSUPPORTED = {
+    "constraints",
+    "foreignKeys",
+    "uniqueKeys",
+    "categories",
+    "categoriesOrdered",
+    "fieldsMatch",
+    "rdfType",
+    "example",
+}
+#: Properties of a Data Package that describe its resource: people describe ours themselves.
+_UNSUPPORTED_OF_PACKAGE = {
+    *("title", "description", "licenses", "sources", "contributors", "keywords"),
+    *("temporal", "spatial", "frequency", "version", "created"),
+}
+
+
+def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
+    """Name the properties that are ignored, of a field or, without a name, of the schema."""
+    unsupported = _UNSUPPORTED if field_name else _UNSUPPORTED | _UNSUPPORTED_OF_PACKAGE
+    ignored = sorted(name for name in unsupported if given.get(name))
+    # What ``build_table_schema`` has written is null in such a field without being told.
+    if field_name and "missingValues" in given and _OWN_TYPE not in given:
+        ignored.append("missingValues")
+    names = ", ".join(ignored)
+    if ignored and field_name:
+        yield Notice("notice.field_schema_ignored", field=field_name, names=names)
+    elif ignored:
+        yield Notice("notice.schema_ignored", names=names)
+
+
+# Types --------------------------------------------------------------------------------------------
+
+
+def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
+    """Choose the format of a field by its properties; empty where its values decide."""
+    own_type, type_name = given.get(_OWN_TYPE), given.get("type", "any")
+    own = field_types.get(own_type) if isinstance(own_type, str) else None
+    if own and own.table_schema_type == type_name:
+        return own.name
+    if type_name not in _FORMAT_RULES:
+        raise InvalidSchema("schema.unknown_type", type=type_name)
+    rule = _FORMAT_RULES[type_name]
+    chosen = rule(given) if callable(rule) else rule
+    if chosen is None:
+        notices.append(
+            Notice(
+                "notice.format_ignored",
+                field=given["name"],
+                type=type_name,
+                format=given.get("format") or "default",
+            )
+        )
+    return chosen or ""
+
+
+_GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
+
+
+def _choose_number_format(type_names: Sequence[str], given: Mapping[str, Any]) -> str | None:
+    """Choose by the separators of decimals and thousands; None for numbers within text."""
+    if given.get("bareNumber", True) is not True:
+        return None
+    point, group = given.get("decimalChar", "."), given.get("groupChar", "")
+    if "int4" in type_names:  # whole numbers have no decimals
+        point = "," if group == "." else "."
+    if point not in {".", ","} or group not in _GROUPS or point == group:
+        return None
+    if point == "." and not group:
+        return FORMAT_SEPARATOR.join(type_names)
+    format_name = "comma" if point == "," or group == "." else "point"
+    return FORMAT_SEPARATOR.join(f"{name}:{format_name}" for name in type_names if name != "float8")
+
+
+_TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]
+
+
+def _choose_boolean(given: Mapping[str, Any]) -> str | None:
+    true, false = _get_words(given, "trueValues", _TRUE), _get_words(given, "falseValues", _FALSE)
+    if not true or not false or any({*word} & {*",/"} for word in true + false):
+        return None
+    if {*true} <= {*_TRUE, "t"} and {*false} <= {*_FALSE, "f"}:
+        return "bool"
+    try:
+        return parse_field_format(f"bool:{','.join(true)}/{','.join(false)}").name
+    except UnknownType:
+        return None
+
+
+def _get_words(given: Mapping[str, Any], name: str, default: list[str]) -> list[str]:
+    words = given.get(name, default)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InvalidSchema("schema.not_a_list_of_texts", name=name, field=given["name"])
+    return words
+
+
+_DAY = re.compile(r"%-?([dmY])([-/.])%-?([dmY])\2%-?([dmY])")
+_CLOCK = re.compile(r"[ T]%-?(H:%M(:%S)?|I:%M(:%S)? ?%p)")
+
+
+#: The formats that need no pattern of strptime; empty where the values decide.
+_NAMED_FORMATS: Mapping[str, Mapping[str, str]] = {
+    "date": {"default": "date", "any": ""},
+    "timestamp": {"default": f"timestamp{FORMAT_SEPARATOR}timestamptz", "any": ""},
+    "time": {"default": "time", "%H:%M:%S": "time", "any": ""},
+}
+
+
+def _choose_moment(type_name: str, given: Mapping[str, Any]) -> str | None:
+    """Choose by the format; in the first drafts of Table Schema it began with ``fmt:``."""
+    pattern = str(given.get("format") or "default").removeprefix("fmt:")
+    named = _NAMED_FORMATS[type_name]
+    if pattern in named or type_name == "time":
+        return named.get(pattern)
+    is_iso = pattern.startswith("%Y-%m-%d") and pattern.endswith(("%z", "Z"))
+    if type_name == "timestamp" and is_iso:
+        return "timestamptz"
+    return _choose_date_order(pattern, type_name)
+
+
+def _choose_date_order(pattern: str, type_name: str) -> str | None:
+    """Choose by a pattern of strptime: the order of its parts is the format."""
+    day = _DAY.match(pattern)
+    rest = pattern[day.end() :] if day else ""
+    if not day or bool(rest) != (type_name == "timestamp"):
+        return None
+    if rest and not _CLOCK.fullmatch(rest) and not rest.startswith(("T%H:%M:%S.", " %H:%M:%S.")):
+        return None
+    order = "".join(day.group(1, 3, 4)).lower()
+    if order == "ymd" and day[2] == "-" and "%-" not in pattern and "%I" not in pattern:
+        return type_name
+    return f"{type_name}:{order}" if order in {"dmy", "mdy", "ymd"} else None
+
+
+#: The format of each type of a Table Schema: empty where the values decide, None if unsupported.
+_FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | None] = {
+    "any": "",
+    "array": "json",
+    "boolean": _choose_boolean,
+    "date": partial(_choose_moment, "date"),
+    "datetime": partial(_choose_moment, "timestamp"),
+    "duration": None,
+    "geojson": "json",
+    "geopoint": None,
+    "integer": partial(_choose_number_format, ("int4", "int8")),
+    "list": None,
+    "number": partial(_choose_number_format, ("numeric", "float8")),
+    "object": "json",
+    "string": "text",
+    "time": partial(_choose_moment, "time"),
+    "year": "int4",
+    "yearmonth": None,
+}
+
+# Building -----------------------------------------------------------------------------------------
+
+#: How a dump writes the values of a Table Schema's type, where that has another default.
+_DUMP_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
+    "boolean": {"trueValues": ["t"], "falseValues": ["f"]},
+    "any": {"missingValues": ["", "null"]},
+    "array": {"missingValues": ["", "null"]},
+}
+
+
+def build_table_schema(resource: Resource) -> dict[str, Any]:
+    """Build the schema of a resource, as a dump in CSV has it, with ``_id`` first."""
+    described: list[dict[str, Any]] = [{"name": _ID, "type": "integer"}]
+    # A described resource has its fields as they were at that moment.
+    for each in getattr(resource, "schema", None) or resource.fields.all():
+        texts = {"title": each.label, "description": each.notes}
+        type_name = field_types[each.type].table_schema_type
+        described.append(
+            {
+                "name": each.name,
+                "type": type_name,
+                **_DUMP_PROPERTIES.get(type_name, {}),
+                **{name: text for name, text in texts.items() if text},
+                **write_translations(each.translations, _TEXTS, _SEPARATOR),
+                _OWN_TYPE: each.type,
+            }
+        )
+    return {
+        "$schema": PROFILE,
+        "fields": described,
+        "missingValues": [""],
+        "primaryKey": list(resource.primary_key) or [_ID],
+    }

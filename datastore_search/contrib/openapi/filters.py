@@ -1,0 +1,115 @@
+"""The grammar of ``filters`` in JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from datastore_search.filters.grammar import MAX_DEPTH, MAX_OPERATIONS, MAX_TEXT_CONDITIONS, MAX_VALUES, OPERATORS, TEXT_OPERATORS
+from .components import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, Schema, list_of, one_of, schema_ref
+
+#: Of one object or list.
+_MAX_MEMBERS = MAX_OPERATIONS - 1
+
+#: ``$and``, ``$or``, and names of fields; ``$$`` begins the name of a field that begins with ``$``.
+_NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
+
+_SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
+
+#: What each operator means.
+_MEANINGS: Mapping[str, str | Promise] = {
+    "eq": _("Equal; a list is the value of a list field."),
+    "ieq": _("Equal to the text, ignoring case; for text fields."),
+    "in": _("Equal to one of the values."),
+    "lt": _("Less than."),
+    "lte": _("Less than or equal to."),
+    "gt": _("Greater than."),
+    "gte": _("Greater than or equal to."),
+    "ne": _("Not equal; finds empty cells too."),
+    "ine": _("Not equal to the text, ignoring case; finds empty cells too."),
+    "contains": _("Contains the text, or, in a list or JSON field, the value."),
+    "icontains": _("Contains the text, ignoring case."),
+    "startswith": _("Begins with the text."),
+    "istartswith": _("Begins with the text, ignoring case."),
+    "isnull": _("Whether the cell is empty."),
+}
+
+#: The operand of an operator, if the type of the field does not say it.
+_OPERANDS: Mapping[str, Schema] = {
+    "ieq": TEXT,
+    "in": list_of(ANY_VALUE, maxItems=MAX_VALUES),
+    "ine": TEXT,
+    "icontains": TEXT,
+    "startswith": TEXT,
+    "istartswith": TEXT,
+    "isnull": BOOLEAN,
+}
+
+
+def build_schemas() -> dict[str, Schema]:
+    """Build the named schemas of ``filters``."""
+    return {
+        "DatastoreFilters": {
+            "description": "Conditions of which all must hold, or a list of such objects, of which"
+            f" one must hold. At most {MAX_OPERATIONS} operations, groups at most {MAX_DEPTH}"
+            f" deep; a list of values is one operation. At most {MAX_VALUES:,} values in all"
+            f" lists, and {MAX_TEXT_CONDITIONS} conditions with {', '.join(TEXT_OPERATORS)}.",
+            **one_of(
+                schema_ref("DatastoreConditions"),
+                list_of(_ref_conditions(), maxItems=_MAX_MEMBERS),
+            ),
+            "examples": [{"subject": ["watershed", "survey"], "stage": "active"}],
+        },
+        "DatastoreConditions": _build_conditions(),
+        "DatastoreCondition": _build_condition(),
+        "DatastoreOperators": _build_operators(),
+    }
+
+
+def _ref_conditions() -> Schema:
+    return {**schema_ref("DatastoreConditions"), "minProperties": 1}
+
+
+def _build_conditions() -> Schema:
+    group = list_of(_ref_conditions(), minItems=1, maxItems=_MAX_MEMBERS)
+    return {
+        "type": "object",
+        "description": "Field → condition; `_id` is a field too. A field whose name begins with"
+        " `$` is written with `$$`.",
+        "maxProperties": _MAX_MEMBERS,
+        "propertyNames": {"pattern": _NAMES},
+        "properties": {
+            "$and": {"description": "All of these hold.", **group},
+            "$or": {"description": "One of these holds.", **group},
+        },
+        "additionalProperties": schema_ref("DatastoreCondition"),
+    }
+
+
+def _build_condition() -> Schema:
+    return {
+        "description": "A value that the field equals, a list of which it equals one, or operators."
+        ' Values meet the field\'s type: `28` and `"28"` are the same for a number. Null finds'
+        " empty cells, an empty list finds nothing.",
+        **one_of(
+            *_SCALARS,
+            # Generators of clients make no types of lists whose items may be null.
+            list_of(ANY_VALUE, maxItems=MAX_VALUES),
+            schema_ref("DatastoreOperators"),
+        ),
+    }
+
+
+def _build_operators() -> Schema:
+    return {
+        "type": "object",
+        "description": "Comparisons that must all hold.",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "properties": {
+            name: {"description": str(_MEANINGS[name]), **_OPERANDS.get(name, ANY_VALUE)}
+            for name in OPERATORS
+        },
+    }

@@ -1,0 +1,104 @@
+"""
+The parameters of the actions in JSON Schema: in a query string, and in a JSON body.
+
+Each has the form of its type (``api.parameter_types``), which is one of those that the API accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from datastore_search.api import parameter_types as types
+from datastore_search.contrib.analysis.parameters import OptionsListField
+from datastore_search.api.parameter_descriptions import describe_parameters
+from datastore_search.api.parameters import ActionParameters
+from .components import TEXT, Schema, build_name, one_of, schema_ref
+from .examples import Example, show_examples
+
+
+def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
+    """Build a named schema of each parameter that is a choice."""
+    return {
+        build_name(name): field.build_schema()
+        for name, field in _get_fields(parameters).items()
+        if isinstance(field, types.ChoiceField)
+    }
+
+
+def build_query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
+    """Describe the query string that holds the parameters of an action, and show one."""
+    required = _list_required(parameters)
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "description": text,
+            **({"required": True} if name in required else {}),
+            **_build_query_schema(schema, _show_example(example, name)),
+        }
+        for name, text, schema in _list_parameters(parameters)
+    ]
+
+
+def _show_example(example: Example, name: str) -> Schema:
+    return show_examples([example] if name in example.sent else [], lambda each: each.sent[name])
+
+
+def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
+    """Describe a parameter of a query string; the text of objects is JSON."""
+    schema = schema.get("oneOf", [schema])[0]
+    item = schema.get("items", schema)
+    if item.get("type") != "object" and item != _FILTERS and "oneOf" not in item:
+        return {"schema": schema, **examples}
+    return {"content": {"application/json": {"schema": schema, **examples}}}
+
+
+def build_body(parameters: type[ActionParameters]) -> Schema:
+    """Describe the JSON object that holds the parameters of an action."""
+    required = _list_required(parameters)
+    return {
+        "type": "object",
+        "additionalProperties": parameters.accepts_others,
+        "properties": {
+            name: {"description": text, **schema}
+            for name, text, schema in _list_parameters(parameters)
+        },
+        **({"required": required} if required else {}),
+        **_build_alternatives(parameters),
+    }
+
+
+_FILTERS = schema_ref("DatastoreFilters")
+
+
+def _list_parameters(parameters: type[ActionParameters]) -> Iterator[tuple[str, str, Schema]]:
+    """List the parameters: name, description and schema."""
+    fields = _get_fields(parameters)
+    for each in describe_parameters(parameters):
+        field = fields[each.name]
+        if isinstance(field, types.ChoiceField):
+            schema = schema_ref(build_name(each.name))
+        else:
+            is_filters = isinstance(field, types.FiltersField)
+            schema = _FILTERS if is_filters else field.build_schema()
+        if isinstance(field, OptionsListField):
+            # Generators of clients take two lists of objects of one class for the same.
+            schema = one_of(schema, TEXT)
+        yield each.name, each.text, schema
+
+
+def _get_fields(parameters: type[ActionParameters]) -> Mapping[str, Any]:
+    fields: Mapping[str, Any] = parameters().get_fields()
+    return fields
+
+
+def _list_required(parameters: type[ActionParameters]) -> list[str]:
+    return [each.name for each in describe_parameters(parameters) if each.is_required]
+
+
+def _build_alternatives(parameters: type[ActionParameters]) -> Schema:
+    """Require the first of several parameters if none of the others is sent."""
+    first, *others = [{"required": [name]} for name in parameters.needed] or [{}]
+    # Written with ``anyOf``, generators of clients would make nothing of the whole object.
+    return {"if": {"not": {"anyOf": others}}, "then": first} if others else {}

@@ -1,0 +1,101 @@
+"""The view of the document: built once for each language and format, with an ``ETag``."""
+
+from __future__ import annotations
+
+import zlib
+from hashlib import blake2b
+from threading import Lock
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import get_script_prefix
+from django.utils.cache import get_conditional_response
+from django.utils.decorators import method_decorator
+from django.utils.encoding import force_bytes
+from django.utils.translation import get_language, override
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SCHEMA_KWARGS, SpectacularAPIView
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+
+from datastore_search.guards.cache import BoundedCache
+from datastore_search.conf import conf
+from datastore_search.web.caching import set_cache_headers
+from datastore_search.models.managers import exclude_from_atomic_requests
+
+#: Compressed documents of a process.
+_MAX_CACHE_BYTES = 32 * 2**20
+
+_documents: BoundedCache[tuple[object, ...], tuple[str, bytes]] = BoundedCache(
+    "schema",
+    1000,
+    max_size=_MAX_CACHE_BYTES,
+    max_value_size=2**22,
+    measure=lambda kept: len(kept[1]),
+)
+_build_lock = Lock()
+
+
+@method_decorator(exclude_from_atomic_requests, name="dispatch")
+class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
+    """
+    drf-spectacular's view, which builds each document once in a process.
+
+    With ``SERVE_PUBLIC = False`` a document depends on the user, and is built for each request; so
+    it is with settings, addresses or a version of the view's own.
+    """
+
+    @extend_schema(**SCHEMA_KWARGS)
+    def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Answer with the document, or with 304 to a client that has it."""
+        version = self.api_version or request.version or self._get_version_parameter(request)
+        own = (self.urlconf, self.patterns, self.custom_settings, version)
+        response: HttpResponseBase
+        if self.serve_public and own == (None,) * 4:
+            response = self._answer_once_built(request)
+        else:
+            response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call] # drf-spectacular has no types
+        is_open = all(type(each) is AllowAny for each in self.get_permissions())
+        set_cache_headers(response, private=not (self.serve_public and is_open), vary=("Accept",))
+        return response
+
+    def _answer_once_built(self, request: Request) -> HttpResponseBase:
+        language = request.GET.get("lang")
+        if language not in dict(settings.LANGUAGES):
+            language = get_language() or settings.LANGUAGE_CODE
+        with override(language):
+            etag, packed = self._get_document(request, language)
+        response = HttpResponse(
+            zlib.decompress(packed), content_type=request.accepted_renderer.media_type
+        )
+        response["ETag"] = etag
+        response["Content-Disposition"] = (
+            f'inline; filename="schema.{request.accepted_renderer.format}"'
+        )
+        conditional = get_conditional_response(request, etag=etag, response=response)
+        return response if conditional is None else conditional
+
+    def _get_document(self, request: Request, language: str) -> tuple[str, bytes]:
+        renderer = request.accepted_renderer
+        place = get_script_prefix(), settings.ROOT_URLCONF, getattr(request, "urlconf", None)
+        view = type(self), self.generator_class, tuple(conf.AUTHENTICATION_CLASSES)
+        key = language, renderer.media_type, place, view
+        if document := _documents.get(key):
+            return document
+        with _build_lock:  # a document that another thread has just built is not built again
+            if document := _documents.get(key):
+                return document
+            built: Response = self._get_schema_response(request)  # type: ignore[no-untyped-call] # drf-spectacular has no types
+            content = force_bytes(renderer.render(built.data, renderer.media_type, {}))
+            tag = blake2b(content, digest_size=16).hexdigest()
+            document = f'W/"{tag}"', zlib.compress(content, 6)
+            _documents.add(key, document)
+        return document
+
+    def _get_version_parameter(self, request: Request) -> str | None:
+        """Return a version that the portal names, of those that a client may ask for."""
+        version = request.GET.get("version")
+        return version if version in (api_settings.ALLOWED_VERSIONS or ()) else None

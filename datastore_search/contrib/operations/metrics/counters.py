@@ -1,0 +1,95 @@
+"""
+What a process counts, and what is counted in the database when the metrics are read.
+
+Labels have few values: names of actions and pages, statuses, states, names of caches.  With
+``PROMETHEUS_MULTIPROC_DIR``, the counters of all processes are added up.
+
+Source: prometheus_client, which reads that variable when it is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import Error, router
+from django.db.models import Count
+from django.dispatch import receiver
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from datastore_search.guards.cache import BoundedCache
+from datastore_search.models import Load, LoadState
+from datastore_search.signals import request_answered
+
+_REQUESTS = Counter(
+    "datastore_search_requests", "Requests that were answered.", ["action", "status"]
+)
+_SECONDS = Histogram(
+    "datastore_search_request_seconds",
+    "Time of a request in the process; of a dump, until its first block.",
+    ["action"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+_RECORDS = Counter(
+    "datastore_search_records_returned", "Records in answers of the API.", ["action"]
+)
+_LOOKUPS = Counter(
+    "datastore_search_cache_lookups",
+    "Look-ups in a cache of the process; the result is hit or miss.",
+    ["cache", "result"],
+)
+
+
+@receiver(request_answered)
+def count_request(
+    sender: type, name: str, status: int, seconds: float, record_count: int, **_more: Any
+) -> None:
+    """Count a request that was answered."""
+    _REQUESTS.labels(name, status).inc()
+    _SECONDS.labels(name).observe(seconds)
+    if record_count:
+        _RECORDS.labels(name).inc(record_count)
+
+
+def count_lookup(cache: str, is_hit: bool) -> None:
+    """Count a look-up in a cache."""
+    _LOOKUPS.labels(cache, "hit" if is_hit else "miss").inc()
+
+
+BoundedCache.count_lookup = staticmethod(count_lookup)
+
+
+class LoadCollector(Collector):
+    """The loads by their state; nothing while the database does not answer."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Count the loads."""
+        states = GaugeMetricFamily("datastore_search_loads", "Loads by state.", labels=["state"])
+        loads = Load.objects.using(router.db_for_write(Load)).order_by()
+        try:
+            counts = dict(loads.values_list("state").annotate(count=Count("pk")))
+        except Error:
+            return
+        for state in LoadState.values:
+            states.add_metric([state], counts.get(state, 0))
+        yield states
+        yield GaugeMetricFamily(
+            "datastore_search_queue_length",
+            "Loads that wait for a worker.",
+            value=counts.get(LoadState.QUEUED, 0),
+        )
+
+
+def build_registry() -> CollectorRegistry:
+    """Build the registry of all that is shown: the counters of all processes, and the loads."""
+    registry = CollectorRegistry()
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # prometheus_client's
+    else:
+        registry.register(REGISTRY)
+    registry.register(LoadCollector())
+    return registry

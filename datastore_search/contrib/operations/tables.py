@@ -1,0 +1,215 @@
+"""What is damaged in the database: functions, triggers, columns, indexes and statistics."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from datastore_search.database.server import read_sql_file
+from datastore_search.database.tables import VECTOR_TRIGGER, limit_lock_waits, maintain_vectors, name_record_table, quote_record_table
+
+#: The columns of a record table, with their types.
+_COLUMNS: Final = {"_id": "bigint", "data": "jsonb", "search": "tsvector"}
+
+_TRIGGER_FILES: Final = ("versions.sql", "names.sql")
+_FUNCTION_FILES: Final = ("functions.sql", "casts.sql", *_TRIGGER_FILES)
+_TRIGGER: Final = re.compile(r"^CREATE OR REPLACE TRIGGER (\w+)\s[^;]*?\bON (\w+)", re.MULTILINE)
+
+_DEFINITIONS = (
+    "SELECT oid::regprocedure::text, pg_get_functiondef(oid) FROM pg_proc"
+    " WHERE pronamespace = current_schema()::regnamespace"
+    " AND starts_with(proname, 'datastore_search_')"
+)
+
+
+def list_damaged_functions(connection: BaseDatabaseWrapper) -> list[str]:
+    """
+    List the functions that are missing or differ from this version of the app.
+
+    They are created in a transaction that is rolled back, so that PostgreSQL itself compares.
+
+    Raises: Django's ``Error`` when the role may not replace them.
+    """
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.execute(_DEFINITIONS)
+        before = dict(cursor.fetchall())
+        for name in _FUNCTION_FILES:
+            cursor.execute(_read_functions(name))
+        cursor.execute(_DEFINITIONS)
+        transaction.set_rollback(True, using=connection.alias)
+        return sorted(name for name, text in cursor.fetchall() if before.get(name) != text)
+
+
+def restore_functions(connection: BaseDatabaseWrapper) -> None:
+    """Create the functions of this version of the app."""
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        for name in _FUNCTION_FILES:
+            cursor.execute(_read_functions(name))
+
+
+def _read_functions(name: str) -> str:
+    """Read the functions of a file, without the triggers after them, which lock tables."""
+    return read_sql_file(name).partition("CREATE OR REPLACE TRIGGER")[0]
+
+
+def list_damaged_triggers(connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+    """List the triggers that are missing or disabled, each with its table."""
+    expected = set(_TRIGGER.findall(_read_triggers()))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
+            " WHERE relnamespace = current_schema()::regnamespace AND tgenabled IN ('O', 'A')"
+        )
+        return sorted(expected - set(cursor.fetchall()))
+
+
+def restore_triggers(connection: BaseDatabaseWrapper) -> None:
+    """
+    Create the triggers of resources and what belongs to them, and enable them.
+
+    Raises: Django's ``OperationalError`` while a table is written to for longer than
+    ``LOCK_TIMEOUT``.
+    """
+    text = _read_triggers()
+    with limit_lock_waits(connection) as cursor:
+        cursor.execute(text)
+        for trigger, table in sorted(set(_TRIGGER.findall(text))):
+            cursor.execute(
+                sql.SQL("ALTER TABLE {} ENABLE TRIGGER {}").format(
+                    sql.Identifier(table), sql.Identifier(trigger)
+                )
+            )
+
+
+def _read_triggers() -> str:
+    return "\n".join(map(read_sql_file, _TRIGGER_FILES))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundIndex:
+    """
+    An index of a record table.
+
+    ``role`` is its purpose: ``filters``, ``words``, or its name, if that says it.
+    """
+
+    name: str
+    role: str
+    is_primary: bool
+    is_valid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableDiagnosis:
+    """
+    What a record table has; the valid indexes come first, and of these the older ones.
+
+    After more changes than ``analyze_threshold``, autovacuum takes the statistics of a new table.
+    """
+
+    has_columns: bool
+    computes_vectors: bool
+    has_statistics: bool
+    analyze_threshold: int
+    indexes: list[FoundIndex]
+
+    @property
+    def has_primary_key(self) -> bool:
+        """Return whether the table has its primary key."""
+        return any(index.is_primary for index in self.indexes)
+
+
+#: The roles of the indexes that PostgreSQL names, by method, operators and column.
+_ROLES: Final = {
+    ("gin", "jsonb_path_ops", "data"): "filters",
+    ("gin", "tsvector_ops", "search"): "words",
+}
+
+
+def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> TableDiagnosis:
+    """Inspect a record table that exists, without reading its records."""
+    name = name_record_table(table_id)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
+            " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+            [name],
+        )
+        columns = dict(cursor.fetchall())
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
+            " AND tablename = %s),"
+            " current_setting('autovacuum_analyze_threshold')::int",
+            [name],
+        )
+        has_statistics, analyze_threshold = cursor.fetchone()
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
+            "  AND attname = 'search' AND attgenerated = 's')"
+            " OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = %s::regclass"
+            "  AND tgname = %s AND tgenabled IN ('O', 'A'))",
+            [name, name, VECTOR_TRIGGER],
+        )
+        (computes_vectors,) = cursor.fetchone()
+    indexes = _list_indexes(connection, name)
+    return TableDiagnosis(
+        columns == _COLUMNS, computes_vectors, has_statistics, analyze_threshold, indexes
+    )
+
+
+def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, indisprimary, indisvalid AND indisready,"
+            " CASE WHEN indnatts = 1 AND indpred IS NULL THEN amname END, opcname, attname"
+            " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+            " JOIN pg_am ON pg_am.oid = relam JOIN pg_opclass ON pg_opclass.oid = indclass[0]"
+            " LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"
+            " WHERE indrelid = %s::regclass ORDER BY 3 DESC, indexrelid",
+            [table],
+        )
+        return [
+            FoundIndex(name, _ROLES.get((method, operators, column), name), is_primary, is_valid)
+            for name, is_primary, is_valid, method, operators, column in cursor.fetchall()
+        ]
+
+
+def find_value_types(connection: BaseDatabaseWrapper, table_id: int) -> dict[str, list[str]]:
+    """Find the names that the first thousand records have values of, and their JSON types."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL(
+                "SELECT key, coalesce(array_agg(DISTINCT jsonb_typeof(value))"
+                " FILTER (WHERE value <> 'null'), '{{}}')"
+                " FROM (SELECT data FROM {} LIMIT 1000) AS record, jsonb_each(data) GROUP BY key"
+            ).format(quote_record_table(table_id))
+        )
+        return dict(cursor.fetchall())
+
+
+def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
+    """
+    Compute all search vectors of a record table, and of each later record.
+
+    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
+    """
+    table, trigger = quote_record_table(table_id), sql.Identifier(VECTOR_TRIGGER)
+    with limit_lock_waits(connection) as cursor:
+        cursor.execute(sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(trigger, table))
+        maintain_vectors(connection, table_id, language=language)
+        cursor.execute(sql.SQL("UPDATE {} SET data = data").format(table))
+
+
+def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:
+    """
+    Rebuild an index of a record table, while the table is read and written.
+
+    Raises: Django's ``Error``, as in a transaction of the caller.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))

@@ -1,0 +1,71 @@
+"""The metadata of a resource on a data page: licence, source, publisher, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.utils.formats import date_format
+
+from datastore_search.contrib.catalogue import describe_license
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.models import Resource
+
+#: What staff write in words, in the language of the resource.
+_WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
+
+_is_address = URLValidator(schemes=("https", "http"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement on a resource, its language if known, and an address behind it, if any."""
+
+    label: str
+    text: str
+    link: str = ""
+    language: str = ""
+
+
+def list_facts(resource: Resource) -> list[Fact]:
+    """List what is known of a resource, with the labels that the admin has."""
+    return [
+        Fact(
+            str(getattr(Resource, name).field.verbose_name),
+            show_bidi_controls(text),
+            link,
+            resource.content_language if name in _WORDS and not link else "",
+        )
+        for name, text, link in _list_texts(resource)
+        if text
+    ]
+
+
+def _list_texts(resource: Resource) -> Iterator[tuple[str, str, str]]:
+    title, license_link, _is_open = describe_license(resource.license)
+    yield "license", title, license_link
+    yield "source", resource.source, _find_link(resource.source)
+    yield "publisher", resource.publisher, ""
+    mail = f"mailto:{resource.contact_email}" if resource.contact_email else ""
+    yield "contact", resource.contact or resource.contact_email, mail
+    yield "tags", ", ".join(resource.tags), ""
+    yield "temporal_start", _format_day(resource.temporal_start), ""
+    yield "temporal_end", _format_day(resource.temporal_end), ""
+    yield "spatial", resource.spatial, ""
+    yield "frequency", resource.frequency, ""
+    yield "version_date", _format_day(resource.version_date), ""
+
+
+def _find_link(text: str) -> str:
+    try:
+        _is_address(text)
+    except ValidationError:
+        return ""
+    return text
+
+
+def _format_day(day: date | None) -> str:
+    return date_format(day, "DATE_FORMAT") if day else ""

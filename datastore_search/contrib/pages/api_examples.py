@@ -1,0 +1,232 @@
+"""The page of programs that ask the API for the records of a data page, and their answer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from datastore_search.filters.names import format_sort_key
+from datastore_search.field_types import Json, dump_json_as_sent
+from datastore_search.messages.bidi import BIDI_CONTROLS, show_bidi_controls
+from datastore_search.models import Resource
+from datastore_search.search import ConsistentRead, Page, Query, read_page
+from .api_parameters import build_query_parameters, format_filters
+from .table.chips import build_chips
+from .table.columns import build_columns
+from .links import add_query_string, find_search_path, reverse_in_locale
+from .table.page_query import clean_parameters, list_shared_parameters, parse_page_query
+from .table.pagination import parse_page_number
+from .views import ResourcePageView
+
+#: Letters of a record in the answer that is shown.
+MAX_SHOWN_RECORD_LENGTH = 1_500
+
+_ACTION = "datastore_search"
+
+
+class ApiView(ResourcePageView):
+    """The question of a data page as programs, with the beginning of the answer."""
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Show the programs, or redirect to the data page if it would refuse the question."""
+        resource = read.resource
+        validators = self.authorize_read(resource)
+        path = find_search_path(self.request)
+        if not path:
+            raise Http404
+        parameters = clean_parameters(self.request.GET)
+        query = parse_page_query(parameters, resource)
+        page_address = add_query_string(
+            reverse_in_locale(self.request, "resource", resource.pk), parameters
+        )
+        if not query.is_valid:
+            return redirect(page_address)
+        self.shared_parameters = list_shared_parameters(query)
+        search = Query(
+            limit=query.size,
+            offset=(parse_page_number(self.request) - 1) * query.size,
+            q=query.q,
+            filters=query.all_conditions,
+            sort=query.sort,
+        )
+        columns = build_columns(resource)
+        with closing(read_page(read, replace(search, limit=1))) as page:
+            context = {
+                "resource": resource,
+                "title": str(resource),
+                "chips": build_chips(query, columns),
+                "page_address": page_address,
+                **_describe_call(self.request, path, resource, search, page),
+            }
+        return self.render_page(
+            "api.html", context, private=resource.private, validators=validators
+        )
+
+
+def _describe_call(
+    request: HttpRequest, path: str, resource: Resource, query: Query, page: Page
+) -> dict[str, Any]:
+    """Write the programs for the records of a query, with the action's path, and the answer."""
+    address = request.build_absolute_uri(path)
+    texts = {"resource_id": str(resource.pk), **build_query_parameters(query)}
+    texts |= {"limit": str(query.limit), **({"offset": str(query.offset)} if query.offset else {})}
+    call = _Call(address, texts, _build_members(resource, query), resource.private)
+    return {
+        "programs": [(name, write(call)) for name, write in _WRITERS.items()],
+        "answer": _write_answer(page),
+        "answer_address": "" if resource.private else add_query_string(path, texts.items()),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call: ``texts`` are its parameters for a query string, ``members`` for a JSON object."""
+
+    address: str
+    texts: Mapping[str, str]
+    members: Mapping[str, Json]
+    needs_token: bool
+
+    @property
+    def base(self) -> str:
+        """The base address of the portal, to which CKAN's clients append an action."""
+        return self.address.removesuffix(f"/api/action/{_ACTION}")
+
+    def write_members(self, write: Callable[[Json], str]) -> str:
+        """Write the members as an object of JSON or Python, each on a line."""
+        lines = [f"  {_dump(name)}: {write(value)},\n" for name, value in self.members.items()]
+        return f"{{\n{''.join(lines).removesuffix(chr(10)).removesuffix(',')}\n}}"
+
+
+def _build_members(resource: Resource, query: Query) -> dict[str, Json]:
+    sort = ", ".join(map(format_sort_key, query.sort))
+    members: dict[str, Json] = {
+        "resource_id": str(resource.pk),
+        "q": query.q,
+        "filters": dict(format_filters(query.filters)),
+        "sort": sort,
+        "limit": query.limit,
+        "offset": query.offset,
+    }
+    return {name: value for name, value in members.items() if value}
+
+
+def _dump(value: Json) -> str:
+    """Write JSON; a control that changes the direction of text is escaped."""
+    return dump_json_as_sent(value).translate(_ESCAPED_CONTROLS)
+
+
+_ESCAPED_CONTROLS = {code: f"\\u{code:04x}" for code in BIDI_CONTROLS}
+
+
+def _write_answer(page: Page) -> str:
+    """Write the beginning of the answer: its first record, cut where it is long."""
+    first = next(page.texts, b"").decode()
+    if len(first) > MAX_SHOWN_RECORD_LENGTH:
+        first = f"{first[:MAX_SHOWN_RECORD_LENGTH]}…"
+    records = f"[\n      {show_bidi_controls(first)},\n      …\n    ]" if first else "[]"
+    return (
+        '{\n  "success": true,\n  "result": {\n'
+        f'    "total": {page.total or 0},\n    "records": {records},\n    …\n  }}\n}}'
+    )
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+def _write_curl(call: _Call) -> str:
+    lines = [f"curl -G {shlex.quote(call.address)}"]
+    if call.needs_token:
+        lines.append('-H "Authorization: $TOKEN"')
+    lines += [
+        f"--data-urlencode {shlex.quote(f'{name}={value}')}" for name, value in call.texts.items()
+    ]
+    return " \\\n  ".join(lines)
+
+
+def _write_python(value: Json) -> str:
+    """Write a value as Python; a number that would lose digits becomes a text."""
+    match value:
+        case Mapping():
+            members = (f"{name!r}: {_write_python(each)}" for name, each in value.items())
+            return f"{{{', '.join(members)}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_write_python, value))}]"
+        case Decimal():
+            return str(value) if Decimal(repr(float(value))) == value else repr(str(value))
+        case _:
+            return repr(value)
+
+
+def _write_post(call: _Call, packages: Iterable[str], end: str) -> str:
+    token = ', headers={"Authorization": os.environ["TOKEN"]}' if call.needs_token else ""
+    return (
+        f"{_write_imports(call, packages)}"
+        f"address = {call.address!r}\n"
+        f"parameters = {call.write_members(_write_python)}\n"
+        f"answer = requests.post(address, json=parameters{token}, timeout=60)\n"
+        "answer.raise_for_status()\n"
+        f'records = answer.json()["result"]["records"]\n{end}'
+    )
+
+
+def _write_ckanapi(call: _Call) -> str:
+    token = ', apikey=os.environ["TOKEN"]' if call.needs_token else ""
+    return (
+        f"{_write_imports(call, ['ckanapi'])}"
+        f"portal = ckanapi.RemoteCKAN({call.base!r}{token})\n"
+        f"parameters = {call.write_members(_write_python)}\n"
+        f"result = portal.action.{_ACTION}(**parameters)\n"
+        'print(result["records"])'
+    )
+
+
+def _write_imports(call: _Call, packages: Iterable[str]) -> str:
+    """Import packages, and the module that reads a token from the environment."""
+    first = "import os\n\n" if call.needs_token else ""
+    return first + "".join(f"import {package}\n" for package in packages) + "\n"
+
+
+def _write_r(call: _Call) -> str:
+    token = '  req_headers(Authorization = Sys.getenv("TOKEN")) |>\n' if call.needs_token else ""
+    return (
+        "library(httr2)\n\n"
+        f"parameters <- {_dump(_dump(call.members))}\n"
+        f"answer <- request({_dump(call.address)}) |>\n{token}"
+        '  req_body_raw(parameters, "application/json") |>\n'
+        "  req_perform() |>\n"
+        "  resp_body_json(simplifyVector = TRUE)\n"
+        "print(answer$result$records)"
+    )
+
+
+def _write_javascript(call: _Call) -> str:
+    token = ", Authorization: process.env.TOKEN" if call.needs_token else ""
+    return (
+        f"const answer = await fetch({_dump(call.address)}, {{\n"
+        '  method: "POST",\n'
+        f'  headers: {{ "Content-Type": "application/json"{token} }},\n'
+        f"  body: JSON.stringify({call.write_members(_dump)}),\n"
+        "});\n"
+        "const { result } = await answer.json();\n"
+        "console.log(JSON.stringify(result.records));"
+    )
+
+
+_WRITERS: Mapping[str, Callable[[_Call], str]] = {
+    "curl": _write_curl,
+    "Python: requests": lambda call: _write_post(call, ["requests"], "print(records)"),
+    "Python: pandas": lambda call: _write_post(
+        call, ["pandas", "requests"], "print(pandas.DataFrame(records))"
+    ),
+    "Python: ckanapi": _write_ckanapi,
+    "R: httr2": _write_r,
+    "JavaScript: fetch": _write_javascript,
+}

@@ -1,0 +1,189 @@
+"""What charts and maps of a question have in common: their content, their pages, their files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from django.http import HttpResponse
+
+from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
+from datastore_search.web.caching import set_cache_headers
+from datastore_search.models import read_profiles
+from datastore_search.search import ConsistentRead, Query
+from .charts.query import ChartQuery
+from .table.chips import build_chips
+from .table.columns import Column, build_columns
+from .languages import Phrase
+from .links import reverse_in_locale
+from .maps.query import MapQuery
+from .table.page_query import OF_TABLE, PageQuery, clean_parameters, list_shared_parameters, parse_page_query
+from .charts.png import can_draw_png, draw_png
+from .table.query_string import Pair, QueryString
+from .table.type_labels import describe_parameter_errors
+from .views import ResourcePageView
+
+#: Media type and content of a file.
+File = tuple[str, str | bytes]
+
+
+def list_drawing_files(svg: str) -> dict[str, Callable[[], File]]:
+    """List the files of a drawing, if there is one: SVG, and PNG where it can be drawn."""
+    files: dict[str, Callable[[], File]] = {}
+    if svg:
+        files["svg"] = lambda: ("image/svg+xml", svg)
+        if can_draw_png(svg):
+            files["png"] = lambda: ("image/png", draw_png(svg))
+    return files
+
+
+class Option(NamedTuple):
+    """What can be chosen: the value, the label, and the language of the label."""
+
+    value: str
+    label: str
+    language: str = ""
+
+
+def list_options(columns: Sequence[Column]) -> tuple[Option, ...]:
+    """List fields as the options of a choice."""
+    return tuple(Option(column.name, column.label, column.label_language) for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A list of options, and the chosen value."""
+
+    name: str
+    label: str
+    options: tuple[Option, ...]
+    value: str
+
+
+Shown = TypeVar("Shown", bound=ChartQuery | MapQuery)
+Data = TypeVar("Data")
+
+
+class QuestionDrawing(ABC, Generic[Shown, Data]):
+    """
+    The chart or the map of a question, for its page, a frame, or a portal's own template.
+
+    ``shown`` is None where no field suits, ``data`` also where there are ``errors``.
+    """
+
+    name: ClassVar[str]
+    #: Reads what is shown from parameters, or proposes it.
+    parser_class: ClassVar[type[Any]]
+    #: A file that its script reads, and that its page does not offer.
+    script_file: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        read: ConsistentRead,
+        query: PageQuery,
+        columns: Sequence[Column],
+        parameters: Mapping[str, str],
+        page_path: str | None,
+    ) -> None:
+        """
+        Read the drawing of a question that the ``parameters`` of its address choose.
+
+        Links lead to pages below ``page_path``, the path of the data page; None means no links.
+        """
+        self.resource, self.page_path = read.resource, page_path
+        self.question = query.query_string.remove(*OF_TABLE)
+        self.errors = query.all_errors
+        self.shown: Shown | None = None
+        self.data: Data | None = None
+        profiles = read_profiles(read.resource.table_version_id, using=read.connection.alias)
+        self.parser = self.parser_class(columns, profiles.fields if profiles else {})
+        try:
+            self.shown = self.parser.parse(parameters)
+            if self.shown and not self.errors:
+                search = Query(limit=None, q=query.q, filters=query.all_conditions)
+                self.data = self.read(read, search, self.shown)
+        except (InvalidParameter, InvalidParameters) as error:
+            self.errors += describe_parameter_errors(error)
+
+    @abstractmethod
+    def read(self, read: ConsistentRead, query: Query, shown: Shown) -> Data:
+        """Read the data of what is shown."""
+
+    @property
+    @abstractmethod
+    def title(self) -> Phrase:
+        """The title."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Describe it for its templates."""
+
+    @abstractmethod
+    def describe_page(self, address: QueryString) -> dict[str, Any]:
+        """Describe what its own page has in addition, with the ``choices`` of its form."""
+
+    @abstractmethod
+    def list_files(self) -> dict[str, Callable[[], File]]:
+        """List its files, by the parameter ``format``."""
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The parameters of what is shown."""
+        return self.shown.pairs if self.shown else ()
+
+
+class DrawingView(ResourcePageView):
+    """The page of a chart or map: a form, the drawing and its figures, and files of both."""
+
+    can_be_embedded = True
+    drawing_class: ClassVar[type[QuestionDrawing[Any, Any]]]
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Show the drawing, or send it as a file."""
+        resource = read.resource
+        validators = self.authorize_read(resource)
+        query = parse_page_query(clean_parameters(self.request.GET), resource)
+        columns = build_columns(resource)
+        drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
+        self.shared_parameters = [*list_shared_parameters(query), *drawing.pairs]
+        files = drawing.list_files()
+        if (name := self.request.GET.get("format", "")) in files:
+            content_type, content = files[name]()
+            response = HttpResponse(content, content_type=content_type)
+            response["Content-Disposition"] = f'attachment; filename="{drawing.name}.{name}"'
+            response["X-Content-Type-Options"] = "nosniff"
+            set_cache_headers(response, private=resource.private, vary=("Cookie",))
+            return response
+        address = QueryString((*drawing.question.pairs, *drawing.pairs))
+        asked = replace(query, query_string=address, sort=(), fields=(), hidden=())
+        context: dict[str, Any] = {
+            "resource": resource,
+            "chips": build_chips(asked, columns),
+            "whole_address": address.link,
+            **drawing.describe(),
+        }
+        if not self.is_embedded:
+            page_address = reverse_in_locale(self.request, "resource", resource.pk)
+            context |= {
+                "page_address": page_address + drawing.question.query,
+                "address": self.request.path,
+                "hidden": drawing.question.pairs,
+                "files": [
+                    (name.upper(), address.replace("format", name).link)
+                    for name in files
+                    if name != drawing.script_file
+                ],
+                **drawing.describe_page(address),
+            }
+            if drawing.data:
+                context |= self.describe_embedding(address.pairs, drawing.title.text)
+        return self.render_page(
+            f"{'embedded_' if self.is_embedded else ''}{drawing.name}.html",
+            context,
+            private=resource.private,
+            status=HTTPStatus.BAD_REQUEST if drawing.errors else HTTPStatus.OK,
+            validators=validators,
+        )

@@ -1,0 +1,113 @@
+"""The errors that a page reports with its own messages."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import Throttled
+
+from datastore_search import database as storage
+from datastore_search.messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
+from datastore_search.messages.availability import RETRY_AFTER_SECONDS, DatabaseUnreachable, QueryTooSlow, TemporarilyUnavailable, describe_throttling
+from datastore_search.messages.requests import QueryStringTooLong, RequestTooLarge, TooManyParameters, UnknownPage, UnknownRecord
+from datastore_search.messages.search import AnswerTooLarge
+
+logger = logging.getLogger(__name__)
+
+#: The exceptions that get a page of their own; Django reports any other.
+REPORTED_ERRORS = (
+    AccessDenied,
+    AnswerTooLarge,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+    QueryTooSlow,
+    RecordsIncomplete,
+    RequestTooLarge,
+    TemporarilyUnavailable,
+    Throttled,
+    TooManyParameters,
+    UnknownPage,
+    UnknownRecord,
+    UnknownResource,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """The status, title and text of an error page."""
+
+    status: HTTPStatus
+    title: str
+    message: str
+    retry_after_seconds: int | None = None
+
+
+def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage | None:
+    """
+    Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
+
+    None for a database error that ``storage.explain_refusal`` does not explain: Django reports it.
+    """
+    refusal = storage.explain_refusal(error)
+    if refusal is not None:
+        logger.error("The database refused a request.", exc_info=error)
+        error = refusal
+    elif isinstance(error, InternalError | ProgrammingError):
+        return None
+    return _describe_request_error(error, is_authenticated) or _describe_temporary_error(error)
+
+
+def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMessage | None:
+    """Describe an error of the request; None for any other error."""
+    message = str(error)
+    match error:
+        case RecordsMissing() | UnknownPage() | UnknownRecord():
+            status, title = HTTPStatus.NOT_FOUND, _("Not found")
+        case UnknownResource():
+            status, title = HTTPStatus.NOT_FOUND, _("Not found")
+            message = _("There is no such resource, or nothing has been loaded into it yet.")
+        case RequestTooLarge():
+            status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
+            if isinstance(error, QueryStringTooLong):
+                message = _("This address is too long. Leave some conditions out.")
+        case TooManyParameters():
+            status, title = HTTPStatus.BAD_REQUEST, _("Bad request")
+        case AnswerTooLarge():
+            status, title = HTTPStatus.CONFLICT, _("Too large")
+            message = _("These records are too large for a page. Download them instead.")
+        case AccessDenied():
+            status, title = HTTPStatus.FORBIDDEN, _("Access denied")
+            message = describe_access_denied(is_authenticated=is_authenticated)
+        case Throttled():
+            status, title = HTTPStatus.TOO_MANY_REQUESTS, _("Not available at the moment")
+            message = describe_throttling(error)
+        case _:
+            return None
+    return ErrorMessage(status, title, message, getattr(error, "wait", None))
+
+
+def describe_access_denied(*, is_authenticated: bool) -> str:
+    """Say who may read a private resource."""
+    if is_authenticated:
+        return _("This resource is private, and your account may not read it.")
+    return _("This resource is private. Sign in with an account that may read it.")
+
+
+def _describe_temporary_error(error: Exception) -> ErrorMessage:
+    """Describe an error after which the same request may succeed later."""
+    message = str(error)
+    if isinstance(error, QueryTooSlow):
+        message = _("The search took too long. Search for rarer words, or for fewer.")
+    elif not isinstance(error, TemporarilyUnavailable):
+        logger.error("datastore_search failed.", exc_info=error)
+        if not isinstance(error, RecordsIncomplete):
+            message = str(DatabaseUnreachable())
+    title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
+    status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)
+    return ErrorMessage(status, title, message, wait)

@@ -1,0 +1,145 @@
+"""The fields that get a facet on a data page: few values first, then ranges, then texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from ..table.columns import Column
+from ..table.conditions import RANGE_TYPES
+from ..table.page_query import PageQuery
+from ..table.typed_values import INTEGERS, TIMESTAMPS
+
+#: Facets that a page shows, and how many of each kind it chooses itself.
+MAX_FACETS = 8
+
+#: Values of a facet.
+MAX_VALUES = 20
+
+#: Bytes of the proposed checkboxes: of each, its name, its value and label, and the HTML of both.
+#: The few inputs of ranges and texts do not count.
+_MAX_CHECKBOXES_BYTES = 4_200
+_INPUT_BYTES = 90
+
+#: Letters of a value that has a checkbox.
+MAX_VALUE_LENGTH = 100
+
+
+class FacetKind(IntEnum):
+    """What a facet has: a checkbox for each value, two ends of a range, or inputs of a text."""
+
+    VALUES = 1
+    RANGE = 2
+    TEXT = 3
+
+
+_MAX_CHOSEN: Mapping[FacetKind, int] = {
+    FacetKind.VALUES: 5,
+    FacetKind.RANGE: 2,
+    FacetKind.TEXT: 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FacetField:
+    """A field with the kind of its facet; it is ``wanted`` if the address names it."""
+
+    column: Column
+    kind: FacetKind
+    is_wanted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FacetChoice:
+    """The fields with a facet in the order of the page, and those that could have one."""
+
+    shown: tuple[FacetField, ...]
+    others: tuple[Column, ...]
+
+
+def choose_facets(
+    columns: Sequence[Column], query: PageQuery, profiles: Mapping[str, Mapping[str, Any]]
+) -> FacetChoice:
+    """Choose what the address names, then what it asks for, then what the profiles propose."""
+    asked = {condition.field.name for condition in query.conditions}
+    fields = [
+        FacetField(column, kind, is_wanted=column.name in query.facets)
+        for column in columns
+        if (kind := find_kind(column, profiles.get(column.name)))
+    ]
+    chosen = [each for each in fields if each.is_wanted or each.column.name in asked]
+    chosen = sorted(chosen, key=lambda each: not each.is_wanted)[:MAX_FACETS]
+    names = {each.column.name for each in chosen}
+    free = [each for each in fields if each.column.name not in names]
+    chosen += _propose(free, profiles, chosen)
+    # A facet stays in its place when something is chosen in it.
+    chosen.sort(key=lambda each: (not each.is_wanted, _rank(each, profiles), fields.index(each)))
+    names = {each.column.name for each in chosen}
+    others = [each.column for each in fields if each.column.name not in names]
+    return FacetChoice(tuple(chosen), tuple(others))
+
+
+def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | None:
+    """Find the kind of a field's facet; None for lists and nested data."""
+    if column.type == "bool":
+        return FacetKind.VALUES
+    if column.type in INTEGERS and profile and _has_few_values(profile):
+        return FacetKind.VALUES
+    if column.type in RANGE_TYPES:
+        return FacetKind.RANGE
+    if column.type != "text":
+        return None
+    # Of a table without profiles, the number of values is known once they are counted.
+    return FacetKind.VALUES if profile is None or _has_few_values(profile) else FacetKind.TEXT
+
+
+def _has_few_values(profile: Mapping[str, Any]) -> bool:
+    """Return whether values are few, short, and on average at least twice there."""
+    distinct: int = profile["distinct"]
+    longest: int = profile.get("longest", 0)
+    is_repeated: bool = 2 * distinct <= profile["count"]
+    return is_repeated and distinct <= MAX_VALUES and longest <= MAX_VALUE_LENGTH
+
+
+def _propose(
+    fields: Iterable[FacetField],
+    profiles: Mapping[str, Mapping[str, Any]],
+    chosen: Sequence[FacetField],
+) -> list[FacetField]:
+    """Propose fields in addition to those that are chosen: those with few values first."""
+    numbers = {kind: sum(each.kind == kind for each in chosen) for kind in FacetKind}
+    room = MAX_FACETS - len(chosen)
+    length = 0
+    proposed: list[FacetField] = []
+    for field in sorted(fields, key=lambda each: _rank(each, profiles)):
+        profile = profiles.get(field.column.name)
+        length_with = length + _measure_checkboxes(field, profile)
+        if (
+            len(proposed) < room
+            and numbers[field.kind] < _MAX_CHOSEN[field.kind]
+            and length_with <= _MAX_CHECKBOXES_BYTES
+            and not (profile and profile["distinct"] + bool(profile["nulls"]) <= 1)
+        ):
+            length = length_with
+            numbers[field.kind] += 1
+            proposed.append(field)
+    return proposed
+
+
+def _measure_checkboxes(field: FacetField, profile: Mapping[str, Any] | None) -> int:
+    """Estimate the bytes of a facet's checkboxes from its longest value and their number."""
+    if field.kind is not FacetKind.VALUES:
+        return 0
+    size = _INPUT_BYTES + len(field.column.name.encode())
+    if profile is None:
+        return MAX_VALUES * size
+    return int(profile["distinct"]) * (size + 2 * int(profile.get("longest", 0)))
+
+
+def _rank(field: FacetField, profiles: Mapping[str, Mapping[str, Any]]) -> tuple[int, bool, int]:
+    """Rank by kind, times of day behind days and numbers, and values by how many there are."""
+    profile = profiles.get(field.column.name)
+    distinct = profile["distinct"] if profile and field.kind is FacetKind.VALUES else 0
+    return field.kind, field.column.type in TIMESTAMPS | {"time"}, distinct

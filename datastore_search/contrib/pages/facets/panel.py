@@ -1,0 +1,364 @@
+"""
+The facets beside the records of a data page: values and ranges with counts, in one GET form.
+
+Each facet counts the records that meet all conditions but those on its own field.  Of all records,
+what the load has counted is shown.  Other counts have a short time; where they take longer, the
+figures of the load are shown, and say that they are of all records.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from datastore_search.contrib.analysis import Facet, FacetsQuery, GroupBy, list_stored_counts, read_facets
+from datastore_search.messages.availability import TemporarilyUnavailable
+from datastore_search.messages.parameters import InvalidParameters
+from datastore_search.filters import Comparison, In
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import format_count
+from datastore_search.models import Field, Profiles
+from datastore_search.search import ConsistentRead, Query
+from ..table.columns import Column
+from ..table.conditions import YES_OR_NO
+from .choice import MAX_VALUE_LENGTH, MAX_VALUES, FacetField, FacetKind, choose_facets
+from ..table.filter_form import Input, build_input
+from ..table.page_query import PageQuery
+from ..table.profiles import Histogram, draw_bins, draw_histogram, measure_bar
+from ..table.query_string import Link, Pair
+from ..table.records import Digits, format_value
+from ..table.typed_values import parse_typed_value
+
+logger = logging.getLogger(__name__)
+
+#: The time of all facets of a page; a statement that takes longer counts as a slow one.
+MAX_SECONDS = 0.5
+
+#: A table of at most this number of records is counted where the load has not stored all values.
+_MAX_SMALL_TABLE = 20_000
+
+#: Values that are seen at once, in addition to those that are checked.
+_MAX_UNFOLDED = 10
+
+#: Bins of a histogram that is counted for the page.
+_BINS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """
+    A checkbox: the ``value`` that it sends, its label, the records that have it, and its bar.
+
+    ``count`` is empty where it is not known; ``width`` is from 1 to 20, 0 for no bar.
+    """
+
+    value: str
+    label: str
+    is_checked: bool
+    count: str = ""
+    width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFacet:
+    """
+    A facet as the template takes it.
+
+    ``parameter`` is the name of the checkboxes; ``more_values`` are folded.  ``empty`` is the
+    checkbox of records without a value, if any.  The figures may be ``is_of_all_records`` though
+    there are conditions.
+    """
+
+    column: Column
+    parameter: str
+    values: tuple[FacetValue, ...] = ()
+    more_values: tuple[FacetValue, ...] = ()
+    empty: FacetValue | None = None
+    other_count: str = ""
+    inputs: tuple[Input, ...] = ()
+    histogram: Histogram | None = None
+    is_of_all_records: bool = False
+    close_link: Link | str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FacetPanel:
+    """
+    All facets of a page, and the fields without one with links that open it.
+
+    ``hidden`` are the parameters that have no input.  Some facets are not ``is_complete`` where
+    they took too long.
+    """
+
+    facets: tuple[ShownFacet, ...]
+    others: tuple[tuple[Column, Link], ...]
+    hidden: tuple[Pair, ...]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What is known of a facet: values with their counts or a histogram, of the matches or all."""
+
+    values: tuple[tuple[object, int], ...] = ()
+    nulls: int | None = None
+    others: int = 0
+    distinct: int = 0
+    histogram: Histogram | None = None
+    is_of_all_records: bool = False
+
+
+def build_facet_panel(
+    read: ConsistentRead,
+    columns: Sequence[Column],
+    query: PageQuery,
+    profiles: Profiles | None,
+) -> FacetPanel:
+    """Choose, count and describe the facets of a page with some columns."""
+    choice = choose_facets(columns, query, profiles.fields if profiles else {})
+    counter = _Counter(read, query, profiles)
+    counts = counter.count(choice.shown)
+    builder = _Builder(query, {field.name: field for field in read.resource.schema})
+    facets = tuple(
+        builder.build(position, field, counts[field.column.name])
+        for position, field in enumerate(choice.shown)
+    )
+    others = tuple(
+        (column, query.query_string.add("facet", column.name).link) for column in choice.others
+    )
+    return FacetPanel(facets, others, _list_hidden(facets, query), counter.is_complete)
+
+
+def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, ...]:
+    """List the parameters that no input has: of each text input, all values but the first."""
+    pairs = query.query_string.pairs
+    boxes = {each.parameter for each in facets if each.values}
+    sent = {(f"empty.{each.column.name}", "yes") for each in facets if each.empty}
+    for name in {each.name for facet in facets for each in facet.inputs}:
+        sent |= set([pair for pair in pairs if pair[0] == name][:1])
+    return tuple(pair for pair in pairs if pair[0] not in boxes and pair not in sent)
+
+
+# Counting -----------------------------------------------------------------------------------------
+
+
+class _Counter:
+    """Counts facets, from stored counts if they cover the requested records."""
+
+    def __init__(self, read: ConsistentRead, query: PageQuery, profiles: Profiles | None) -> None:
+        self._read, self._query, self._profiles = read, query, profiles
+        self._current = profiles if profiles and profiles.is_current else None
+        self.is_complete = True
+
+    def count(self, fields: Sequence[FacetField]) -> Mapping[str, _Counts]:
+        """Count all facets, by the names of their fields."""
+        counts: dict[str, _Counts] = {}
+        asked: list[tuple[FacetField, Query]] = []
+        for field in fields:
+            query = self._exclude_own(field.column.name)
+            is_of_all = not (query.q or query.filters)
+            stored = self._read_stored(field) if is_of_all else None
+            if stored and len(stored.values) < stored.distinct and self._is_small:
+                stored = None
+            if stored or not _is_counted(field):
+                counts[field.column.name] = stored or _Counts(nulls=self._find_nulls(field))
+            else:
+                asked.append((field, query))
+        return counts | (self._count_matches(asked) if asked else {})
+
+    @property
+    def _is_small(self) -> bool:
+        """Return whether values that are not stored can be counted at any time."""
+        return (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
+
+    def _exclude_own(self, name: str) -> Query:
+        """Make the query of the conditions that are not on a field itself."""
+        query = self._query
+        own = (each.condition for each in query.conditions if each.field.name != name)
+        filters = tuple(each for each in own if each)
+        others = tuple(
+            each
+            for each in query.filters
+            if not (isinstance(each, In | Comparison) and each.field == name)
+        )
+        return Query(limit=None, q=query.q, filters=(*filters, *others))
+
+    def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, _Counts]:
+        """Count facets within the time of a page; those that take longer are of all records."""
+        facets = [
+            Facet(
+                GroupBy(field.column.name, bins=None if _has_values(field) else _BINS),
+                query,
+                limit=MAX_VALUES,
+            )
+            for field, query in asked
+        ]
+        # The total of the whole table: the page counts its own.
+        timeout = timedelta(seconds=MAX_SECONDS)
+        wanted = FacetsQuery(Query(limit=None), tuple(facets), timeout)
+        try:
+            found = read_facets(self._read, wanted).facets
+        except (TemporarilyUnavailable, InvalidParameters) as error:
+            logger.warning("The facets of a page were not counted: %s", error)
+            found = [b'{"complete": false}'] * len(facets)
+        return {
+            field.column.name: self._read_answer(field, text)
+            for (field, _query), text in zip(asked, found, strict=True)
+        }
+
+    def _read_answer(self, field: FacetField, text: bytes) -> _Counts:
+        answer = json.loads(text, parse_int=Digits, parse_float=Digits)
+        if not answer["complete"]:
+            self.is_complete = False
+            stored = self._read_stored(field)
+            return replace(stored, is_of_all_records=True) if stored else _Counts()
+        if not _has_values(field):
+            return _Counts(histogram=_read_bins(field.column, answer))
+        return _Counts(
+            tuple((each["value"], int(each["count"])) for each in answer["values"]),
+            int(answer["nulls"]),
+            int(answer["others"]),
+            int(answer["distinct"]),
+        )
+
+    def _read_stored(self, field: FacetField) -> _Counts | None:
+        """Read what a load has counted of the records as they are; None if that is nothing."""
+        name, profiles = field.column.name, self._current
+        if not _has_values(field):
+            profile = profiles.fields.get(name) if profiles else None
+            return _Counts(histogram=draw_histogram(field.column, profile)) if profile else None
+        for counts in list_stored_counts(self._read.relation, profiles, name):
+            values = [
+                (json.loads(value, parse_int=Digits, parse_float=Digits), count)
+                for value, count in counts.values[:MAX_VALUES]
+            ]
+            listed = sum(count for _value, count in values)
+            others = (self._read.relation.record_count or 0) - counts.nulls - listed
+            return _Counts(tuple(values), counts.nulls, others, counts.distinct)
+        return None
+
+    def _find_nulls(self, field: FacetField) -> int | None:
+        """Return 0 where no record of all lacks a value; None where that is not known."""
+        profile = self._current.fields.get(field.column.name) if self._current else None
+        return 0 if profile and not profile["nulls"] else None
+
+
+def _has_values(field: FacetField) -> bool:
+    return field.kind is FacetKind.VALUES
+
+
+def _is_counted(field: FacetField) -> bool:
+    """Return whether a facet has figures: a text has none, nor has a time of day."""
+    return field.kind is not FacetKind.TEXT and field.column.type != "time"
+
+
+def _read_bins(column: Column, answer: Mapping[str, Any]) -> Histogram | None:
+    bins = answer["bins"]
+    if not bins:
+        return None
+    return draw_bins(
+        [int(each["count"]) for each in bins],
+        format_value(column, bins[0]["from"]),
+        format_value(column, bins[-1]["to"]),
+    )
+
+
+# Describing ---------------------------------------------------------------------------------------
+
+
+class _Builder:
+    """Describes facets as the template takes them."""
+
+    def __init__(self, query: PageQuery, fields: Mapping[str, Field]) -> None:
+        self._query, self._fields = query, fields
+        self._asked = {condition.parameter: condition for condition in query.conditions}
+
+    def build(self, position: int, field: FacetField, counts: _Counts) -> ShownFacet:
+        """Describe a facet; values that turn out to be many have the inputs of a text."""
+        column = field.column
+        own = self._query.query_string.remove_pairs(("facet", column.name))
+        shown = ShownFacet(
+            column,
+            f"field.{column.name}",
+            close_link=own.link if field.is_wanted else "",
+            is_of_all_records=counts.is_of_all_records,
+            histogram=counts.histogram,
+        )
+        if _has_values(field) and counts.distinct <= MAX_VALUES:
+            values = tuple(self._list_values(column, counts))
+            if values or counts.nulls is not None:
+                folded = [each for each in values[_MAX_UNFOLDED:] if not each.is_checked]
+                return replace(
+                    shown,
+                    values=tuple(each for each in values if each not in folded),
+                    more_values=tuple(folded),
+                    empty=self._build_empty(column, counts),
+                    other_count=format_count(counts.others) if counts.others else "",
+                )
+        is_range = field.kind is FacetKind.RANGE or column.type != "text"
+        operators = ("from", "to") if is_range else ("contains", "field")
+        inputs = tuple(
+            build_input(
+                f"facet-{position}-{operator}",
+                self._fields[column.name],
+                operator,
+                self._asked.get(f"{operator}.{column.name}"),
+            )
+            for operator in operators
+        )
+        empty = None if is_range else self._build_empty(column, counts)
+        return replace(shown, inputs=inputs, empty=empty)
+
+    def _list_values(self, column: Column, counts: _Counts) -> Iterator[FacetValue]:
+        """List the values, texts without regard to their case, then those asked for in vain."""
+        condition = self._asked.get(f"field.{column.name}")
+        asked = {
+            _fold(column, parse_typed_value(column.type, value)): value
+            for value in (condition.values if condition else ())
+        }
+        numbers: dict[str, int] = {}
+        first: dict[str, object] = {}
+        for value, count in counts.values:
+            key = _fold(column, _write_value(value))
+            if key and len(key) <= MAX_VALUE_LENGTH:
+                numbers[key] = numbers.get(key, 0) + count
+                first.setdefault(key, value)
+        most = max(numbers.values(), default=1)
+        for key, value in first.items():
+            yield FacetValue(
+                _write_value(value),
+                show_bidi_controls(format_value(column, value)),
+                key in asked,
+                format_count(numbers[key]),
+                measure_bar(numbers[key], most),
+            )
+        # Both values of a truth value are there, whether records have them or not.
+        always = {value: value for value in YES_OR_NO} if column.type == "bool" else {}
+        for key, text in {**always, **asked}.items():
+            if key not in first:
+                label = YES_OR_NO.get(text, text) if column.type == "bool" else text
+                yield FacetValue(text, show_bidi_controls(str(label)), key in asked)
+
+    def _build_empty(self, column: Column, counts: _Counts) -> FacetValue | None:
+        """Describe the checkbox of records without a value, if there are or may be any."""
+        condition = self._asked.get(f"empty.{column.name}")
+        is_checked = condition is not None and "yes" in condition.values
+        if not (counts.nulls or counts.nulls is None or is_checked):
+            return None
+        count = "" if counts.nulls is None else format_count(counts.nulls)
+        return FacetValue("yes", _("empty"), is_checked, count)
+
+
+def _write_value(value: object) -> str:
+    """Write a value as a parameter has it, the same in every language."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fold(column: Column, text: str) -> str:
+    return text.casefold() if column.type == "text" else text

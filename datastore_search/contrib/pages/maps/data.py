@@ -1,0 +1,323 @@
+"""
+The places of the matching records on a map, one by one or in clusters.
+
+Few records are read with their places.  Of many, PostgreSQL counts those in each cell of a grid, so
+that no more than the cells are ever in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from math import cos, radians
+
+from datastore_search.contrib.analysis import AggregateQuery, GroupBy, Metric, read_aggregate
+from datastore_search.filters import Comparison, Condition
+from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, list_paths
+from datastore_search.messages import shorten
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import format_count
+from datastore_search.search import ID, ConsistentRead, Query, read_page
+from ..table.columns import Column
+from .query import MapQuery
+from ..table.query_string import QueryString
+from ..record.keys import encode_key, list_key_fields
+from ..table.records import format_number, format_value, parse_record
+
+#: Records that are drawn one by one.
+MAX_PLACES = 500
+
+#: Cells of the grid along each side: at most 900 in all, which are groups of one statement.
+GRID_CELLS = 30
+
+#: Clusters along the longer side of the map.
+MAX_BLOCKS = 15
+
+#: Records whose GeoJSON is read, their bytes together, and the positions of a map.
+MAX_SHAPES = 250
+MAX_SHAPES_BYTES = 4_000_000
+
+_MAX_TITLE_LENGTH = 80
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """
+    A record on the map, or a cluster of ``count`` records around the middle of their places.
+
+    ``link`` is that to the record, or to the map of the cluster alone; ``table_link`` leads to the
+    records of a cluster.  Both are empty on a map without links.  ``position`` is latitude and
+    longitude as people read them.
+    """
+
+    paths: tuple[Path, ...]
+    title: str
+    position: str
+    link: str
+    table_link: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MapData:
+    """
+    What a map shows.
+
+    ``total`` is the number of matches; those in ``places`` are on the map, as clusters if it
+    ``is_clustered``.  ``missing`` records have no place; others are left out, as they are too many.
+    ``title_language`` is the titles' language; empty if it is unknown, or if they are numbers.
+    """
+
+    places: tuple[Place, ...]
+    total: int
+    missing: int
+    is_clustered: bool = False
+    title_language: str = ""
+
+    @property
+    def record_count(self) -> int:
+        """The number of the records on the map."""
+        return sum(place.count for place in self.places)
+
+
+def read_map(
+    read: ConsistentRead,
+    query: Query,
+    shown: MapQuery,
+    question: QueryString,
+    page_path: str | None,
+) -> MapData:
+    """
+    Read the places of the matches of a query; ``question`` has the parameters of their page.
+
+    Links lead to pages below ``page_path``, the path of the data page; with None there are none.
+
+    Raises: as ``search.read_page`` and ``analysis.read_aggregate``.
+    """
+    return _MapReader(read, query, shown, question, page_path).read_places()
+
+
+@dataclass(frozen=True, slots=True)
+class _MapReader:
+    read: ConsistentRead
+    query: Query
+    shown: MapQuery
+    question: QueryString
+    page_path: str | None
+
+    def read_places(self) -> MapData:
+        latitude, longitude = self.shown.latitude, self.shown.longitude
+        if not latitude or not longitude:
+            return self._read_shapes()
+        located = self._add_conditions(
+            Comparison(latitude.name, "gte", -MAX_LATITUDE),
+            Comparison(latitude.name, "lte", MAX_LATITUDE),
+            Comparison(longitude.name, "gte", -MAX_LONGITUDE),
+            Comparison(longitude.name, "lte", MAX_LONGITUDE),
+        )
+        total = self._count(self.query)
+        # The clusters know the number of their records, which is not counted before.
+        if total > MAX_PLACES:
+            clusters = self._read_clusters(located, latitude, longitude)
+            found = sum(place.count for place in clusters)
+            if found > MAX_PLACES:
+                return MapData(clusters, total, total - found, is_clustered=True)
+        places = self._read_records(located, latitude, longitude)
+        return MapData(places, total, total - len(places), title_language=self.title_language)
+
+    @property
+    def title_language(self) -> str:
+        """The language of the titles of records."""
+        return self.shown.title.value_language if self.shown.title else ""
+
+    def _add_conditions(self, *conditions: Condition) -> Query:
+        return Query(limit=None, q=self.query.q, filters=(*self.query.filters, *conditions))
+
+    def _count(self, query: Query) -> int:
+        with closing(
+            read_page(self.read, Query(limit=0, q=query.q, filters=query.filters))
+        ) as page:
+            return page.total or 0
+
+    # One by one -----------------------------------------------------------------------------------
+
+    def _read_texts(self, query: Query, limit: int, *columns: Column) -> Iterator[bytes]:
+        names = [column.name for column in (*columns, self.shown.title) if column]
+        fields = dict.fromkeys([ID, *list_key_fields(self.read.resource), *names])
+        search = Query(
+            limit=limit,
+            q=query.q,
+            filters=query.filters,
+            fields=tuple(fields),
+            include_total=False,
+        )
+        with closing(read_page(self.read, search)) as page:
+            yield from page.texts
+
+    def _read_records(self, query: Query, latitude: Column, longitude: Column) -> tuple[Place, ...]:
+        places = []
+        for text in self._read_texts(query, MAX_PLACES, latitude, longitude):
+            record = parse_record(text)
+            y, x = str(record[latitude.name]), str(record[longitude.name])
+            path = Path(((float(x), float(y)),))
+            places.append(self._build_place(record, (path,), _write_position(y, x)))
+        return tuple(places)
+
+    def _read_shapes(self) -> MapData:
+        column = self.shown.geometry
+        if not column:
+            return MapData((), 0, 0)
+        filled = self._add_conditions(Comparison(column.name, "isnull", value=False))
+        total, found = self._count(self.query), self._count(filled)
+        places, unread, size = [], 0, 0
+        for text in self._read_texts(filled, MAX_SHAPES, column):
+            size += len(text)
+            if size > MAX_SHAPES_BYTES:
+                break
+            record = parse_record(text)
+            paths = tuple(list_paths(_parse_geometry(record[column.name])))
+            if paths:
+                places.append(self._build_place(record, paths, _describe_paths(paths)))
+            else:
+                unread += 1
+        missing = total - found + unread
+        return MapData(tuple(places), total, missing, title_language=self.title_language)
+
+    def _build_place(self, record: Record, paths: tuple[Path, ...], position: str) -> Place:
+        column = self.shown.title
+        value = record[column.name] if column else None
+        title = (
+            f"{record[ID]}" if value in {None, ""} or not column else format_value(column, value)
+        )
+        link = self._link(f"r/{encode_key(self.read.resource, record)}/", self.question)
+        return Place(
+            paths, shorten(show_bidi_controls(title), _MAX_TITLE_LENGTH), position, link, link
+        )
+
+    # Clusters -------------------------------------------------------------------------------------
+
+    def _read_clusters(
+        self, query: Query, latitude: Column, longitude: Column
+    ) -> tuple[Place, ...]:
+        groups = {
+            "row": GroupBy(latitude.name, bins=GRID_CELLS),
+            "cell": GroupBy(longitude.name, bins=GRID_CELLS),
+        }
+        metrics = [Metric("count", "count")]
+        for name, column in (("y", latitude), ("x", longitude)):
+            metrics += [
+                Metric(f"{metric}_{name}", metric, column.name) for metric in ("min", "max")
+            ]
+        page_query = Query(limit=GRID_CELLS**2, q=query.q, filters=query.filters)
+        aggregate = AggregateQuery(page_query, groups, tuple(metrics))
+        with closing(read_aggregate(self.read, aggregate)) as page:
+            cells = [_read_cell(parse_record(text)) for text in page.texts]
+        places = [
+            self._build_cluster(latitude.name, longitude.name, block)
+            for block in _join_cells(cells).values()
+        ]
+        return tuple(sorted(places, key=lambda place: -place.count))
+
+    def _build_cluster(self, latitude: str, longitude: str, cells: Sequence[_Cell]) -> Place:
+        bounds = {
+            f"{operator}.{name}": choose((getattr(cell, edge) for cell in cells), key=float)
+            for operator, name, edge, choose in (
+                ("from", latitude, "south", min),
+                ("to", latitude, "north", max),
+                ("from", longitude, "west", min),
+                ("to", longitude, "east", max),
+            )
+        }
+        south, north, west, east = bounds.values()
+        typed = [(name, format_number(digits)) for name, digits in bounds.items()]
+        pairs = (*self.question.remove(*bounds).pairs, *typed)
+        count = sum(cell.count for cell in cells)
+        y = sum(cell.latitude * cell.count for cell in cells) / count
+        x = sum(cell.longitude * cell.count for cell in cells) / count
+        table_link = self._link("", QueryString(pairs))
+        is_single_place = south == north and west == east
+        map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
+        return Place(
+            (Path(((x, y),)),),
+            format_count(count),
+            _write_position(f"{y:.4f}", f"{x:.4f}"),
+            table_link if is_single_place else map_link,
+            table_link,
+            count,
+        )
+
+    def _link(self, page: str, address: QueryString) -> str:
+        return "" if self.page_path is None else f"{self.page_path}{page}{address.query}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """
+    A cell of the grid: the middle of the box around its places, and the digits of the box.
+
+    PostgreSQL would take longer for the means, which hardly differ in a cell so small.
+    """
+
+    count: int
+    latitude: float
+    longitude: float
+    south: str
+    north: str
+    west: str
+    east: str
+
+
+def _read_cell(record: Record) -> _Cell:
+    south, north, west, east = (str(record[name]) for name in ("min_y", "max_y", "min_x", "max_x"))
+    latitude, longitude = (
+        (float(low) + float(high)) / 2 for low, high in ((south, north), (west, east))
+    )
+    return _Cell(int(str(record["count"])), latitude, longitude, south, north, west, east)
+
+
+def _join_cells(cells: Sequence[_Cell]) -> Mapping[tuple[int, int], list[_Cell]]:
+    """Join whole cells of a grid to blocks as wide as high, so that no record is in two boxes."""
+    if not cells:
+        return {}
+    south, west = (min(float(getattr(cell, edge)) for cell in cells) for edge in ("south", "west"))
+    north, east = (max(float(getattr(cell, edge)) for cell in cells) for edge in ("north", "east"))
+    height = north - south
+    width = (east - west) * cos(radians((south + north) / 2))
+    longer = max(height, width) or 1
+    blocks: dict[tuple[int, int], list[_Cell]] = {}
+    for cell in cells:
+        row = _find_block(cell.latitude, south, north, height / longer)
+        column = _find_block(cell.longitude, west, east, width / longer)
+        blocks.setdefault((row, column), []).append(cell)
+    return blocks
+
+
+def _find_block(middle: float, low: float, high: float, share: float) -> int:
+    """Find the block of a cell along a side, whose length is a ``share`` of the longer one."""
+    if low == high:
+        return 0
+    cell = min(int((middle - low) / (high - low) * GRID_CELLS), GRID_CELLS - 1)
+    return cell * max(1, round(MAX_BLOCKS * share)) // GRID_CELLS
+
+
+def _write_position(latitude: str, longitude: str) -> str:
+    return f"{format_number(latitude)}; {format_number(longitude)}"
+
+
+def _describe_paths(paths: tuple[Path, ...]) -> str:
+    """Write the middle of the box around some paths."""
+    xs, ys = zip(*(position for path in paths for position in path.positions), strict=True)
+    return _write_position(*(f"{(min(each) + max(each)) / 2:.4f}" for each in (ys, xs)))
+
+
+def _parse_geometry(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None

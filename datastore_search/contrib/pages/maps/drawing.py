@@ -1,0 +1,226 @@
+"""Draw a map as SVG: a degree of longitude is as wide as in the middle of the map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from django.utils.translation import pgettext
+
+from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
+from ..charts.drawing import Label, write_coordinate
+from .data import MapData, Place
+from ..table.records import format_number
+
+_WIDTH = 720
+_MIN_HEIGHT, _MAX_HEIGHT = 300, 620
+
+#: Around the places, as a share of their span; and the least span, in degrees.
+_PADDING = 0.06
+_MIN_SPAN = 0.002
+
+_KILOMETRES_PER_DEGREE = 111.195
+_MIN_COSINE = 0.02
+
+#: Lines of one direction, and degrees between them.
+_MAX_LINES = 8
+_STEPS = (60, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005)
+
+#: The widest bar of the scale.
+_MAX_BAR = 180
+
+_POINT = 4.5
+_MIN_CLUSTER, _MAX_CLUSTER = 6.0, 19.0
+_MIN_LABELLED = 8.0
+
+#: The room of a label above its line.
+_LINE = 16
+_THOUSAND = 1_000
+
+#: Positions nearer than this to the one before are left out.
+_MIN_DISTANCE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place as drawn: a circle, or a path of lines or areas; ``label`` is within the circle."""
+
+    text: str
+    link: str
+    x: str = ""
+    y: str = ""
+    radius: str = ""
+    label: str = ""
+    path: str = ""
+    is_area: bool = False
+
+
+@dataclass(slots=True)
+class MapDrawing:
+    """Everything that the template writes, in a box of ``width`` and ``height``."""
+
+    title: str
+    height: int
+    width: int = _WIDTH
+    lines: list[str] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    bar: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Projection:
+    """Degrees to coordinates of the drawing."""
+
+    west: float
+    north: float
+    east: float
+    south: float
+    scale: float
+    cosine: float
+
+    def project(self, position: Position) -> tuple[float, float]:
+        longitude, latitude = position
+        return (longitude - self.west) * self.scale * self.cosine, (
+            self.north - latitude
+        ) * self.scale
+
+
+def draw_map(data: MapData, title: str) -> MapDrawing | None:
+    """Draw a map; None without places."""
+    positions = [each for place in data.places for path in place.paths for each in path.positions]
+    if not positions:
+        return None
+    projection, height = _choose_projection(positions)
+    drawing = MapDrawing(title, height)
+    _draw_lines(drawing, projection)
+    _draw_scale(drawing, projection)
+    largest = max(place.count for place in data.places)
+    drawing.marks = [
+        mark
+        for place in data.places
+        for mark in _draw_place(place, projection.project, largest, data.is_clustered)
+    ]
+    # What is small is not below what is large.
+    drawing.marks.sort(key=lambda mark: (not mark.is_area, bool(mark.radius)))
+    return drawing
+
+
+def _choose_projection(positions: Sequence[Position]) -> tuple[_Projection, int]:
+    """Choose the part of the globe that shows all positions, and the height of the drawing."""
+    xs, ys = zip(*positions, strict=True)
+    west, east = min(xs), max(xs)
+    south, north = min(ys), max(ys)
+    cosine = max(math.cos(math.radians((south + north) / 2)), _MIN_COSINE)
+    width = max((east - west) * (1 + 2 * _PADDING), _MIN_SPAN)
+    height = max((north - south) * (1 + 2 * _PADDING), _MIN_SPAN)
+    shape = _WIDTH * height / (width * cosine)
+    drawn_height = round(min(max(shape, _MIN_HEIGHT), _MAX_HEIGHT))
+    scale = min(_WIDTH / (width * cosine), drawn_height / height)
+    width, height = _WIDTH / (scale * cosine), drawn_height / scale
+    west, south = (west + east - width) / 2, (south + north - height) / 2
+    return (
+        _Projection(west, south + height, west + width, south, scale, cosine),
+        drawn_height,
+    )
+
+
+# Lines and scale ----------------------------------------------------------------------------------
+
+
+def _draw_lines(drawing: MapDrawing, projection: _Projection) -> None:
+    """Draw the lines of latitude and longitude, and their degrees at the edges."""
+    span = max(projection.east - projection.west, projection.north - projection.south)
+    step = next((each for each in reversed(_STEPS) if span / each <= _MAX_LINES), _STEPS[0])
+    for degrees in _list_multiples(projection.west, projection.east, step, MAX_LONGITUDE):
+        x = write_coordinate(projection.project((degrees, 0))[0])
+        drawing.lines.append(f"M{x} 0V{drawing.height}")
+        text = _write_degrees(degrees, pgettext("longitude", "E"), pgettext("longitude", "W"))
+        drawing.labels.append(Label(x, write_coordinate(drawing.height - 5), text, "middle"))
+    for degrees in _list_multiples(projection.south, projection.north, step, MAX_LATITUDE):
+        y = projection.project((0, degrees))[1]
+        drawing.lines.append(f"M0 {write_coordinate(y)}H{_WIDTH}")
+        if y < _LINE:
+            continue
+        text = _write_degrees(degrees, pgettext("latitude", "N"), pgettext("latitude", "S"))
+        drawing.labels.append(Label("4", write_coordinate(y - 3), text))
+
+
+def _list_multiples(low: float, high: float, step: float, limit: int) -> Iterator[float]:
+    low, high = max(low, -limit), min(high, limit)
+    for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+        yield number * step
+
+
+def _write_degrees(degrees: float, positive: str, negative: str) -> str:
+    digits = format_number(f"{abs(round(degrees, 6)):g}")
+    return f"{digits}° {positive if degrees > 0 else negative}" if degrees else f"{digits}°"
+
+
+def _draw_scale(drawing: MapDrawing, projection: _Projection) -> None:
+    """Draw a scale bar of a round length, exact in the middle of the map."""
+    kilometre = projection.scale / _KILOMETRES_PER_DEGREE
+    longest = _MAX_BAR / kilometre
+    power = 10.0 ** math.floor(math.log10(longest))
+    length = next(each * power for each in (5, 2, 1) if each * power <= longest * 1.0000001)
+    start, y = _WIDTH - 12 - length * kilometre, 16
+    drawing.bar = f"M{write_coordinate(start)} {y - 5}v5H{_WIDTH - 12}v-5"
+    if length < 1:
+        text = f"{format_number(f'{length * _THOUSAND:.10g}')} m"
+    else:
+        text = f"{format_number(f'{length:.10g}')} km"
+    drawing.labels.append(Label(str(_WIDTH - 12), str(y + 14), text, "end"))
+
+
+# Places -------------------------------------------------------------------------------------------
+
+
+def _draw_place(
+    place: Place,
+    project: Callable[[Position], tuple[float, float]],
+    largest: int,
+    is_clustered: bool,
+) -> Iterator[Mark]:
+    text = f"{place.title} · {place.position}"
+    drawn: dict[bool, str] = {}
+    for path in place.paths:
+        positions = _simplify(map(project, path.positions))
+        if len(positions) > 1:
+            drawn[path.is_area] = drawn.get(path.is_area, "") + _write_path(path, positions)
+            continue
+        x, y = map(write_coordinate, positions[0])
+        radius = _choose_radius(place.count, largest) if is_clustered else _POINT
+        label = _write_count(place.count) if is_clustered and radius >= _MIN_LABELLED else ""
+        yield Mark(text, place.link, x, y, write_coordinate(radius), label)
+    for is_area, drawn_path in drawn.items():
+        yield Mark(text, place.link, path=drawn_path, is_area=is_area)
+
+
+def _simplify(positions: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Leave out positions that cannot be told from the one before."""
+    kept: list[tuple[float, float]] = []
+    for each in positions:
+        if not kept or math.dist(each, kept[-1]) >= _MIN_DISTANCE:
+            kept.append(each)
+    return kept
+
+
+def _write_path(path: Path, positions: Sequence[tuple[float, float]]) -> str:
+    points = (f"{write_coordinate(x)} {write_coordinate(y)}" for x, y in positions)
+    return f"M{'L'.join(points)}{'Z' if path.is_area else ''}"
+
+
+def _choose_radius(count: int, largest: int) -> float:
+    """Choose the radius of a cluster, whose area grows with its records."""
+    return _MIN_CLUSTER + (_MAX_CLUSTER - _MIN_CLUSTER) * math.sqrt(count / largest)
+
+
+def _write_count(count: int) -> str:
+    """Write a count in the few letters of a circle."""
+    if count < _THOUSAND:
+        return str(count)
+    thousands = count / _THOUSAND
+    if thousands < _THOUSAND:
+        return f"{format_number(f'{thousands:.3g}')}k"
+    return f"{format_number(f'{thousands / _THOUSAND:.3g}')}M"

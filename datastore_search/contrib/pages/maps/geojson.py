@@ -1,0 +1,144 @@
+"""
+GeoJSON: a feature for each record.
+
+PostgreSQL's cells are written as JSON without parsing numbers, so all digits are kept.
+
+Source: RFC 7946, section 3.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+
+from datastore_search.messages.downloads import NoPlaces, UnsuitablePlaceField
+from datastore_search.messages.parameters import UnknownField
+from .geometry import GEOMETRIES, NUMBERS, build_point, find_coordinate_fields, find_geometry_field, read_geometry, read_ranges
+from datastore_search.messages import shorten
+from datastore_search.models import read_profiles
+from datastore_search.search import ID, RecordCopy
+from datastore_search.downloads.dump import Dump, PlaceFields, join_blocks
+
+_JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+_NUMBERS = NUMBERS | {"int", "float"}
+
+_JSON = frozenset({"json", "_text", "_int4", "_int8", "_float8", "_bool"})
+
+#: The letters of an unknown field's name in its message.
+_MAX_SHOWN_NAME = 100
+
+_Cells = Sequence[str | None]
+
+
+def write_geojson(dump: Dump) -> Generator[bytes]:
+    """
+    Write a ``FeatureCollection``.
+
+    Raises: ``NoPlaces``; ``UnknownField``; ``UnsuitablePlaceField``.
+    """
+    place = _find_place(dump)
+    fields = dump.query.fields
+    hidden = [name for name in place.names if name not in fields]
+    if hidden and dump.query.distinct:  # more fields would be other records
+        raise NoPlaces
+    copy = RecordCopy(dump.read, replace(dump.query, fields=(*fields, *hidden)))
+    return join_blocks(_write_features(dump, copy, place, set(hidden)))
+
+
+def _find_place(dump: Dump) -> PlaceFields:
+    """Find the fields that are named, or those whose names and profiles are of places."""
+    sent, types = dump.place, dump.read.relation.types
+    for parameter, name, suitable in (
+        ("lat", sent.latitude, NUMBERS),
+        ("lon", sent.longitude, NUMBERS),
+        ("geometry", sent.geometry, GEOMETRIES),
+    ):
+        if name and name not in types:
+            raise UnknownField(parameter=parameter, field=shorten(name, _MAX_SHOWN_NAME))
+        if name and types[name] not in suitable:
+            raise UnsuitablePlaceField(parameter=parameter, field=name, type=types[name])
+    if sent.geometry:
+        return PlaceFields(geometry=sent.geometry)
+    if sent.latitude and sent.longitude:
+        return sent
+    if sent.names:  # one of a pair
+        raise NoPlaces
+    profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
+    if pair := find_coordinate_fields(types, read_ranges(profiles.fields if profiles else {})):
+        return PlaceFields(pair.latitude, pair.longitude)
+    if geometry := find_geometry_field(types):
+        return PlaceFields(geometry=geometry)
+    raise NoPlaces
+
+
+def _write_features(
+    dump: Dump, copy: RecordCopy, place: PlaceFields, hidden: set[str]
+) -> Generator[bytes]:
+    positions = {name: position for position, (name, _kind) in enumerate(copy.fields)}
+    read_place = _choose_place_reader(place, positions)
+    left_out = {*hidden, ID, place.geometry}
+    properties = [
+        (positions[name], f"{_dump_text(name)}:", _choose_writer(kind))
+        for name, kind in copy.fields
+        if name not in left_out
+    ]
+    id_position = positions.get(ID)
+    separator = ""
+    yield dump.start + b'{"type":"FeatureCollection","features":['
+    with copy.open_cells() as rows:
+        for cells in rows:
+            key = "" if id_position is None else f'"id":{cells[id_position]},'
+            members = ",".join(
+                [
+                    start + ("null" if (cell := cells[position]) is None else write(cell))
+                    for position, start, write in properties
+                ]
+            )
+            yield (
+                f'{separator}\n{{"type":"Feature",{key}"geometry":{read_place(cells) or "null"},'
+                f'"properties":{{{members}}}}}'
+            ).encode()
+            separator = ","
+    yield b"\n]}\n"
+
+
+def _choose_place_reader(
+    place: PlaceFields, positions: dict[str, int]
+) -> Callable[[_Cells], str | None]:
+    """Choose what reads the geometry's text from the cells of a record."""
+    if place.geometry:
+        position = positions[place.geometry]
+
+        def read_shape(cells: _Cells) -> str | None:
+            cell = cells[position]
+            return None if cell is None else read_geometry(cell)
+
+        return read_shape
+    first, second = positions[place.latitude], positions[place.longitude]
+
+    def read_point(cells: _Cells) -> str | None:
+        latitude, longitude = cells[first], cells[second]
+        return None if latitude is None or longitude is None else build_point(latitude, longitude)
+
+    return read_point
+
+
+def _choose_writer(kind: str) -> Callable[[str], str]:
+    """Choose what writes the cells of a type as JSON."""
+    if kind in _JSON:
+        return str
+    if kind == "bool":
+        return {"t": "true", "f": "false"}.__getitem__
+    return _dump_number if kind in _NUMBERS else _dump_text
+
+
+def _dump_number(cell: str) -> str:
+    """Write a number with its digits; NaN and the infinities are texts, as in JSON."""
+    return cell if _JSON_NUMBER.fullmatch(cell) else _dump_text(cell)
+
+
+def _dump_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,228 @@
+"""
+Where records are: pairs of fields with degrees, and fields with GeoJSON.
+
+Fields are recognised by their names, and pairs by their ranges, too, where these are known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from datastore_search.field_types import NotOfType, dump_json_as_sent
+from datastore_search.filters.words import remove_diacritics
+
+MAX_LATITUDE, MAX_LONGITUDE = 90, 180
+
+#: Words of names, without accents and in lower case, in some languages.
+_LATITUDES = frozenset(
+    {"lat", "latitude", "latitud", "latitudine", "breite", "breitengrad", "vi", "lintang", "العرض"}
+)
+_LONGITUDES = frozenset(
+    {
+        "lon",
+        "lng",
+        "long",
+        "longitude",
+        "longitud",
+        "longitudine",
+        "lange",
+        "langengrad",
+        "laenge",
+        "laengengrad",
+        "kinh",
+        "bujur",
+        "الطول",
+    }
+)
+_GEOMETRY_NAMES = frozenset(
+    {
+        "geometry",
+        "geom",
+        "geojson",
+        "geo_shape",
+        "geoshape",
+        "shape",
+        "the_geom",
+        "wkb_geometry",
+        "géometrie",
+        "geometrie",
+        "geometria",
+        "geopoint",
+        "geo_point",
+    }
+)
+
+#: The types of fields with degrees, and with GeoJSON.
+NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float8"})
+GEOMETRIES = frozenset({"json", "text"})
+
+#: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
+_WORD = re.compile(r"[^\W\d_]+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinateFields:
+    """The names of the fields with degrees of latitude and longitude."""
+
+    latitude: str
+    longitude: str
+
+
+def find_coordinate_fields(
+    types: Mapping[str, str], ranges: Mapping[str, tuple[float, float]]
+) -> CoordinateFields | None:
+    """
+    Find the first pair of fields with degrees, such as ``start_lat`` and ``start_lon``.
+
+    ``ranges`` has the least and the greatest value of some fields.
+    """
+    names = [name for name in types if types[name] in NUMBERS]
+    longitudes = {
+        rest: name
+        for name in reversed(names)
+        for rest in _find_rest(name, _LONGITUDES)
+        if _is_within(ranges.get(name), MAX_LONGITUDE)
+    }
+    for name in names:
+        for rest in _find_rest(name, _LATITUDES):
+            if rest in longitudes and _is_within(ranges.get(name), MAX_LATITUDE):
+                return CoordinateFields(name, longitudes[rest])
+    return None
+
+
+def find_geometry_field(types: Mapping[str, str]) -> str | None:
+    """Find the first field whose name is one of GeoJSON."""
+    for name, kind in types.items():
+        if kind in GEOMETRIES and name.strip().casefold() in _GEOMETRY_NAMES:
+            return name
+    return None
+
+
+def read_ranges(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Read the least and the greatest value of the fields whose profiles have numbers."""
+    ranges = {}
+    for name, profile in profiles.items():
+        try:
+            ranges[name] = (float(profile["min"]), float(profile["max"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            continue
+    return ranges
+
+
+def _find_rest(name: str, words: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Find the other words of a name that has one of some words."""
+    found = _WORD.findall(remove_diacritics(_HUMP.sub(" ", name)).casefold())
+    for position, word in enumerate(found):
+        if word in words:
+            yield (*found[:position], "", *found[position + 1 :])
+
+
+def _is_within(span: tuple[float, float] | None, size: int) -> bool:
+    return span is None or (span[0] >= -size and span[1] <= size)
+
+
+# GeoJSON ------------------------------------------------------------------------------------------
+
+#: Longitude and latitude, in degrees.
+Position = tuple[float, float]
+
+#: Objects within each other.
+_MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A point, a line or, if it ``is_area``, a ring of an area, by its positions."""
+
+    positions: tuple[Position, ...]
+    is_area: bool = False
+
+
+def list_paths(geometry: object, depth: int = 0) -> Iterator[Path]:
+    """
+    List the paths of a GeoJSON object; what is none, and what is beyond the globe, is left out.
+
+    Source: RFC 7946, sections 3 and 4.
+    """
+    if not isinstance(geometry, Mapping) or depth > _MAX_DEPTH:
+        return
+    kind, coordinates = str(geometry.get("type")), geometry.get("coordinates")
+    if kind in _PATHS:
+        for path in _PATHS[kind](coordinates):
+            yield from _build_path(path, is_area=kind.endswith("Polygon"))
+        return
+    for member in (
+        geometry.get("geometry"),
+        *_get_list(geometry.get("features")),
+        *_get_list(geometry.get("geometries")),
+    ):
+        yield from list_paths(member, depth + 1)
+
+
+def _get_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+#: Lists of positions in the coordinates of each type.
+_PATHS: Mapping[str, Callable[[object], list[Any]]] = {
+    "Point": lambda point: [[point]],
+    "MultiPoint": lambda points: [[point] for point in _get_list(points)],
+    "LineString": lambda line: [line],
+    "MultiLineString": _get_list,
+    "Polygon": _get_list,
+    "MultiPolygon": lambda areas: [ring for area in _get_list(areas) for ring in _get_list(area)],
+}
+
+
+def _build_path(coordinates: object, *, is_area: bool) -> Iterator[Path]:
+    positions = []
+    for each in _get_list(coordinates):
+        try:
+            longitude, latitude = float(each[0]), float(each[1])
+        except (TypeError, ValueError, LookupError, OverflowError):
+            return
+        # NaN is not within.
+        if not (abs(longitude) <= MAX_LONGITUDE and abs(latitude) <= MAX_LATITUDE):
+            return
+        positions.append((longitude, latitude))
+    if positions:
+        yield Path(tuple(positions), is_area=is_area)
+
+
+_GEOMETRY_TYPES = frozenset({*_PATHS, "GeometryCollection"})
+
+
+def build_point(latitude: str, longitude: str) -> str | None:
+    """Build a GeoJSON point from the texts of two numbers; None for what is beyond the globe."""
+    # NaN is not within.
+    if not (abs(float(latitude)) <= MAX_LATITUDE and abs(float(longitude)) <= MAX_LONGITUDE):
+        return None
+    return f'{{"type":"Point","coordinates":[{longitude},{latitude}]}}'
+
+
+def read_geometry(text: str) -> str | None:
+    """Read the GeoJSON text of a geometry, or of the one in a feature; None for no place."""
+    try:
+        value = json.loads(
+            text, parse_float=Decimal, parse_int=Decimal, parse_constant=_refuse_constant
+        )
+        is_feature = isinstance(value, dict) and value.get("type") == "Feature"
+        geometry = value.get("geometry") if is_feature else value
+        if not isinstance(geometry, dict) or str(geometry.get("type")) not in _GEOMETRY_TYPES:
+            return None
+        if not any(list_paths(geometry)):
+            return None
+        return dump_json_as_sent(geometry) if is_feature else text
+    except (ValueError, ArithmeticError, RecursionError, NotOfType):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse ``NaN`` and the infinities, which JSON does not have."""
+    raise ValueError(name)

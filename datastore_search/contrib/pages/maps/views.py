@@ -1,0 +1,146 @@
+"""The map of a question: what it shows and says, its page, and its places for a script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from datastore_search.conf import conf
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import format_count
+from datastore_search.search import ConsistentRead, Query
+from datastore_search.downloads.xml_text import clean_xml
+from ..drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_drawing_files, list_options
+from ..languages import Phrase, compose_phrase, mark_text, write_drawing_language
+from .data import MapData, Place, read_map
+from .drawing import draw_map
+from .query import MapParser, MapQuery
+from ..table.query_string import QueryString
+
+#: The parameter ``format`` of the places, for the script of the page.
+PLACES = "places.json"
+
+
+class Map(QuestionDrawing[MapQuery, MapData]):
+    """The map of a question."""
+
+    name = "map"
+    parser_class = MapParser
+    script_file = PLACES
+
+    def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
+        """Read the places."""
+        return read_map(read, query, shown, self.question, self.page_path)
+
+    @property
+    def title(self) -> Phrase:
+        """The map of the resource, by its title."""
+        title = self.resource.local_title
+        name = mark_text(show_bidi_controls(title.text), title.language)
+        return compose_phrase(_("Map of %(resource)s"), resource=name)
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the map for its templates."""
+        context = {"title": self.title, "errors": self.errors, "shown": self.shown}
+        if not self.data:
+            return context
+        return context | {
+            "drawing": self._draw(self.data, has_links=self.page_path is not None),
+            "summary": " ".join(_summarise(self.data)),
+            "data": self.data,
+        }
+
+    def describe_page(self, address: QueryString) -> dict[str, Any]:
+        """Describe what can be chosen, with what the map has, and what a script needs."""
+        chosen = dict(self.pairs)
+        none = Option("", _("nothing"))
+        numbers = list_options(self.parser.numbers)
+        choices = [
+            ("lat", _("Latitude"), (none, *numbers)),
+            ("lon", _("Longitude"), (none, *numbers)),
+            ("geometry", _("or GeoJSON"), (none, *list_options(self.parser.geometries))),
+            ("title", _("Title"), list_options(self.parser.titles)),
+        ]
+        pages = {
+            "resource_title": str(self.resource),
+            "choices": [
+                Choice(name, label, options, chosen.get(name, ""))
+                for name, label, options in choices
+                if len(options) > (name != "title")
+            ],
+        }
+        if not self.shown or not self.data:
+            return pages
+        columns = [column for column in (self.shown.latitude, self.shown.longitude) if column]
+        view = [f"{end}.{column.name}" for column in columns for end in ("from", "to")]
+        return pages | {
+            "places_link": address.replace("format", PLACES).link,
+            # The script adds the conditions of the view.
+            "inner_question": address.remove(*view).query,
+            "tiles": conf.MAP_TILES,
+        }
+
+    def list_files(self) -> dict[str, Callable[[], File]]:
+        """List the drawing, whose links would lead nowhere, and the places."""
+        data = self.data
+        files = list_drawing_files(self._draw(data, has_links=False)) if data else {}
+        if data:
+            files[PLACES] = lambda: ("application/json", _write_places(data))
+        return files
+
+    def _draw(self, data: MapData, *, has_links: bool) -> SafeString:
+        """Draw the map as SVG; empty if there is nothing to draw."""
+        drawing = draw_map(data, self.title.text)
+        if drawing is None:
+            return SafeString()
+        context = {
+            "drawing": drawing,
+            "has_links": has_links,
+            "language": get_language(),
+            "places_attribute": write_drawing_language(data.title_language),
+        }
+        return SafeString(clean_xml(render_to_string("datastore_search/map.svg", context)))
+
+
+class MapView(DrawingView):
+    """The page of a map."""
+
+    drawing_class = Map
+
+
+def _summarise(data: MapData) -> Iterator[str]:
+    """Say in words what the map shows."""
+    numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
+    if data.is_clustered:
+        numbers["places"] = format_count(len(data.places))
+        yield _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.") % numbers
+    else:
+        yield _("%(shown)s of %(total)s records are on the map.") % numbers
+    if data.missing:
+        yield _("Records without a place: %(number)s.") % {"number": format_count(data.missing)}
+    left_out = data.total - data.missing - data.record_count
+    if left_out > 0:
+        yield _("The first ones are shown; ask for fewer records to see the others.")
+
+
+def _write_places(data: MapData) -> str:
+    places = [_describe_place(place) for place in data.places]
+    return json.dumps({"language": data.title_language, "places": places})
+
+
+def _describe_place(place: Place) -> dict[str, Any]:
+    """Describe a place for Leaflet, which has latitudes first."""
+    shapes: dict[str, list[Any]] = {"points": [], "lines": [], "areas": []}
+    for path in place.paths:
+        positions = [(latitude, longitude) for longitude, latitude in path.positions]
+        if len(positions) == 1:
+            shapes["points"] += positions
+        else:
+            shapes["areas" if path.is_area else "lines"].append(positions)
+    return {"title": place.title, "link": place.link, "count": place.count, **shapes}

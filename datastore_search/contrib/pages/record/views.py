@@ -1,0 +1,121 @@
+"""The page of one record, with links to the records beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+
+from datastore_search.messages.parameters import InvalidParameters
+from datastore_search.messages.requests import UnknownRecord
+from datastore_search.models import Resource
+from datastore_search.search import ID, ConsistentRead, Query, read_page
+from ..table.columns import build_columns
+from ..links import add_query_string, find_search_path, reverse_in_locale
+from ..table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
+from .keys import POSITION, RecordLink, decode_key, encode_key
+from ..table.records import parse_record, render_value
+from ..views import ResourcePageView
+
+_PLACE = re.compile(r"[1-9][0-9]{0,9}")
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A record, and the links to those before and after it; empty where there is none."""
+
+    record: Record
+    previous_link: str = ""
+    next_link: str = ""
+
+
+class RecordView(ResourcePageView):
+    """One record with all its fields."""
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Show the record with the key of the address."""
+        resource, key = read.resource, self.kwargs["key"]
+        validators = self.authorize_read(resource)
+        query = parse_page_query(clean_parameters(self.request.GET), resource)
+        self.shared_parameters = list_shared_parameters(query)
+        found = self._find_beside(read, query, key) or _find_by_key(read, key)
+        page_address = reverse_in_locale(self.request, "resource", resource.pk)
+        context: dict[str, Any] = {
+            "resource": resource,
+            "title": str(resource),
+            "found": found,
+            "id": found.record[ID],
+            "members": [
+                (column, None if value is None else render_value(column, value))
+                for column in build_columns(resource)
+                for value in [found.record[column.name]]
+            ],
+            "page_address": add_query_string(page_address, query.query_string.pairs),
+            "api_address": self._build_api_address(resource, found.record),
+        }
+        return self.render_page(
+            "record.html", context, private=resource.private, validators=validators
+        )
+
+    def _find_beside(self, read: ConsistentRead, query: PageQuery, key: str) -> FoundRecord | None:
+        """Find the record at its place among those asked for; None if another one is there now."""
+        sent = self.request.GET.get(POSITION, "")
+        if not query.is_valid or not _PLACE.fullmatch(sent):
+            return None
+        offset = max(int(sent) - 2, 0)
+        index = int(sent) - 1 - offset
+        search = Query(
+            limit=index + 2,
+            offset=offset,
+            q=query.q,
+            filters=query.all_conditions,
+            sort=query.sort,
+            fields=(ID, *read.relation.types),
+            include_total=False,
+        )
+        records = _read_records(read, search)
+        if len(records) <= index or encode_key(read.resource, records[index]) != key:
+            return None
+        link = RecordLink(read.resource, query.query_string, offset, path="../")
+        links = [link.build(record, position) for position, record in enumerate(records)]
+        return FoundRecord(
+            records[index],
+            previous_link=links[0] if index else "",
+            next_link=links[index + 1] if len(links) > index + 1 else "",
+        )
+
+    def _build_api_address(self, resource: Resource, record: Record) -> str:
+        """Build the address of the record in the API; empty if the portal has no API."""
+        path = find_search_path(self.request)
+        if not path:
+            return ""
+        filters = json.dumps({ID: int(str(record[ID]))})
+        return add_query_string(path, [("resource_id", str(resource.pk)), ("filters", filters)])
+
+
+def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
+    """Find the record with a key."""
+    conditions = decode_key(read.resource, key)
+    if conditions is None:
+        raise UnknownRecord
+    fields = (ID, *read.relation.types)
+    search = Query(limit=1, filters=conditions, fields=fields, include_total=False)
+    try:
+        records = _read_records(read, search)
+    except InvalidParameters:
+        records = []
+    if not records:
+        raise UnknownRecord
+    return FoundRecord(records[0])
+
+
+def _read_records(read: ConsistentRead, query: Query) -> list[Record]:
+    with closing(read_page(read, query)) as page:
+        return [parse_record(text) for text in page.texts]

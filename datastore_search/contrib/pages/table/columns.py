@@ -1,0 +1,215 @@
+"""The columns of a data page: which are shown, and in which order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from datastore_search.messages.parameters import UnknownField
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.models import Field, Resource
+from ..languages import Phrase, is_foreign, mark_text, write_language
+from .page_query import PAGE_SIZES, PageQuery
+from .query_string import Link, QueryString
+from .type_labels import label_type
+from .typed_values import DATES, NUMBERS
+
+#: Columns that a page shows at once: fewer where it has more records than it has by default, so
+#: that its HTML stays small.
+MAX_COLUMNS = 18
+MAX_COLUMNS_OF_LONG_PAGE = 13
+
+#: HTML needs no quotes around these.
+_UNQUOTED = re.compile(r"[\w-]+")
+
+#: A wider table shows as many columns as keep its HTML small: the bytes that all of them may have,
+#: of a column without its links and labels, and of a link without query and name.
+_MAX_COLUMNS_BYTES = 34_000
+_COLUMN_BYTES = 1_710
+_LINKS_PER_COLUMN = 9
+_LABELS_PER_COLUMN = 4
+_LINK_BYTES = 15
+#: Links of the rest of the page, which hold the question, too.
+_OTHER_LINKS = 46
+#: What repeats a question that is too long for links.
+_FORMS = 12
+_MIN_COLUMNS = 3
+
+#: The bytes of ``lang`` for texts in another language than the page: texts about a column, its
+#: values beside the records, and the cell of each record.
+_LABEL_LANGUAGE_BYTES, _VALUES_LANGUAGE_BYTES, _CELL_LANGUAGE_BYTES = 120, 190, 10
+
+_TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    A field as a column; ``kind`` is number, moment or text, ``unit`` what its numbers count.
+
+    The languages of the label, the notes and the values are empty where they are unknown or
+    where values are not words.
+    """
+
+    name: str
+    label: str
+    notes: str
+    type: str
+    kind: str
+    label_language: str = ""
+    notes_language: str = ""
+    value_language: str = ""
+    unit: str = ""
+
+    @property
+    def type_label(self) -> str:
+        """The type in words."""
+        return label_type(self.type)
+
+    @property
+    def marked_label(self) -> Phrase:
+        """The label, marked with its language."""
+        return mark_text(self.label, self.label_language)
+
+    @property
+    def shown_name(self) -> str:
+        """The name with its invisible characters shown."""
+        return show_bidi_controls(self.name)
+
+    def build_cell_attributes(self, length: int, language: str) -> SafeString:
+        """
+        Write the attributes of its cells: the beginning of the label, by the letter of the kind.
+
+        Values in another language than the rows have ``lang``.
+        """
+        letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
+        label = self.label[:length].strip()
+        template = " data-{}={}" if _UNQUOTED.fullmatch(label) else ' data-{}="{}"'
+        return format_html(template, letter, label) + write_language(self.value_language, language)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """
+    The columns of a page, among those that were chosen.
+
+    ``first`` and ``last`` count the chosen ones from 1.  The links are empty where there are no
+    others.
+    """
+
+    columns: tuple[Column, ...]
+    first: int
+    last: int
+    total: int
+    previous_link: Link | str = ""
+    next_link: Link | str = ""
+    reset_link: Link | str = ""
+
+
+def build_columns(resource: Resource) -> tuple[Column, ...]:
+    """Build a column for each field of a described resource."""
+    return tuple(_build_column(field, resource.content_language) for field in resource.schema)
+
+
+def find_column(name: str, columns: Iterable[Column]) -> Column | None:
+    """
+    Find the column that an address names; None for no name.
+
+    Raises: ``UnknownField``.
+    """
+    found = next((column for column in columns if column.name == name), None)
+    if name and not found:
+        raise UnknownField(field=name[:100])
+    return found if name else None
+
+
+def _build_column(field: Field, plain_language: str) -> Column:
+    kinds = (("number", NUMBERS), ("moment", DATES | {"time"}))
+    kind = next((kind for kind, types in kinds if field.type in types), "text")
+    label, notes = field.choose_label(plain_language), field.choose_notes(plain_language)
+    unit = field.extra_info.get("unit")
+    return Column(
+        field.name,
+        show_bidi_controls(label.text or field.name),
+        show_bidi_controls(notes.text),
+        field.type,
+        kind,
+        label.language,
+        notes.language,
+        plain_language if field.type in _TYPES_OF_WORDS else "",
+        show_bidi_controls(unit) if isinstance(unit, str) else "",
+    )
+
+
+def _count_columns(chosen: Sequence[Column], query: PageQuery) -> int:
+    """Count the columns that a page shows: fewer where the question or the names are long."""
+    most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
+    if len(chosen) <= most:
+        return most
+    language_bytes = sum(_count_language_bytes(each, query.size) for each in chosen) // len(chosen)
+    if language_bytes and query.size > PAGE_SIZES[0]:
+        most -= 1
+    # The next columns are as many.
+    question_length = len(query.query_string.remove("columns").query)
+    name_length = len(quote("".join(column.name for column in chosen))) // len(chosen)
+    label_length = len("".join(column.label for column in chosen).encode()) // len(chosen)
+    is_repeated = query.query_string.whole is None
+    repetitions = _OTHER_LINKS if is_repeated else _FORMS
+    room = _MAX_COLUMNS_BYTES - repetitions * question_length
+    link_bytes = question_length * is_repeated + name_length + _LINK_BYTES
+    label_bytes = _LABELS_PER_COLUMN * label_length
+    column_bytes = _COLUMN_BYTES + _LINKS_PER_COLUMN * link_bytes + label_bytes + language_bytes
+    return max(_MIN_COLUMNS, min(room // column_bytes, most))
+
+
+def _count_language_bytes(column: Column, record_count: int) -> int:
+    """Count the bytes of the attributes that say the language of a column's texts."""
+    values = _VALUES_LANGUAGE_BYTES + record_count * _CELL_LANGUAGE_BYTES
+    label = _LABEL_LANGUAGE_BYTES if is_foreign(column.label_language) else 0
+    return label + (values if is_foreign(column.value_language) else 0)
+
+
+def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
+    """Choose and order the columns that a page shows."""
+    by_name = {column.name: column for column in columns}
+    chosen = [by_name[name] for name in choose_names(by_name, query)]
+    most = _count_columns(chosen, query)
+    start = (query.first_column - 1) // most * most
+    if start >= len(chosen):
+        start = 0
+    end = min(start + most, len(chosen))
+    address = query.query_string
+    return ColumnChoice(
+        tuple(chosen[start:end]),
+        min(start + 1, len(chosen)),
+        end,
+        len(chosen),
+        _link_columns(address, start - most) if start else "",
+        _link_columns(address, end) if end < len(chosen) else "",
+        address.remove("fields", "hide", "first", "columns").link
+        if query.has_chosen_columns
+        else "",
+    )
+
+
+def choose_names(names: Iterable[str], query: PageQuery) -> list[str]:
+    """Choose and order the names of the columns of all pages."""
+    chosen = dict.fromkeys([*query.first, *(query.fields or names)])
+    return [name for name in chosen if name not in query.hidden]
+
+
+def list_facet_columns(
+    columns: Iterable[Column], choice: ColumnChoice, query: PageQuery
+) -> list[Column]:
+    """List the columns that may have a facet: those shown, and those that the address names."""
+    names = {*query.facets, *(condition.field.name for condition in query.conditions)}
+    return [column for column in columns if column in choice.columns or column.name in names]
+
+
+def _link_columns(address: QueryString, start: int) -> Link:
+    return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link

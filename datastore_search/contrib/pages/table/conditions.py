@@ -1,0 +1,163 @@
+"""The conditions in a page's address, ``<operator>.<field>=<value>``, split at the first dot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from datastore_search.messages.parameters import InvalidParameters
+from datastore_search.field_types import Operators, field_types, is_storable
+from datastore_search.filters import And, Comparison, Condition, In, Or, TypedFields, compile_conditions
+from datastore_search.models import Field
+from .typed_values import DATES, NUMBERS, describe_type_error, parse_end_of_day, parse_typed_value
+
+#: The operators of addresses, in the order of the form, and their words.
+OPERATORS: Mapping[str, str | Promise] = {
+    "field": pgettext_lazy("operator", "is"),
+    "not": pgettext_lazy("operator", "is not"),
+    "contains": pgettext_lazy("operator", "contains"),
+    "starts": pgettext_lazy("operator", "begins with"),
+    "from": pgettext_lazy("operator", "from"),
+    "to": pgettext_lazy("operator", "to"),
+    "empty": pgettext_lazy("operator", "is empty"),
+}
+
+#: What the form offers in addition: another value of ``empty``.
+NOT_EMPTY = "filled"
+NOT_EMPTY_LABEL = pgettext_lazy("operator", "is not empty")
+
+#: The values of ``empty``.
+IS_EMPTY = {"yes": True, "no": False}
+
+YES_OR_NO = {"true": gettext_lazy("yes"), "false": gettext_lazy("no")}
+
+#: Types whose fields are asked for a range.
+RANGE_TYPES = NUMBERS | DATES | {"time"}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCondition:
+    """
+    One condition of an address, with its values as they were typed.
+
+    Exactly one of ``condition`` and ``error`` is not empty.
+    """
+
+    operator: str
+    field: Field
+    values: tuple[str, ...]
+    condition: Condition | None = None
+    error: str = ""
+
+    @property
+    def parameter(self) -> str:
+        """The name of its parameter."""
+        return f"{self.operator}.{self.field.name}"
+
+
+def split_parameter(name: str) -> tuple[str, str] | None:
+    """Split the name of a parameter into operator and field; None for another parameter."""
+    operator, dot, field = name.partition(".")
+    return (operator, field) if dot and operator in OPERATORS else None
+
+
+def parse_field_condition(
+    operator: str, field: Field, values: Sequence[str], fields: TypedFields
+) -> FieldCondition:
+    """Parse and check a condition; several values of ``field`` are alternatives."""
+    typed = tuple(values)
+    if not all(map(is_storable, typed)):
+        error = _("The text contains a character that cannot be stored.")
+        return FieldCondition(operator, field, typed, error=error)
+    conditions: list[Condition] = []
+    for value in typed:
+        condition = _BUILDERS[operator](field, value)
+        if condition is None:
+            error = _("This condition cannot be used with this field.")
+            return FieldCondition(operator, field, typed, error=error)
+        try:
+            compile_conditions([condition], fields)
+        except InvalidParameters:
+            error = describe_type_error(field.type, value)
+            return FieldCondition(operator, field, typed, error=error)
+        conditions.append(condition)
+    return FieldCondition(operator, field, typed, _join(operator, conditions))
+
+
+def _join(operator: str, conditions: list[Condition]) -> Condition:
+    if len(conditions) == 1:
+        return conditions[0]
+    if operator != "field":
+        return And(tuple(conditions))
+    equalities = [each for each in conditions if isinstance(each, In)]
+    if len(equalities) == len(conditions):
+        values = (value for each in equalities for value in each.values)
+        return In(equalities[0].field, tuple(values))
+    return Or(tuple(conditions))
+
+
+# From an operator and a typed value to a condition; None where the type does not have it ----------
+
+
+def _build_equality(field: Field, value: str) -> Condition:
+    if field.type == "text" and value.lower() != value.upper():
+        return Comparison(field.name, "ieq", value)
+    # Without letters of two cases, the number of records may be among the stored counts.
+    return In(field.name, (parse_typed_value(field.type, value),))
+
+
+def _build_inequality(field: Field, value: str) -> Condition:
+    if field.type == "text":
+        return Comparison(field.name, "ine", value)
+    return Comparison(field.name, "ne", parse_typed_value(field.type, value))
+
+
+def _build_contains(field: Field, value: str) -> Condition | None:
+    operators = field_types[field.type].operators
+    if Operators.TEXT in operators:
+        return Comparison(field.name, "icontains", value)
+    is_list = Operators.CONTAINS in operators and field.type != "json"
+    return Comparison(field.name, "contains", value) if is_list else None
+
+
+def _build_beginning(field: Field, value: str) -> Condition | None:
+    if Operators.TEXT not in field_types[field.type].operators:
+        return None
+    return Comparison(field.name, "istartswith", value)
+
+
+def _build_lower_bound(field: Field, value: str) -> Condition | None:
+    if field.type not in RANGE_TYPES | {"text"}:
+        return None
+    return Comparison(field.name, "gte", parse_typed_value(field.type, value))
+
+
+def _build_upper_bound(field: Field, value: str) -> Condition | None:
+    """Compare with a bound; a timestamp up to a day is one before the next day."""
+    if field.type not in RANGE_TYPES | {"text"}:
+        return None
+    following = parse_end_of_day(field.type, value)
+    if following:
+        return Comparison(field.name, "lt", following)
+    return Comparison(field.name, "lte", parse_typed_value(field.type, value))
+
+
+def _build_emptiness(field: Field, value: str) -> Condition | None:
+    if value not in IS_EMPTY:
+        return None
+    return Comparison(field.name, "isnull", IS_EMPTY[value])
+
+
+_BUILDERS: Mapping[str, Callable[[Field, str], Condition | None]] = {
+    "field": _build_equality,
+    "not": _build_inequality,
+    "contains": _build_contains,
+    "starts": _build_beginning,
+    "from": _build_lower_bound,
+    "to": _build_upper_bound,
+    "empty": _build_emptiness,
+}

@@ -1,0 +1,107 @@
+"""The files that a data page offers: all records that it finds, and their Table Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch
+from django.utils.translation import gettext as _
+
+from datastore_search.downloads.dump import choose_headers
+from datastore_search.downloads.formats import DumpFormat, formats
+from datastore_search.filters.names import quote_name
+from datastore_search.models import Resource
+from datastore_search.search import Query
+from ..api_parameters import build_query_parameters
+from .columns import choose_names
+from ..links import add_query_string, reverse_in_locale
+from .page_query import PageQuery
+from .query_string import MAX_REPEATED_LENGTH, Pair
+
+#: The records of the smallest table whose packed files are offered; a megabyte or so.
+_MIN_PACKED_RECORDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """The label and the address of a file, or the format that the form of its group sends."""
+
+    label: str
+    address: str
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadGroup:
+    """
+    The files of one kind, and a title that ends in a colon; ``name`` is part of its id.
+
+    ``question`` is what a form sends, if that is too long for links.
+    """
+
+    name: str
+    title: str
+    downloads: list[Download]
+    question: tuple[Pair, ...] = ()
+
+
+def list_downloads(
+    request: HttpRequest, resource: Resource, asked: PageQuery, *, has_places: bool
+) -> list[DownloadGroup]:
+    """
+    List the records that a page asks for in each format of the dump, and their schema.
+
+    There is nothing without a dump.
+
+    Where fields have labels, the formats with headers are offered with labels too; where there are
+    many records, the formats of text are offered packed.
+    """
+    try:
+        path = reverse_in_locale(request, "dump", resource.pk)
+    except NoReverseMatch:
+        return []
+    query = Query(limit=None, q=asked.q, filters=asked.all_conditions, sort=asked.sort)
+    parameters = build_query_parameters(query)
+    names = choose_names((field.name for field in resource.schema), asked)
+    if asked.has_chosen_columns and names:
+        parameters["fields"] = ",".join(map(quote_name, names))
+    kinds = [
+        kind
+        for kind in formats.values()
+        if kind.is_installed and (has_places or not kind.needs_places)
+    ]
+
+    is_long = len(urlencode(parameters)) > MAX_REPEATED_LENGTH
+
+    def build_group(
+        name: str, title: str, kinds: Iterable[DumpFormat], **options: str
+    ) -> DownloadGroup:
+        asked = {**options, **parameters}
+        if is_long:
+            files = [Download(str(kind.label), path, kind.name) for kind in kinds]
+            return DownloadGroup(name, title, files, tuple(asked.items()))
+        files = [
+            Download(
+                str(kind.label), add_query_string(path, {"format": kind.name, **asked}.items())
+            )
+            for kind in kinds
+        ]
+        return DownloadGroup(name, title, files)
+
+    everything = build_group("all", _("Download all records found:"), kinds)
+    schema = Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))
+    everything.downloads.append(schema)
+    groups = [everything]
+    if choose_headers(names, resource.infos) != names:
+        title = _("With labels instead of column names:")
+        with_header = [kind for kind in kinds if kind.has_header]
+        groups.append(build_group("labels", title, with_header, headers="labels"))
+    version = resource.table_version
+    if version is not None and version.record_count >= _MIN_PACKED_RECORDS:
+        title = _("Compressed, as smaller files (gzip):")
+        of_text = [kind for kind in kinds if kind.is_text]
+        groups.append(build_group("packed", title, of_text, gzip="true"))
+    return groups

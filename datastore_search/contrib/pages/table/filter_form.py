@@ -1,0 +1,217 @@
+"""The filter form of a data page: inputs of the first fields, and one for any condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.utils.html import escape
+
+from datastore_search.models import Field, Profiles, Resource
+from .columns import Column
+from .conditions import (
+    NOT_EMPTY,
+    NOT_EMPTY_LABEL,
+    OPERATORS,
+    RANGE_TYPES,
+    YES_OR_NO,
+    FieldCondition,
+)
+from .page_query import CHOSEN_VALUE, PageQuery
+from .profiles import MAX_PROFILED_LENGTH
+from .query_string import Pair
+from .typed_values import NUMBERS, parse_typed_value
+
+#: The fields with inputs of their own, and the size of their names in the address.
+MAX_FIELDS = 12
+MAX_NAMES_BYTES = 1_000
+
+#: Bytes of the names and labels of all fields; if they are more, those that are shown are offered.
+_MAX_OPTIONS_BYTES = 3_000
+
+#: Different values of a field whose most common ones are suggested, and the size of all of these.
+_MAX_SUGGESTED_DISTINCT = 50
+_MAX_SUGGESTIONS_BYTES = 1_500
+_SUGGESTION_MARKUP_BYTES = len('<option value="">')
+
+_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
+    **{kind: {"inputmode": "decimal", "dir": "ltr"} for kind in NUMBERS},
+    "timestamp": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
+    "timestamptz": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
+    "time": {"placeholder": "23:59", "dir": "ltr"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """
+    One input: its ``value`` comes from the address, as typed.
+
+    The browser offers the ``suggestions`` while a user types.
+    """
+
+    id: str
+    name: str
+    operator_label: str
+    value: str
+    attributes: Mapping[str, str]
+    choices: tuple[Pair, ...] = ()
+    error: str = ""
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InputGroup:
+    """The inputs of a field: one, or two for the ends of a range."""
+
+    label: str
+    label_language: str
+    value_language: str
+    inputs: tuple[Input, ...]
+
+
+class FilterForm:
+    """The form that asks for what a page query asks for, and for more."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        columns: Iterable[Column],
+        shown: Iterable[Column],
+        query: PageQuery,
+        profiles: Profiles | None,
+    ) -> None:
+        """Take a described resource, its columns, those shown, and the profiles of its fields."""
+        self._columns = {column.name: column for column in columns}
+        self._shown = tuple(shown)
+        self._profiles = profiles.fields if profiles else {}
+        self._suggestion_bytes = 0
+        self._fields = resource.schema
+        self._query = query
+        self._asked = {each.parameter: each for each in query.conditions}
+
+    @cached_property
+    def groups(self) -> list[InputGroup]:
+        """The inputs of the first fields, and inputs with values that cannot be read."""
+        groups: list[InputGroup] = []
+        length = 0
+        for position, field in enumerate(self._fields):
+            operators = _choose_operators(field)
+            length_with = length + len(operators) * len(field.name.encode())
+            if operators and len(groups) < MAX_FIELDS and length_with <= MAX_NAMES_BYTES:
+                length = length_with
+                groups.append(self._build_group(position, field, operators))
+        known = {each.name for group in groups for each in group.inputs}
+        for position, condition in enumerate(self._query.conditions):
+            if condition.error and condition.parameter not in known:
+                field, operator = condition.field, condition.operator
+                groups.append(self._build_group(f"wrong-{position}", field, (operator,)))
+        return groups
+
+    @cached_property
+    def hidden(self) -> tuple[Pair, ...]:
+        """The parameters that have no input, as hidden inputs keep them."""
+        names = {each.name for group in self.groups for each in group.inputs}
+        shown = {
+            (name, condition.values[0]) for name, condition in self._asked.items() if name in names
+        }
+        return tuple(
+            (name, value)
+            for name, value in self._query.query_string.pairs
+            if name not in ("q", CHOSEN_VALUE) and (name, value) not in shown
+        )
+
+    @property
+    def has_errors(self) -> bool:
+        """Return whether something cannot be read that the form has."""
+        return bool(self._query.errors) or any(each.error for each in self._query.conditions)
+
+    @cached_property
+    def fields(self) -> tuple[Column, ...]:
+        """The fields that another condition may be on: all, or those that are shown."""
+        columns = tuple(self._columns.values())
+        size = sum(len(f"{each.name}{each.label}".encode()) for each in columns)
+        return columns if size <= _MAX_OPTIONS_BYTES else self._shown
+
+    @property
+    def has_other_fields(self) -> bool:
+        """Return whether some fields are not offered."""
+        return len(self.fields) < len(self._columns)
+
+    @property
+    def operators(self) -> list[Pair]:
+        """The operators of a condition, and their words."""
+        operators = {**OPERATORS, NOT_EMPTY: NOT_EMPTY_LABEL}
+        return [(name, str(label)) for name, label in operators.items()]
+
+    @property
+    def chosen_value(self) -> str:
+        """The value that was sent without its field."""
+        return dict(self._query.query_string.pairs).get(CHOSEN_VALUE, "")
+
+    def _build_group(
+        self, position: int | str, field: Field, operators: tuple[str, ...]
+    ) -> InputGroup:
+        suggestions = tuple(self._list_suggestions(field))
+        column = self._columns[field.name]
+        inputs = tuple(
+            build_input(
+                f"field-{position}-{operator}",
+                field,
+                operator,
+                self._asked.get(f"{operator}.{field.name}"),
+                suggestions if operator == "field" else (),
+            )
+            for operator in operators
+        )
+        return InputGroup(column.label, column.label_language, column.value_language, inputs)
+
+    def _list_suggestions(self, field: Field) -> Iterator[str]:
+        """List the most common values of a text with few values, as far as the page has room."""
+        profile = self._profiles.get(field.name, {})
+        if field.type != "text" or profile.get("distinct", 0) > _MAX_SUGGESTED_DISTINCT:
+            return
+        for each in profile.get("top", ()):
+            value = str(each["value"])
+            size = len(escape(value).encode()) + _SUGGESTION_MARKUP_BYTES
+            if len(value) >= MAX_PROFILED_LENGTH or not value.strip():
+                continue
+            if self._suggestion_bytes + size > _MAX_SUGGESTIONS_BYTES:
+                return
+            self._suggestion_bytes += size
+            yield value
+
+
+def build_input(
+    id_: str,
+    field: Field,
+    operator: str,
+    asked: FieldCondition | None,
+    suggestions: tuple[str, ...] = (),
+) -> Input:
+    """Build the input of a condition, with what is asked for, if that is something."""
+    value, error = (asked.values[0], asked.error) if asked else ("", "")
+    attributes = _ATTRIBUTES.get(field.type, {})
+    if field.type == "date":
+        # The browser asks for a day; its own input would hide a value that is wrong.
+        attributes = {} if error else {"type": "date"}
+        value = value if error else parse_typed_value("date", value)
+    is_choice = field.type == "bool" and not error
+    return Input(
+        id_,
+        f"{operator}.{field.name}",
+        "" if operator == "field" else str(OPERATORS[operator]),
+        value,
+        attributes,
+        tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
+        error,
+        suggestions,
+    )
+
+
+def _choose_operators(field: Field) -> tuple[str, ...]:
+    """Choose the operators with inputs: a range, or equality; none for lists and JSON."""
+    if field.type in RANGE_TYPES:
+        return ("from", "to")
+    return ("field",) if field.type in ("text", "bool") else ()

@@ -1,0 +1,280 @@
+"""The records of a page as rows of HTML; numbers keep their digits, so that a filter reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Context
+from functools import lru_cache, reduce
+from operator import add
+from typing import NamedTuple
+
+from django.utils import dateformat
+from django.utils.formats import get_format
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from datastore_search.field_types import dump_json
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import group_digits
+from datastore_search.search import Page
+from .cell_lengths import MAX_CELL_LENGTH, choose_label_length, choose_text_length
+from .columns import Column
+from .highlighting import highlight
+
+#: Letters that fit into the two lines of a cell; more are on the page of the record.
+MAX_LINES_LENGTH = 100
+
+#: Letters of a value on the page of a record.
+MAX_VALUE_LENGTH = 100_000
+
+#: Whole numbers of fewer digits are not grouped: most of four digits are years.
+_MIN_GROUPED_DIGITS = 5
+
+#: Digits of a number in a figure, as at the end of a range; the table shows all.
+_MAX_DIGITS = 25
+
+_PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_LINK = re.compile(r"https?://[^\s<>\"]{1,2000}", re.IGNORECASE)
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """
+    One record: its ``_id``, the link to its page if there is one, and the HTML of its cells.
+
+    ``has_more`` says that its page shows more of a value.  A page has hundreds of cells: a template
+    would take a tenth of the page's time for them.
+    """
+
+    id: str
+    link: str
+    cells: SafeString
+    has_more: bool
+
+
+class _Text(NamedTuple):
+    """A text cut to the length of a cell, and its link; ``is_long`` means that it may not fit."""
+
+    beginning: str
+    length: int
+    is_long: bool
+    target: str
+
+
+class Digits(str):
+    """The digits of a JSON number."""
+
+    __slots__ = ()
+
+
+def parse_record(text: bytes) -> dict[str, object]:
+    """Parse the JSON text of a record; its numbers keep their digits."""
+    record: dict[str, object] = json.loads(
+        text, parse_int=Digits, parse_float=Digits, object_pairs_hook=_keep_first
+    )
+    return record
+
+
+def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """Keep the first of two members of the same name: a field ``rank`` precedes the rank."""
+    members: dict[str, object] = {}
+    for name, value in pairs:
+        members.setdefault(name, value)
+    return members
+
+
+def build_rows(
+    page: Page,
+    columns: Sequence[Column],
+    *,
+    words: tuple[str, ...],
+    language: str,
+    build_link: Callable[[Mapping[str, object], int], str] | None,
+) -> list[Row]:
+    """
+    Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
+
+    ``words`` are marked; ``language`` is the ``lang`` of the element around the rows.
+    ``build_link`` takes a record and its position on the page, from 0; without it, rows have no
+    links.
+    """
+    records = []
+    for position, text in enumerate(page.texts):
+        record = parse_record(text)
+        link = build_link(record, position) if build_link else ""
+        texts = [_read_text(column, record[column.name]) for column in columns]
+        records.append((str(record["_id"]), link, texts))
+    shown = [text for _id, _link, texts in records for text in texts if text]
+    length = choose_text_length(
+        # An address is there twice.
+        [*(text.beginning for text in shown), *(text.target for text in shown if text.target)],
+        len(records),
+    )
+    label_length = choose_label_length([column.label for column in columns], len(records))
+    attributes = [column.build_cell_attributes(label_length, language) for column in columns]
+    rows = []
+    for id_, link, texts in records:
+        cells = [
+            _render_cell(column, text, words, attribute, length)
+            for column, text, attribute in zip(columns, texts, attributes, strict=True)
+        ]
+        has_more = any(text and (text.is_long or text.length > length) for text in texts)
+        rows.append(Row(id_, link, reduce(add, cells, SafeString()), has_more))
+    return rows
+
+
+def _read_text(column: Column, value: object) -> _Text | None:
+    if value is None:
+        return None
+    whole = format_value(column, value)
+    is_long = len(whole) > MAX_LINES_LENGTH or whole.count("\n") > 1
+    target = find_link_target(whole) if column.type == "text" else ""
+    beginning = show_bidi_controls(whole[:MAX_CELL_LENGTH])
+    return _Text(beginning, len(whole), is_long, target)
+
+
+_EMPTY_CELL = SafeString("<td class=e>–")
+_EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
+_CELL_START, _CELL_START_END = SafeString("<td"), SafeString(">")
+_ELLIPSIS = SafeString("…")
+
+
+def _render_cell(
+    column: Column,
+    text: _Text | None,
+    words: tuple[str, ...],
+    attribute: SafeString,
+    length: int,
+) -> SafeString:
+    """Write a cell of at most ``length`` letters of the value, as a link if these are all."""
+    if text is None:
+        return _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
+    is_cut = text.length > length
+    shown = text.beginning[:length] if is_cut else text.beginning
+    if text.target and not is_cut:
+        content = render_link(shown, text.target)
+    elif words and column.kind == "text":
+        content = highlight(shown, words)
+    else:
+        content = escape(shown)
+    if is_cut:
+        content += _ELLIPSIS
+    if len(shown) > MAX_LINES_LENGTH or "\n" in shown:
+        content = format_html("<div>{}</div>", content)
+    return _CELL_START + attribute + _CELL_START_END + content
+
+
+def find_link_target(text: str) -> str:
+    """Find what a text leads to if the whole of it is a web or e-mail address; otherwise empty."""
+    if _LINK.fullmatch(text):
+        return text
+    return f"mailto:{text}" if "@" in text and _EMAIL.fullmatch(text) else ""
+
+
+def render_link(text: str, target: str) -> SafeString:
+    """Write a link to another site."""
+    return format_html('<a href="{}" rel="nofollow noopener">{}</a>', target, text)
+
+
+def render_value(column: Column, value: object) -> SafeString:
+    """Write a whole value for the page of a record."""
+    text = show_bidi_controls(format_value(column, value))
+    target = find_link_target(text) if column.type == "text" else ""
+    if target:
+        return render_link(text, target)
+    return escape(text[:MAX_VALUE_LENGTH])
+
+
+# Values in the page's language --------------------------------------------------------------------
+
+
+def format_value(column: Column, value: object) -> str:
+    """Write a value of a column as people read it."""
+    return _FORMATTERS.get(column.type, _format_plain)(value)
+
+
+def format_number(digits: str) -> str:
+    """Write a number with the separators of the page's language, and all its digits."""
+    found = _PLAIN_NUMBER.fullmatch(digits)
+    if not found:
+        return digits
+    sign, whole, fraction = found.groups()
+    if len(whole) >= _MIN_GROUPED_DIGITS:
+        whole = group_digits(whole)
+    return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
+
+
+def shorten_number(digits: str) -> str:
+    """Write a number of many digits with six figures and an exponent."""
+    if len(digits) <= _MAX_DIGITS:
+        return digits
+    try:
+        return str(Context(prec=6).create_decimal(digits).normalize()).lower()
+    except ArithmeticError:
+        return digits
+
+
+@lru_cache(maxsize=4096)
+def _format_day(text: str, _language: str | None) -> str:
+    """Write an ISO day in the short form of a language, which must be the active one."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return text
+    return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
+
+
+def _format_date(value: object) -> str:
+    text = str(value)
+    return _format_day(text, get_language()) if _DAY.fullmatch(text) else text
+
+
+def _format_plain(value: object) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, Digits):
+        return format_number(value)
+    return str(value) if isinstance(value, str) else _format_json(value)
+
+
+def _format_timestamp(value: object) -> str:
+    """Write a timestamp with a blank for the ``T``; a filter takes it in this form."""
+    day, _separator, clock = str(value).partition("T")
+    clock = clock.removesuffix("+00:00").removesuffix(".000")
+    return f"{_format_date(day)} {clock}" if clock else _format_date(day)
+
+
+def _format_float(value: object) -> str:
+    """Write a double in its shortest form; JSONB writes up to 300 zeros."""
+    if not isinstance(value, Digits):
+        return str(value)
+    return format_number(repr(float(value)).removesuffix(".0"))
+
+
+def _format_json(value: object) -> str:
+    """Write JSON with the digits of its numbers unchanged."""
+    if isinstance(value, Digits):
+        return str(value)
+    if isinstance(value, Mapping):
+        members = ", ".join(f"{dump_json(key)}: {_format_json(value[key])}" for key in value)
+        return f"{{{members}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_format_json, value))}]"
+    return dump_json(value)  # type: ignore[arg-type] # JSON has nothing else
+
+
+_FORMATTERS: Mapping[str, Callable[[object], str]] = {
+    "date": _format_date,
+    "timestamp": _format_timestamp,
+    "timestamptz": _format_timestamp,
+    "float8": _format_float,
+    "json": _format_json,
+}

@@ -1,0 +1,132 @@
+"""Values as people type them in the page's language (``31/12/2020``), or in ISO's notation."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date, timedelta
+
+from django.utils.formats import get_format
+from django.utils.translation import gettext_lazy
+
+from datastore_search.filters import MAX_SHOWN_LENGTH
+from datastore_search.messages import render_message, shorten
+
+INTEGERS = frozenset({"int2", "int4", "int8"})
+NUMBERS = INTEGERS | {"numeric", "float8"}
+TIMESTAMPS = frozenset({"timestamp", "timestamptz"})
+DATES = TIMESTAMPS | {"date"}
+
+#: Spaces within numbers, and marks of the direction within dates, as Django's formats have them.
+_SPACES = " \u00a0\u202f"
+_DIRECTION_MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u061c"))
+
+_DAY_OR_YEAR = "([0-9]{1,2}|[0-9]{4})"
+_DATE = re.compile(rf"{_DAY_OR_YEAR}[./ -]([0-9]{{1,2}})[./ -]{_DAY_OR_YEAR}(?:[T ]+(.+))?")
+_YEAR_DIGITS = 4
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_CLOCK = re.compile(r"([0-9]{1,2})(:[0-9]{2}.*)")
+_ZONE = re.compile(r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)$", re.IGNORECASE)
+
+
+def parse_typed_value(kind: str, text: str) -> str:
+    """
+    Write a value in ISO's notation, if the page's language can read it as the type.
+
+    Other texts are returned unchanged: they may be of the type in another notation.
+    """
+    if kind in NUMBERS:
+        return _parse_number(_use_ascii_digits(text))
+    if kind in DATES:
+        return _parse_date(kind, _use_ascii_digits(text))
+    return _use_ascii_digits(text).strip() if kind == "time" else text
+
+
+def _use_ascii_digits(text: str) -> str:
+    """Replace the digits of other scripts, such as ``٣``."""
+    if text.isascii():
+        return text
+    digits = (str(unicodedata.decimal(letter, letter)) for letter in text)
+    return "".join(digits).translate(_DIRECTION_MARKS)
+
+
+def _parse_number(text: str) -> str:
+    separators = re.escape(get_format("THOUSAND_SEPARATOR") + _SPACES)
+    decimal = re.escape(get_format("DECIMAL_SEPARATOR"))
+    grouped = rf"[0-9]{{1,3}}(?:[{separators}][0-9]{{2,3}})*[{separators}][0-9]{{3}}"
+    pattern = rf"([+−-]?)({grouped}|[0-9]+)(?:{decimal}([0-9]+))?"
+    found = re.fullmatch(pattern, text.strip())
+    if not found:
+        return text
+    sign, whole, fraction = found.groups()
+    digits = "".join(filter(str.isdecimal, whole))
+    return sign.replace("−", "-") + digits + (f".{fraction}" if fraction else "")
+
+
+def _parse_date(kind: str, text: str) -> str:
+    found = _DATE.fullmatch(text.strip())
+    if not found:
+        return text
+    *parts, clock = found.groups()
+    order = "Ymd" if len(parts[0]) == _YEAR_DIGITS else _get_date_order()
+    numbers = dict(zip(order, parts, strict=True))
+    if len(numbers["Y"]) != _YEAR_DIGITS:  # one of two digits may be of any century
+        return text
+    day = f"{numbers['Y']}-{numbers['m']:0>2}-{numbers['d']:0>2}"
+    if kind == "date":
+        return text if clock else day
+    if clock:
+        clock = _CLOCK.sub(lambda match: f"{match[1]:0>2}{match[2]}", clock)
+    if kind == "timestamptz" and not (clock and _ZONE.search(clock)):
+        clock = f"{clock or '00:00'}+00:00"
+    return f"{day} {clock}" if clock else day
+
+
+def _get_date_order() -> str:
+    """Return the order of day, month and year in the page's language: ``dmY``."""
+    letters = get_format("SHORT_DATE_FORMAT").replace("j", "d").replace("n", "m")
+    order = "".join(letter for letter in letters if letter in "dmY")
+    return order if sorted(order) == sorted("dmY") else "dmY"
+
+
+def parse_end_of_day(kind: str, text: str) -> str | None:
+    """Return the day after a timestamp's day that is typed without a time; otherwise None."""
+    if kind not in TIMESTAMPS:
+        return None
+    day = _parse_date("date", _use_ascii_digits(text))
+    if not _ISO_DATE.fullmatch(day):
+        return None
+    try:
+        following = date.fromisoformat(day) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return None
+    return f"{following} 00:00+00:00" if kind == "timestamptz" else f"{following}"
+
+
+def format_date_example() -> str:
+    """Write the last day of a year as the page's language does, for a message."""
+    numbers = {"d": "31", "m": "12", "Y": "2026"}
+    separator = next((mark for mark in get_format("SHORT_DATE_FORMAT") if mark in "./-"), "/")
+    return separator.join(numbers[letter] for letter in _get_date_order())
+
+
+def describe_type_error(kind: str, value: str) -> str:
+    """Describe in plain words that a value is not of a type, and what one looks like."""
+    values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": format_date_example()}
+    return render_message(_TYPE_ERRORS.get(kind, _OTHER_TYPE_ERROR), values)
+
+
+_NOT_A_NUMBER = gettext_lazy("“%(value)s” is not a number.")
+_NOT_AN_INTEGER = gettext_lazy("“%(value)s” is not a whole number, or is too large.")
+_NOT_A_TIMESTAMP = gettext_lazy(
+    "“%(value)s” is not a date and time. Write it like %(example)s 23:59."
+)
+_OTHER_TYPE_ERROR = gettext_lazy("“%(value)s” is not a valid value for this field.")
+_TYPE_ERRORS = {
+    **dict.fromkeys(NUMBERS, _NOT_A_NUMBER),
+    **dict.fromkeys(INTEGERS, _NOT_AN_INTEGER),
+    **dict.fromkeys(TIMESTAMPS, _NOT_A_TIMESTAMP),
+    "date": gettext_lazy("“%(value)s” is not a date. Write it like %(example)s."),
+    "time": gettext_lazy("“%(value)s” is not a time of day. Write it like 23:59."),
+    "bool": gettext_lazy("“%(value)s” is neither yes nor no."),
+}
