@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connections, router
 from psycopg import ClientCursor, Connection
 
-from datastore_search.models import Load
+from datastore_search.contrib.files.models import Load
 
 from .statements import Statement
 from .timing import MIN_ANSWERS, Timing, find_typical

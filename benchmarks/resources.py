@@ -9,9 +9,11 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connections, router
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.models import Load, Resource
+from datastore_search.contrib.files.models import Load
+from datastore_search.database.sessions import Session
+from datastore_search.database.tables import measure_record_table
+from datastore_search.models import Resource
 
 from .credentials import set_private
 from .data import FIELDS, get_table
@@ -70,11 +72,11 @@ def _measure_resource(resource: Resource) -> LoadedResource:
     Raises: ``BenchmarkError`` for one that is not loaded.
     """
     version = resource.table_version
-    load = version.load if version else None
+    load = version.loads.first() if version else None
     if version is None or load is None or load.finished_at is None:
         raise BenchmarkError(f"The resource {resource.name} is not loaded.")
-    session = storage.Session(connections[router.db_for_read(Load)], {})
-    sizes = storage.measure_record_table(session, version.pk)
+    session = Session(connections[router.db_for_read(Load)], {})
+    sizes = measure_record_table(session, version.pk)
     seconds = (load.finished_at - load.created_at).total_seconds()
     return LoadedResource(
         resource, Cost(version.record_count, seconds, sizes.records_bytes, sizes.indexes_bytes)

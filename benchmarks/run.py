@@ -18,7 +18,7 @@ import django
 from django.core.management import call_command
 from django.db import connections, router
 
-from datastore_search.models import Load
+from datastore_search.contrib.files.models import Load
 
 from .addresses import Ckan, Portal
 from .comparison import Comparison, Figures

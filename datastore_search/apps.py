@@ -1,16 +1,56 @@
-"""The app's configuration."""
+"""The app's configuration, and what the contrib apps around it have in common."""
 
-from django.apps import AppConfig
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import ClassVar
+
+from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
 
 class DatastoreSearchConfig(AppConfig):
     """Register the app and its system checks."""
 
+    default = True  # this module has two candidates
     name = "datastore_search"
     verbose_name = _("Datastore")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Register the system checks."""
-        from . import checks  # noqa: F401, PLC0415 - importing it registers them
+        from . import checks  # noqa: F401 - importing it registers them
+
+
+class ContribAppConfig(AppConfig):
+    """
+    A contrib app: it enters what it adds into the tables of the core.
+
+    Each has ``default = True``: its module has two candidates, this class and its own, and Django
+    would take neither.  System checks report what is missing: nothing fails at import.
+    """
+
+    default_auto_field = "django.db.models.BigAutoField"
+
+    #: Contrib apps without which this one does not work, as dotted names.
+    requires: ClassVar[tuple[str, ...]] = ()
+    #: Packages without which this one does not work: the module, and the extra that brings it.
+    packages: ClassVar[Mapping[str, str]] = {}
+
+    def ready(self) -> None:
+        """Enter the app into the tables, unless something is missing."""
+        if not self.list_missing_apps() and not self.list_missing_packages():
+            self.register()
+
+    def register(self) -> None:
+        """Enter what the app adds into the tables of the core."""
+
+    def list_missing_apps(self) -> list[str]:
+        """List the contrib apps that must be installed, too."""
+        return [name for name in self.requires if not apps.is_installed(name)]
+
+    def list_missing_packages(self) -> list[str]:
+        """List the extras that must be installed."""
+        missing = {extra for name, extra in self.packages.items() if find_spec(name) is None}
+        return sorted(missing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,16 +10,20 @@ from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core.cache.backends.dummy import DummyCache
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
-from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 from django.utils.module_loading import import_string
 from rest_framework.settings import api_settings
 
-from . import database as storage
+from .apps import ContribAppConfig
 from .conf import PREFIX, Settings, conf, list_settings
+from .database.server import (
+    can_fold_case,
+    is_supported,
+    measure_locks,
+)
+from .database.substrings import has_trigrams
 from .middleware import LocaleMiddleware
-from .models import IndexKind, Load
-from datastore_search.contrib.files.jobs.task_framework import DummyBackend, TaskException
+from .models import IndexKind, Resource
 
 
 @register(Tags.translation)
@@ -65,36 +69,6 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> l
     return messages
 
 
-@register(Tags.compatibility)
-def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Require a tasks backend with a queue that takes loads."""
-    try:
-        from datastore_search.contrib.files.jobs.tasks import run_load  # noqa: PLC0415 - it checks the settings' backend
-
-        backend = run_load.using(
-            backend=str(conf.TASKS_BACKEND), queue_name=str(conf.TASKS_QUEUE)
-        ).get_backend()
-    except (ImproperlyConfigured, TaskException) as error:
-        return [
-            Error(
-                f"Loads cannot be queued: {error}",
-                hint="DATASTORE_SEARCH_TASKS_BACKEND and DATASTORE_SEARCH_TASKS_QUEUE must name a"
-                " backend in TASKS and one of its queues.",
-                id="datastore_search.E004",
-            )
-        ]
-    if not isinstance(backend, DummyBackend):
-        return []
-    return [
-        Warning(
-            "Loads are queued and never run: the backend of tasks is a dummy.",
-            hint=f"Put another backend into TASKS[{conf.TASKS_BACKEND!r}]: one with a worker, or"
-            " the immediate one.",
-            id="datastore_search.W003",
-        )
-    ]
-
-
 @register(Tags.caches)
 def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Require a cache that can count, where requests are counted."""
@@ -111,31 +85,9 @@ def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
 
 
 @register(Tags.compatibility)
-def check_tasks_database(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> list[CheckMessage]:
-    """Require a router that reads tasks from the database that they are written to."""
-    try:
-        tasks = apps.get_model("django_tasks_database", "DBTaskResult")
-    except LookupError:
-        return []
-    if router.db_for_read(tasks) == router.db_for_write(tasks):
-        return []
-    return [
-        Warning(
-            "The router reads the tasks of django_tasks_db from another database than they are"
-            " written to, so no worker can take one.",
-            hint="Let db_for_read of DATABASE_ROUTERS give the primary for the app"
-            " django_tasks_database.",
-            id="datastore_search.W010",
-        )
-    ]
-
-
-@register(Tags.compatibility)
 def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Require PostgreSQL."""
-    alias = router.db_for_write(Load)
+    alias = router.db_for_write(Resource)
     if connections[alias].vendor == "postgresql":
         return []
     return [
@@ -147,41 +99,24 @@ def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> lis
     ]
 
 
-@register(Tags.compatibility)
-def check_pool(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Require a pool with room for the connections of a load."""
-    alias = router.db_for_write(Load)
-    size = storage.get_pool_size(connections[alias])
-    if size is None or size >= storage.MIN_LOAD_CONNECTIONS:
-        return []
-    return [
-        Warning(
-            f"The pool of the database “{alias}” has {size} connections, and a load needs"
-            f" {storage.MIN_LOAD_CONNECTIONS}.",
-            hint="Raise its max_size: DATASTORE_SEARCH_LOAD_CONNECTIONS more make a load faster.",
-            id="datastore_search.W014",
-        )
-    ]
-
-
 @register(Tags.database)
 def check_server(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
 ) -> list[CheckMessage]:
     """Require PostgreSQL 15, and a locale with letters outside ASCII."""
-    alias = router.db_for_write(Load)
+    alias = router.db_for_write(Resource)
     connection = connections[alias]
     if alias not in (databases or ()) or connection.vendor != "postgresql":
         return []
     messages: list[CheckMessage] = []
-    if not storage.is_supported(connection):
+    if not is_supported(connection):
         messages.append(
             Error(
                 "PostgreSQL is older than version 15.",
                 id="datastore_search.E002",
             )
         )
-    if not storage.can_fold_case(connection):
+    if not can_fold_case(connection):
         messages.append(
             Warning(
                 "The database does not know upper and lower case outside ASCII, so a search for"
@@ -191,11 +126,7 @@ def check_server(
             )
         )
     has_valid_indexes = not list_settings()[f"{PREFIX}INDEXES"].find_problem(conf.INDEXES)
-    if (
-        has_valid_indexes
-        and IndexKind.SUBSTRINGS in conf.INDEXES
-        and not storage.has_trigrams(connection)
-    ):
+    if has_valid_indexes and IndexKind.SUBSTRINGS in conf.INDEXES and not has_trigrams(connection):
         messages.append(
             Warning(
                 "DATASTORE_SEARCH_INDEXES has “substrings”, and the database has no extension"
@@ -204,7 +135,7 @@ def check_server(
                 id="datastore_search.W011",
             )
         )
-    needed, room, wanted = storage.measure_locks(connection)
+    needed, room, wanted = measure_locks(connection)
     if needed > room:
         messages.append(
             Warning(
@@ -215,3 +146,30 @@ def check_server(
             )
         )
     return messages
+
+
+@register(Tags.compatibility)
+def check_contrib_apps(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Require what contrib apps need: other contrib apps, and packages."""
+    messages: list[CheckMessage] = []
+    for config in apps.get_app_configs():
+        if isinstance(config, ContribAppConfig):
+            messages += _check_contrib_app(config)
+    return messages
+
+
+def _check_contrib_app(config: ContribAppConfig) -> Iterator[CheckMessage]:
+    for name in config.list_missing_apps():
+        yield Error(
+            f"{config.name} needs {name}.",
+            hint=f"Add {name!r} to INSTALLED_APPS.",
+            id="datastore_search.E020",
+        )
+    for extra in config.list_missing_packages():
+        yield Error(
+            f"{config.name} needs packages that are not installed.",
+            hint=f"pip install 'datastore-search[{extra}]'",
+            id="datastore_search.E021",
+        )

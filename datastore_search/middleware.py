@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import locale
 import re
 from collections.abc import Callable
 from copy import copy
-from functools import lru_cache
 from http import HTTPStatus
 from inspect import iscoroutinefunction
 from math import ceil
@@ -16,7 +14,6 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.conf.locale import LANG_INFO
 from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware import locale as django_locale
@@ -24,19 +21,16 @@ from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.decorators import sync_and_async_middleware
 from django.utils.deprecation import MiddlewareMixin
-from django.utils.translation import get_supported_language_variant
-from django.utils.translation.trans_real import get_languages
 from rest_framework.exceptions import Throttled
 
 from .conf import conf
-from .web.outages import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
-from .messages.availability import TemporarilyUnavailable, describe_throttling
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
 from .guards.shares import hold_slot
+from .messages.availability import TemporarilyUnavailable, describe_throttling
+from .web.languages import TAG, find_path_language
+from .web.outages import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
 
-#: A language with up to three subtags; longer names are not languages, and are not cached.
-_TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
 
 #: The key of the slot that a login holds.
@@ -95,7 +89,7 @@ def _answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
     if address is None:
         return None
     base, route, rest = address.groups()
-    tag = _TAG.fullmatch(base)
+    tag = TAG.fullmatch(base)
     below = base.removeprefix(f"/{tag[1]}") if tag else base
     language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
     with translation.override(language):
@@ -123,35 +117,6 @@ def _answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
 def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
     """Distinguish a page from an answer of the API."""
     return request.method in _SAFE and response.get("Content-Type", "").startswith("text/html")
-
-
-def find_path_language(path: str) -> str | None:
-    """Find the language at the start of a path, in Django's spelling."""
-    match = _TAG.fullmatch(path)
-    return find_language(match[1], tuple(get_languages())) if match else None
-
-
-@lru_cache(maxsize=1000)
-def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
-    """
-    Find the enabled language of a locale's name, in Django's spelling; None if there is none.
-
-    ``en_GB`` is ``en-gb``; ``ko_KR``, a language with one of its territories, is ``ko``; ``en_XX``
-    is None.
-    """
-    plain = tag.replace("_", "-").lower()
-    by_lower = {code.lower(): code for code in codes}
-    if plain in by_lower:
-        return by_lower[plain]
-    language, *_, territory = plain.split("-") if "-" in plain else (plain, "")
-    if f"{language}_{territory}" not in locale.locale_alias:
-        return None
-    try:
-        variant = get_supported_language_variant(plain)
-    except LookupError:
-        return None
-    # Django maps pt-pt to pt-br; its own names, such as zh-cn, it maps correctly.
-    return variant if plain.startswith(variant) or plain in LANG_INFO else None
 
 
 class DatabaseErrorMiddleware(MiddlewareMixin):

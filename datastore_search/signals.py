@@ -1,20 +1,12 @@
 """
 The signals that a portal can receive.
 
-Those of loads are sent by the process that ran the load, when its transaction is committed.  An
-exception of a receiver is logged, and changes nothing.
+An exception of a receiver is logged, and changes nothing.
 """
 
 from __future__ import annotations
 
 from django.dispatch import Signal
-
-#: Sent by ``Resource`` when a load is served: ``resource``, ``load``.
-resource_loaded = Signal()
-
-#: Sent by ``Resource`` when a load has failed, but not when a user cancelled it: ``resource``,
-#: ``load``, ``failure`` (a ``LoadFailed``).
-load_failed = Signal()
 
 #: Sent by ``Resource`` when a request of the API, a dump or a page is answered: ``name`` (an
 #: action, ``dump`` or the name of a page), ``status``, ``seconds``, ``record_count``.  Of an answer

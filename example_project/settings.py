@@ -53,6 +53,13 @@ INSTALLED_APPS = [
     "django_tasks_db",
     *(["django_guid"] if _HAS_GUID else []),
     "datastore_search",
+    "datastore_search.contrib.files",
+    "datastore_search.contrib.analysis",
+    "datastore_search.contrib.catalogue",
+    "datastore_search.contrib.pages",
+    "datastore_search.contrib.openapi",
+    "datastore_search.contrib.agents",
+    "datastore_search.contrib.operations",
     "example_project",
 ]
 

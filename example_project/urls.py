@@ -9,9 +9,9 @@ from django.shortcuts import redirect
 from django.urls import include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from datastore_search.contrib.pages.links import reverse_in_locale
 from datastore_search.contrib.openapi.views import SchemaView
 from datastore_search.urls import api_urlpatterns
+from datastore_search.web.addresses import reverse_in_locale
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -35,7 +35,11 @@ urlpatterns = [
     ),
     path("", include("datastore_search.contrib.operations.health.urls")),
     # For Prometheus alone: the proxy must refuse the address to others.
-    *([path("", include("datastore_search.contrib.operations.metrics.urls"))] if os.environ.get("METRICS") else []),
+    *(
+        [path("", include("datastore_search.contrib.operations.metrics.urls"))]
+        if os.environ.get("METRICS")
+        else []
+    ),
     # The API without a locale too, for clients that know no locales.
     path("", include((api_urlpatterns, "datastore_search"), namespace="unlocalised")),
 ]

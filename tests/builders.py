@@ -14,13 +14,13 @@ from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 from django.utils import timezone
 
-from datastore_search import database as storage
+from datastore_search.database.indexes import analyze_records
 from datastore_search.field_types import get_field_type
 from datastore_search.models import Origin, Resource, TableVersion
-from datastore_search.writing.changes import get_table_id
 from datastore_search.search import Page, Query, read_page, with_consistent_read
 from datastore_search.web.tokens import issue_token
 from datastore_search.writing import GivenField, Method, open_writer
+from datastore_search.writing.changes import get_table_id
 
 SURVEY = """\
 code,subject,stage,title,amount,seen
@@ -111,7 +111,7 @@ def fill_table(
         for name, kind in chosen.items():
             resource.fields.filter(name=name).update(chosen_type=kind)
         clean_pending_lists(table_id)
-        storage.analyze_records(connection, table_id)
+        analyze_records(connection, table_id)
     resource.refresh_from_db()
     return resource
 

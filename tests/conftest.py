@@ -18,7 +18,7 @@ from django.db import connection
 from django.utils import translation
 from selenium.webdriver import Chrome
 
-from datastore_search import database as storage
+from datastore_search.database.tables import drop_record_table, list_record_tables
 from datastore_search.guards import clients, shares
 from datastore_search.models import Resource
 
@@ -122,8 +122,8 @@ def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
     if not commits(request):
         return
     with django_db_blocker.unblock():
-        for load_id in storage.list_record_tables(connection):
-            storage.drop_record_table(connection, load_id)
+        for load_id in list_record_tables(connection):
+            drop_record_table(connection, load_id)
 
 
 @pytest.fixture(autouse=True)

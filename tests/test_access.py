@@ -36,15 +36,16 @@ from knox.models import AuthToken
 
 from datastore_search import urls
 from datastore_search.api.actions import actions
-from datastore_search.contrib.catalogue import Dataset, Organization
-from datastore_search.contrib.catalogue import Group as Grouping
-from datastore_search.downloads.formats import formats
-from datastore_search.contrib.operations.health import urls as health_urls
 from datastore_search.contrib.agents.tools import tools
-from datastore_search.messages import BadRow
+from datastore_search.contrib.catalogue.dataset import Dataset, Organization
+from datastore_search.contrib.catalogue.dataset import Group as Grouping
+from datastore_search.contrib.files.messages import BadRow
+from datastore_search.contrib.files.models import Load, LoadState, RowError
+from datastore_search.contrib.operations.health import urls as health_urls
 from datastore_search.contrib.operations.metrics import urls as metrics_urls
-from datastore_search.models import Alias, Load, LoadState, Resource, RowError
-from datastore_search.templatetags import datastore as tags
+from datastore_search.contrib.pages.templatetags import datastore as tags
+from datastore_search.downloads.formats import formats
+from datastore_search.models import Alias, Resource
 from datastore_search.web.tokens import issue_token
 
 from .backends import install_guardian
@@ -329,8 +330,8 @@ PAGES: dict[str, list[dict[str, str]]] = {
 STATUSES = {
     "page resource page=99": 404,
     "page resource q=": 302,
-    "admin datastore_search_load_cancel": 302,
-    "admin datastore_search_load_retry": 302,
+    "admin datastore_search_files_load_cancel": 302,
+    "admin datastore_search_files_load_retry": 302,
 }
 
 #: Pages that know no tokens of others, and redirect as Django does for what does not exist.
@@ -373,14 +374,14 @@ ADMIN: dict[str, str | None] = {
     "datastore_search_resource_change": "view",
     "datastore_search_resource_load": "change",
     "datastore_search_resource_translation": "change",
-    "datastore_search_load_preview": "change",
-    "datastore_search_load_options": "change",
-    "datastore_search_load_cancel": "change",
-    "datastore_search_load_retry": "change",
-    "datastore_search_load_bad_rows": "view",
-    "datastore_search_load_changelist": "view",
-    "datastore_search_load_history": "view",
-    "datastore_search_load_change": "view",
+    "datastore_search_files_load_preview": "change",
+    "datastore_search_files_load_options": "change",
+    "datastore_search_files_load_cancel": "change",
+    "datastore_search_files_load_retry": "change",
+    "datastore_search_files_load_bad_rows": "view",
+    "datastore_search_files_load_changelist": "view",
+    "datastore_search_files_load_history": "view",
+    "datastore_search_files_load_change": "view",
     "knox_authtoken_changelist": None,
     "knox_authtoken_add": None,
     "knox_authtoken_history": None,
@@ -389,10 +390,10 @@ ADMIN: dict[str, str | None] = {
 }
 
 #: Shown to every member of staff, with the loads that the user may view.
-ADMIN_LISTS = {"datastore_search_load_progress"}
+ADMIN_LISTS = {"datastore_search_files_load_progress"}
 
 #: Refused to all: a load is made by its resource, and deleted with it.
-CLOSED_ADMIN = {"datastore_search_load_add", "datastore_search_load_delete"}
+CLOSED_ADMIN = {"datastore_search_files_load_add", "datastore_search_files_load_delete"}
 
 #: The tags that show a resource; another one only links a file.
 TAGS = {
@@ -448,7 +449,7 @@ def open_dump(extension: str, *, by_alias: bool, by_session: bool) -> Send:
 
 
 def build_admin_address(name: str, portal: Portal) -> str:
-    page = name.removeprefix("datastore_search_").removeprefix("knox_")
+    page = name.removeprefix("datastore_search_").removeprefix("files_").removeprefix("knox_")
     if page.endswith(("_changelist", "_add", "_progress")):
         return reverse(f"admin:{name}")
     model = page.partition("_")[0]
@@ -572,7 +573,7 @@ def test_every_door_has_a_row() -> None:
     pages = {
         pattern.name
         for model, owner in admin.site._registry.items()
-        if model._meta.app_label in {"datastore_search", "knox"}
+        if model._meta.app_label in {"datastore_search", "datastore_search_files", "knox"}
         for pattern in owner.get_urls()
         if isinstance(pattern, URLPattern) and pattern.name
     }
@@ -764,7 +765,9 @@ def test_the_progress_of_loads_is_told_to_those_who_may_view_them(
     portal: Portal, kind: str
 ) -> None:
     visitor = portal.visitors[kind]
-    door = Door("progress", "view", open_admin("datastore_search_load_progress"), is_admin=True)
+    door = Door(
+        "progress", "view", open_admin("datastore_search_files_load_progress"), is_admin=True
+    )
 
     response = door.send(portal, visitor)
 

@@ -30,7 +30,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 IN_THE_CHILD = (
     "contrib/files/formats/child.py",
     "contrib/files/formats/formats.py",
-    "loading/readers/delimited",
+    "contrib/files/formats/delimited",
 )
 
 

@@ -13,9 +13,10 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import queue
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.tables.locks import hold_job_lock
+from datastore_search.models import Resource
 
 from .builders import SURVEY, make_resource, make_user
 
@@ -140,7 +141,7 @@ def test_a_load_is_watched_until_it_is_ready(
 
     load = resource.loads.get()
     far = {"state": LoadState.COPYING, "rows_written": 3, "rows_total": 6, "progress": 0.4}
-    with storage.hold_job_lock(connection, load.pk):
+    with hold_job_lock(connection, load.pk):
         Load.objects.filter(pk=load.pk).update(**far)
         wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
         assert get_text(browser, "[aria-current=step]") == "copying"

@@ -10,11 +10,13 @@ from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import database as storage
+from datastore_search import checks
 from datastore_search.checks import check_settings
 from datastore_search.conf import list_settings
-from datastore_search.models import IndexKind
 from datastore_search.contrib.files.jobs.task_framework import DummyBackend
+from datastore_search.database import server
+from datastore_search.database.server import measure_locks
+from datastore_search.models import IndexKind
 
 
 def run_check_ids(*, databases: list[str] | None = None) -> set[str]:
@@ -107,7 +109,7 @@ def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "is_supported", lambda _connection: False)
+    monkeypatch.setattr(checks, "is_supported", lambda _connection: False)
 
     assert run_check_ids(databases=["default"]) == {"datastore_search.E002"}
 
@@ -124,7 +126,7 @@ def test_a_cache_that_keeps_nothing_is_w015_where_requests_are_counted(settings:
 
 
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "can_fold_case", lambda _connection: False)
+    monkeypatch.setattr(checks, "can_fold_case", lambda _connection: False)
 
     assert run_check_ids(databases=["default"]) == {"datastore_search.W002"}
 
@@ -171,7 +173,7 @@ def test_a_queue_of_its_own_and_servers_by_address_pass(settings: Any) -> None:
 def test_more_tables_than_a_dump_can_lock_are_w013(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert storage.measure_locks(connection)[1] >= 64 * 20
-    monkeypatch.setattr(storage.server, "_LOCKS_OF_A_DUMP", 10**6)
+    assert measure_locks(connection)[1] >= 64 * 20
+    monkeypatch.setattr(server, "_LOCKS_OF_A_DUMP", 10**6)
 
     assert run_check_ids(databases=["default"]) == {"datastore_search.W013"}

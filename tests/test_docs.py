@@ -15,14 +15,13 @@ from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import call_command, load_command_class
+from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import BaseCommand
 from django.test import Client
 
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
 from datastore_search.api.body import MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_WRITE_RECORDS
-from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_types import (
     MAX_ALIASES,
@@ -34,8 +33,11 @@ from datastore_search.api.parameter_types import (
 from datastore_search.api.parameters import DEFAULT_LIMIT
 from datastore_search.api.permissions import MAX_SEARCH_BODY_BYTES
 from datastore_search.conf import conf, list_settings
-from datastore_search.messages.parameters import InvalidParameter
+from datastore_search.contrib.files.models import LoadState, Mode
+from datastore_search.contrib.files.types.schema import parse_table_schema
+from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.field_types import Operators, field_types, type_aliases
+from datastore_search.field_types.limits import MAX_FIELDS
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.grammar import (
     MAX_DEPTH,
@@ -45,10 +47,9 @@ from datastore_search.filters.grammar import (
     OPERATORS,
 )
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
-from datastore_search.contrib.files.types.schema import parse_table_schema
-from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
+from datastore_search.messages.parameters import InvalidParameter
+from datastore_search.models import MAX_ALIAS_LENGTH, Resource
 from datastore_search.search import RecordsFormat
-from datastore_search.database import MAX_FIELDS
 from datastore_search.web.tokens import issue_token
 from datastore_search.writing import Method
 from datastore_search.writing.records import MAX_ID
@@ -150,8 +151,8 @@ def list_anchors(page: Path) -> set[str]:
 
 
 def list_commands() -> list[str]:
-    folder = PACKAGE / "management" / "commands"
-    return [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
+    found = PACKAGE.glob("**/management/commands/*.py")
+    return [path.stem for path in found if path.stem != "__init__"]
 
 
 def list_options(command: str) -> set[str]:
@@ -162,13 +163,13 @@ def list_options(command: str) -> set[str]:
             for action in parser._actions
         }
 
-    return list_own_options(load_command_class("datastore_search", command)) - list_own_options(
-        BaseCommand()
-    )
+    loaded = load_command_class(get_commands()[command], command)
+    return list_own_options(loaded) - list_own_options(BaseCommand())
 
 
 def list_check_ids() -> list[str]:
-    return re.findall(r'id="(datastore_search\.[EW]\d+)"', read_text(PACKAGE / "checks.py"))
+    files = [read_text(path) for path in PACKAGE.glob("**/checks.py")]
+    return re.findall(r'id="(datastore_search\.[EW]\d+)"', "".join(files))
 
 
 def list_error_members(kind: type[InvalidParameter] = InvalidParameter) -> set[str]:
@@ -496,7 +497,9 @@ def list_load_arguments(page: Path) -> list[list[str]]:
     ids=["load-files", "portal", "readme"],
 )
 def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path, count: int) -> None:
-    parser = load_command_class("datastore_search", "load_resource").create_parser("", "")
+    parser = load_command_class("datastore_search.contrib.files", "load_resource").create_parser(
+        "", ""
+    )
     examples = list_load_arguments(page)
 
     for words in examples:

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from django.db import connection
 
+from datastore_search.database.server import cast_texts
 from datastore_search.field_types import (
     Json,
     NotOfType,
@@ -16,7 +17,6 @@ from datastore_search.field_types import (
     get_field_type,
     parse_values,
 )
-from datastore_search.database import cast_texts
 
 REFUSED = "refused"
 

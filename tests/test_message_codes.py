@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import datastore_search
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.messages import BadRow, Message, Notice
+from datastore_search.contrib.files.messages import BadRow, Message, Notice
 from datastore_search.contrib.files.messages.catalogue import TEMPLATES
+from datastore_search.contrib.files.messages.failures import LoadFailed
 
 PACKAGE = Path(datastore_search.__file__).parent
 CODE = re.compile(rf"({'|'.join(sorted({code.split('.')[0] for code in TEMPLATES}))})\.[a-z_0-9]+")

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import database as storage
+from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 
 from .builders import make_resource
@@ -26,7 +26,7 @@ def test_the_migrations_can_be_undone_and_done_again() -> None:
     call_command("migrate", "datastore_search", verbosity=0)
 
     assert left == []
-    assert storage.list_record_tables(connection) == set()
+    assert list_record_tables(connection) == set()
 
 
 @pytest.mark.django_db(transaction=True)

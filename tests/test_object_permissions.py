@@ -11,8 +11,7 @@ from django.contrib.auth.models import AnonymousUser, Group, User
 from django.test import Client
 from django.utils.functional import SimpleLazyObject
 
-from datastore_search.models import object_permissions
-from datastore_search.models import Alias, Resource
+from datastore_search.models import Alias, Resource, object_permissions
 from datastore_search.web.tokens import issue_token
 
 from .backends import ViewAllBackend

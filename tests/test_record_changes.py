@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 
 from datastore_search.models import Resource
-from datastore_search.writing.changes import MAX_INDEXED_VALUE_BYTES
 from datastore_search.writing import GivenField, Method, open_writer
+from datastore_search.writing.changes import MAX_INDEXED_VALUE_BYTES
 
 #: Writes a value of the field ``name``: of a new record, or of the one that is there.
 Write = Callable[[Resource, str], None]

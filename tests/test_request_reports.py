@@ -13,9 +13,9 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import Client
 
-from datastore_search.web import reports as request_reports
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import request_answered
+from datastore_search.web import reports as request_reports
 
 from .builders import act, make_resource, make_slow, make_token, make_writer_token
 

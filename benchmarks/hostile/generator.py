@@ -14,8 +14,8 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 from datastore_search.api.actions import actions
-from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.contrib.agents.tools import tools
+from datastore_search.downloads.parameters import DumpParameters
 
 from .values import choose_text, choose_value
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from django.db import DatabaseError, InterfaceError, connection
 
 from datastore_search.contrib.files.jobs import retry_load
-from datastore_search.models import Load, LoadState
+from datastore_search.contrib.files.models import Load, LoadState
 
 from ..calls import Call, Caller
 from .calls import TIMEOUT_SECONDS, UnavailableError, WrongError, call, expect, judge

@@ -14,8 +14,10 @@ from typing import Final
 from django.core.management import call_command
 from django.db import connection
 
-from datastore_search import database as storage
-from datastore_search.models import FINISHED, Load, Resource
+from datastore_search.contrib.files.models import FINISHED, Load
+from datastore_search.contrib.files.tables.staging import list_staging_tables
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
 
 from ..report import Table
 from ..server import Memory, serve_whole_portal
@@ -153,8 +155,8 @@ def _find_leftovers(folder: Path, findings: Findings) -> list[str]:
     if len(strays) <= findings.outcomes["loads", "database away"]:
         files = [path for path in files if path not in strays]
     return [
-        *(f"table {name}" for name in storage.list_record_tables(connection) - served),
-        *(f"staging table {name}" for name in storage.list_staging_tables(connection)),
+        *(f"table {name}" for name in list_record_tables(connection) - served),
+        *(f"staging table {name}" for name in list_staging_tables(connection)),
         *(f"load {pk}" for pk in running),
         *(f"file {path.name}" for path in files),
     ]

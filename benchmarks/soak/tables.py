@@ -11,7 +11,8 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 
 from datastore_search.contrib.files.jobs import load_file, submit_load
-from datastore_search.models import Load, Resource
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 #: One record in this number has the word that is searched for.

@@ -13,9 +13,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
 
-from .. import database as storage
-from ..web.outages import ADMIN_TEMPLATE, answer_refusal
+from ..database.refusals import explain_refusal
+from ..database.writes import begin_write_transaction
 from ..messages.availability import DatabaseUnreachable, WriteBlocked
+from ..web.outages import ADMIN_TEMPLATE, answer_refusal
 
 View = Callable[..., HttpResponse]
 
@@ -38,7 +39,7 @@ def _handle_refusals(view: View) -> View:
         try:
             return view(request, *args, **kwargs)
         except (InterfaceError, InternalError, OperationalError, ProgrammingError) as error:
-            refusal = storage.explain_refusal(error)
+            refusal = explain_refusal(error)
             if refusal is None and isinstance(error, InterfaceError | OperationalError):
                 refusal = DatabaseUnreachable()
             if refusal is None:
@@ -74,7 +75,7 @@ class LockTimeoutAdmin(admin.ModelAdmin):
             return view(request, *args, **kwargs)
         connection = connections[router.db_for_write(self.model)]
         try:
-            with storage.begin_write_transaction(connection):
+            with begin_write_transaction(connection):
                 return view(request, *args, **kwargs)
         except WriteBlocked as blocked:
             messages.error(request, str(blocked))

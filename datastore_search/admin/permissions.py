@@ -73,7 +73,6 @@ class ViewableAdmin(admin.ModelAdmin):
 
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
-        js = ("datastore_search/load_progress.js",)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Show the app to a user who may view some resource."""

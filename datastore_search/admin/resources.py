@@ -10,25 +10,24 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db import connections, models, router
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from .. import database as storage
-from datastore_search.contrib.files.jobs import mark_interrupted_loads
+from ..database.tables import measure_record_tables
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
-from ..models import METADATA, Alias, Field, Load, Resource
+from ..models import METADATA, Alias, Field, Resource
 from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
-from datastore_search.contrib.files.admin.display import UNLISTED_FIELDS, format_bad_row_count, format_duration, format_record_count, get_page_address, render_progress
-from datastore_search.contrib.files.admin.drafts import handle_upload
 from .field_parts import FieldPart, get_shown_rows, split_fields
 from .forms import FieldForm, ResourceForm
+from .links import get_page_address
+from .parts import parts
 from .permissions import (
     LabelledFormSet,
     ResourceInline,
@@ -40,14 +39,6 @@ from .permissions import (
     has_permission,
 )
 from .translations import handle_translation, link_translations
-from datastore_search.contrib.files.admin.uploads import accept_uploads
-
-#: On the page of a resource; the list of loads has all.
-MAX_LISTED_LOADS = 20
-
-
-_NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
-
 
 #: The inputs of a field: its key, its resource, its type for the next load, its label, its notes.
 _INPUTS_OF_FIELD = 5
@@ -66,12 +57,10 @@ class FieldFormSet(LabelledFormSet):
 
 
 class FieldInline(ResourceInline):
-    """The data dictionary: labels and notes of the fields, and their types for the next load."""
+    """The data dictionary: labels and notes of the fields, and what ``parts`` add."""
 
     model = Field
-    form = FieldForm
     formset = FieldFormSet
-    fields = ("name_display", "type", "chosen_type", "label", "notes")
     readonly_fields = ("name_display", "type")
     can_delete = False
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2})}}
@@ -83,10 +72,16 @@ class FieldInline(ResourceInline):
 
     def get_formset(self, request: HttpRequest, obj: Resource | None = None, **kwargs: Any) -> Any:
         """Show some of the fields, where all would be too many for a form."""
+        kwargs["form"] = next(filter(None, (part.field_form for part in parts)), FieldForm)
         formset: Any = super().get_formset(request, obj, **kwargs)
         if obj:
             formset.rows = get_shown_rows(_split_fields(request, obj))
         return formset
+
+    def get_fields(self, request: HttpRequest, obj: Resource | None = None) -> list[Any]:
+        """Add the columns of ``parts``."""
+        added = [name for part in parts for name in part.field_columns]
+        return ["name_display", "type", *added, "label", "notes"]
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Refuse: loads make the fields."""
@@ -119,8 +114,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         "access",
         "records",
         "size",
-        "state_display",
-        "last_load",
     )
     list_filter = ("private", "language", "table_version__origin")
     list_select_related = ("table_version",)
@@ -141,19 +134,23 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         return has_permission(request, "delete", obj)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that receives a file, and the page of texts in a language."""
-        view = accept_uploads(self, self.load_view, self._get_changeable)
-        added = path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")
+        """Add the page of texts in a language, and the pages of ``parts``."""
+        added = [url for part in parts for url in part.list_urls(self, self._get_changeable)]
         translated = path(
             "<uuid:resource_id>/texts/<str:language>/",
             self.admin_site.admin_view(self.translation_view),
             name="datastore_search_resource_translation",
         )
-        return [added, translated, *super().get_urls()]
+        return [*added, translated, *super().get_urls()]
 
-    def load_view(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
-        """Receive a file to load."""
-        return handle_upload(request, self, self._get_changeable(request, resource_id))
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Add the columns of ``parts``."""
+        return [*self.list_display, *(column for part in parts for column in part.columns)]
+
+    @property
+    def media(self) -> forms.Media:
+        """Add the scripts of ``parts``."""
+        return sum((part.media for part in parts), super().media)
 
     def translation_view(
         self, request: HttpRequest, resource_id: uuid.UUID, language: str
@@ -203,10 +200,11 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         return [AliasInline, FieldInline] if obj else [AliasInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
-        """List the resources that the user may view; their newest loads take one query."""
-        newest = Prefetch("loads", _NEWEST_LOADS.distinct("resource_id"), to_attr="newest")
+        """List the resources that the user may view."""
         resources = super().get_queryset(request).filter(get_viewable_resources(request).condition)
-        return resources.prefetch_related(newest)
+        for part in parts:
+            resources = part.select_related(resources)
+        return resources
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
@@ -223,8 +221,9 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
             return None
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Mark interrupted loads, and measure the tables of all listed resources in one query."""
-        mark_interrupted_loads(Load.objects.all())
+        """Measure the tables of all listed resources in one query."""
+        for part in parts:
+            part.prepare_list()
         if not get_viewable_resources(request).is_complete:
             messages.warning(
                 request,
@@ -236,7 +235,7 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
         tables = [r.table_version_id for r in resources if r.table_version_id]
-        sizes = storage.measure_record_tables(connections[router.db_for_write(Load)], tables)
+        sizes = measure_record_tables(connections[router.db_for_write(Resource)], tables)
         for resource in resources:
             resource.table_bytes = sizes.get(resource.table_version_id or 0)  # type: ignore[attr-defined] # only here
         return changelist
@@ -262,18 +261,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         """Show the size of the table with its indexes."""
         table_bytes = getattr(resource, "table_bytes", None)
         return filesizeformat(table_bytes) if table_bytes else "–"
-
-    @admin.display(description=_("state"))
-    def state_display(self, resource: Resource) -> str:
-        """Show the state and the progress of the last load."""
-        newest = _get_newest_load(resource)
-        return render_progress(newest) if newest else gettext("not loaded yet")
-
-    @admin.display(description=_("last load"))
-    def last_load(self, resource: Resource) -> Any:
-        """Show when the last load began."""
-        newest = _get_newest_load(resource)
-        return newest.created_at if newest else None
 
     @admin.display(description=_("API"))
     def api_address(self, resource: Resource) -> str:
@@ -302,9 +289,10 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
     def response_add(
         self, request: HttpRequest, obj: Resource, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Redirect to the upload if its button was pressed."""
-        if "_load" in request.POST:
-            return redirect("admin:datastore_search_resource_load", obj.pk)
+        """Go on as a part's button says, if it was pressed."""
+        for part in parts:
+            if response := part.continue_after_adding(request, obj):
+                return response
         return super().response_add(request, obj, post_url_continue)
 
     def get_deleted_objects(
@@ -321,42 +309,26 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show the page of a resource with its last loads."""
+        """Show the page of a resource with its parts."""
         resource = self.get_object(request, object_id)
-        loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
-        mark_interrupted_loads(loads)
-        return super().change_view(
-            request,
-            object_id,
-            form_url,
-            {
-                **(extra_context or {}),
-                "loads": [_describe_load(load) for load in loads[:MAX_LISTED_LOADS]],
-                "more_loads": loads.count() > MAX_LISTED_LOADS,
-                "field_parts": _split_fields(request, resource) if resource else [],
-            },
-        )
+        context = dict(extra_context or {})
+        for part in parts:
+            context |= part.build_context(resource)
+        if resource:
+            context |= {
+                "field_parts": _split_fields(request, resource),
+                "part_templates": [part.template for part in parts if part.template],
+                "tools": [tool for part in parts for tool in part.list_tools(resource).items()],
+            }
+        return super().change_view(request, object_id, form_url, context)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the form of a new resource with the buttons of its parts."""
+        buttons = [part.button for part in parts if part.button]
+        return super().add_view(request, form_url, {**(extra_context or {}), "buttons": buttons})
 
 
 def _split_fields(request: HttpRequest, resource: Resource) -> list[FieldPart]:
     return split_fields(request, resource.fields.count(), _INPUTS_OF_FIELD)
-
-
-def _get_newest_load(resource: Resource) -> Load | None:
-    newest: list[Load] = getattr(resource, "newest", [])
-    return newest[0] if newest else None
-
-
-def _describe_load(load: Load) -> dict[str, Any]:
-    """Build a row of the list of loads."""
-    return {
-        "pk": load.pk,
-        "created_at": load.created_at,
-        "source": show_bidi_controls(load.url or load.source),
-        "mode": load.get_mode_display(),
-        "state": render_progress(load),
-        "records": format_record_count(load),
-        "bad_rows": format_bad_row_count(load),
-        "duration": format_duration(load),
-        "error": load.error,
-    }

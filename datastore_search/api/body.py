@@ -23,8 +23,15 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from ..messages.requests import JsonTooDeep, MalformedJson, NotAnObject, TooManyValues, UnreadableText, UnsupportedContentType
 from ..guards.sizes import MAX_PARAMETERS, check_body, check_parameters, check_query_string
+from ..messages.requests import (
+    JsonTooDeep,
+    MalformedJson,
+    NotAnObject,
+    TooManyValues,
+    UnreadableText,
+    UnsupportedContentType,
+)
 
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
 MAX_JSON_DEPTH: Final = 300

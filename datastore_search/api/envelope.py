@@ -23,13 +23,26 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from .. import database as storage
-from ..web.addresses import build_help_address
+from ..database.refusals import explain_refusal
 from ..messages.access import AccessDenied, RecordsIncomplete, TokenWriteDenied, UnknownResource
-from ..messages.availability import RETRY_AFTER_SECONDS, DatabaseUnreachable, QueryTooSlow, ShareExceeded, TemporarilyUnavailable, describe_throttling
+from ..messages.availability import (
+    RETRY_AFTER_SECONDS,
+    DatabaseUnreachable,
+    QueryTooSlow,
+    ShareExceeded,
+    TemporarilyUnavailable,
+    describe_throttling,
+)
 from ..messages.parameters import InvalidParameter, InvalidParameters
-from ..messages.requests import BadRequest, RequestTooLarge, UnknownAddress, UnknownHelp, UnsupportedContentType
+from ..messages.requests import (
+    BadRequest,
+    RequestTooLarge,
+    UnknownAddress,
+    UnknownHelp,
+    UnsupportedContentType,
+)
 from ..messages.writing import InvalidRecord
+from ..web.addresses import build_help_address
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +123,7 @@ _UNNAMED: Final = ("message", "query", "__extras")
 
 def report_failure(error: Exception) -> Failure:
     """Describe any exception of a request; an unexpected one is logged and gives no details."""
-    refusal = storage.explain_refusal(error)
+    refusal = explain_refusal(error)
     if refusal is not None:
         logger.error("The database refused a request.", exc_info=error)
         error = refusal

@@ -11,11 +11,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from ..field_types import NotOfType, dump_json, field_types
+from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
+from ..messages.numbers import format_count
 from ..messages.requests import MalformedJson
 from ..messages.search import InvalidSort
-from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
-from ..field_types import NotOfType, dump_json, field_types
-from ..messages.numbers import format_count
 from .body import MAX_JSON_VALUES, MAX_WRITE_RECORDS, MAX_WRITTEN_VALUES, parse_json
 from .envelope import MAX_REPORTED_ERRORS
 

@@ -8,8 +8,18 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.request import Request
 
 from ..conf import conf
-from ..messages.access import AccessDenied, AnonymousDenied, AnonymousWriteDenied, EveryWriteDenied, SchemeDenied, SchemeWriteDenied, TokenDenied, TokenWriteDenied, WriteDenied
 from ..guards.sizes import measure_body
+from ..messages.access import (
+    AccessDenied,
+    AnonymousDenied,
+    AnonymousWriteDenied,
+    EveryWriteDenied,
+    SchemeDenied,
+    SchemeWriteDenied,
+    TokenDenied,
+    TokenWriteDenied,
+    WriteDenied,
+)
 from ..models import Reader, Resource
 from ..models.object_permissions import find_permitted
 from ..web.reports import note_resource

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
-from django.utils import translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
@@ -17,17 +15,16 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from ..web.addresses import build_help_address, find_base_path
 from ..conf import conf
-from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..guards.clients import Client
 from ..guards.rates import list_throttles
 from ..guards.shares import hold_slot
-from ..web.caching import NotModified, set_cache_headers
-from ..middleware import find_path_language
-from ..web.reports import Question, report_answer, start_clock
-from ..models.managers import exclude_from_atomic_requests
+from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search.spool import Spool
+from ..web.addresses import build_help_address, find_base_path
+from ..web.caching import NotModified, set_cache_headers
+from ..web.reports import Question
+from ..web.views import Answering
 from .actions import VARY, actions
 from .body import read_parameters
 from .envelope import exception_handler
@@ -38,7 +35,7 @@ from .renderers import EnvelopeRenderer, SpooledEnvelope
 _NO_DATA: Final = QueryDict()
 
 
-class EnvelopeView(APIView):
+class EnvelopeView(Answering, APIView):
     """A view whose answers and failures are envelopes in the language of the path."""
 
     http_method_names: tuple[str, ...] = ("get", "post", "head", "options")
@@ -52,26 +49,12 @@ class EnvelopeView(APIView):
     #: What reports of the request are made of: its name, its parameters, the number of records.
     report_name = ""
     sent: Mapping[str, object] = {}
-    record_count = 0
 
-    @exclude_from_atomic_requests
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer in the language of the path, never of ``Accept-Language``."""
-        started_at = start_clock()
-        language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
-        with translation.override(language):
-            response = super().dispatch(request, *args, **kwargs)
-            if isinstance(response, Response):
-                response = self._render(response)
-        response["Content-Language"] = language
-        if started_at:
-            report_answer(
-                request,
-                self.describe_question(),
-                status=response.status_code,
-                record_count=self.record_count,
-                started_at=started_at,
-            )
+    def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer, and render the answer; a HEAD gets no body."""
+        response = APIView.dispatch(self, request, *args, **kwargs)
+        if isinstance(response, Response):
+            response = self._render(response)
         return _remove_body(response) if request.method == "HEAD" else response
 
     def describe_question(self) -> Question:

@@ -1,0 +1,1 @@
+"""Apps around the core, each optional; the core imports none of them."""

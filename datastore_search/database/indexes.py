@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
-from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
-from psycopg import errors, sql
+from psycopg import sql
 
-from datastore_search.contrib.files.tables.locks import begin_load_transaction, build_statement_comment, open_thread_connection
 from .server import can_build_gin_in_parallel
 from .sessions import override_setting
 from .substrings import build_substring_index
 from .tables import (
-    NewTable,
     drop_indexes,
     limit_lock_waits,
     name_record_table,
@@ -57,40 +52,16 @@ class Indexes:
 
 
 def create_indexes(
-    connection: BaseDatabaseWrapper,
-    table: NewTable,
-    indexes: Indexes,
-    *,
-    memory_bytes: int,
-    max_connections: int = 1,
+    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
 ) -> None:
-    """
-    Index a record table and take its statistics.
-
-    ``memory_bytes`` is the memory of the server for each connection; a GIN index takes little of
-    it.  There are at most ``max_connections``, and as many processes for the index of words, which
-    takes longer than all others; within a transaction of the caller, only the caller's own.
-    """
-    load_id = table.load_id
-    if load_id is None or connection.in_atomic_block:
-        max_connections = 1
-    add_key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
-    key = _Statement(add_key, memory_bytes)
-    others = _build_index_statements(connection, table.id, indexes, memory_bytes, max_connections)
-    if load_id is None or max_connections == 1:
-        _run_statements(connection, load_id, key, *others)
-    else:
-        _run_statements(connection, load_id, key)
-        with ThreadPoolExecutor(max_connections) as pool:
-            run = partial(_run_statement_in_thread, connection.alias, load_id)
-            list(pool.map(run, others))
-    with begin_load_transaction(connection, load_id):
-        analyze_records(connection, table.id)
-    if load_id is not None and max_connections > 1:
-        _freeze(connection, table.id, load_id)
+    """Index a record table with this memory of the server, and take its statistics."""
+    statements = build_index_statements(connection, table_id, indexes, memory_bytes)
+    with connection.cursor() as cursor:
+        execute_statements(cursor, [build_id_statement(table_id, memory_bytes), *statements])
+    analyze_records(connection, table_id)
 
 
-class _Statement(NamedTuple):
+class IndexStatement(NamedTuple):
     """A statement that makes an index; with ``workers`` None the server chooses their number."""
 
     statement: sql.Composable
@@ -98,32 +69,40 @@ class _Statement(NamedTuple):
     workers: int | None = None
 
 
-def _build_index_statements(
+def build_id_statement(table_id: int, memory_bytes: int) -> IndexStatement:
+    """Build the statement that makes ``_id`` the key of a table."""
+    table = quote_record_table(table_id)
+    return IndexStatement(
+        sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(table), memory_bytes
+    )
+
+
+def build_index_statements(
     connection: BaseDatabaseWrapper,
     table_id: int,
     indexes: Indexes,
     memory_bytes: int,
     max_processes: int = 1,
-) -> list[_Statement]:
+) -> list[IndexStatement]:
     """List the statements, the longest first."""
     table = quote_record_table(table_id)
     gin_bytes = min(_GIN_MEMORY_BYTES, memory_bytes)
-    statements: list[_Statement] = []
+    statements: list[IndexStatement] = []
     if indexes.substrings:
-        statements.append(_Statement(build_substring_index(connection, table_id), gin_bytes))
+        statements.append(IndexStatement(build_substring_index(connection, table_id), gin_bytes))
     if indexes.words:
         index_words = sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table)
         processes = min(max_processes, memory_bytes // _PARALLEL_GIN_MEMORY_BYTES)
         if processes > 1 and can_build_gin_in_parallel(connection):
             parallel_bytes = processes * _PARALLEL_GIN_MEMORY_BYTES
-            statements.append(_Statement(index_words, parallel_bytes, processes - 1))
+            statements.append(IndexStatement(index_words, parallel_bytes, processes - 1))
         else:
-            statements.append(_Statement(index_words, gin_bytes))
+            statements.append(IndexStatement(index_words, gin_bytes))
     if indexes.filters:
         index_values = sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
-        statements.append(_Statement(index_values, gin_bytes))
+        statements.append(IndexStatement(index_values, gin_bytes))
     return statements + [
-        _Statement(_build_order_index(table_id, name, key), memory_bytes)
+        IndexStatement(_build_order_index(table_id, name, key), memory_bytes)
         for name, key in indexes.orders.items()
     ]
 
@@ -146,14 +125,8 @@ def name_order_index(table_id: int, name: str) -> str:
     return f"{name_record_table(table_id)}_by_{digest}"
 
 
-def _run_statements(
-    connection: BaseDatabaseWrapper, load_id: int | None, *statements: _Statement
-) -> None:
-    with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
-        _execute_statements(cursor, statements)
-
-
-def _execute_statements(cursor: CursorWrapper, statements: Iterable[_Statement]) -> None:
+def execute_statements(cursor: CursorWrapper, statements: Iterable[IndexStatement]) -> None:
+    """Make indexes, one after the other."""
     for statement, memory_bytes, workers in statements:
         with ExitStack() as settings:
             memory = f"{memory_bytes // 1024}kB"
@@ -162,11 +135,6 @@ def _execute_statements(cursor: CursorWrapper, statements: Iterable[_Statement])
                 name = "max_parallel_maintenance_workers"
                 settings.enter_context(override_setting(cursor, name, str(workers)))
             cursor.execute(statement, [])
-
-
-def _run_statement_in_thread(alias: str, load_id: int, statement: _Statement) -> None:
-    with open_thread_connection(alias) as connection:
-        _run_statements(connection, load_id, statement)
 
 
 def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
@@ -183,51 +151,6 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
         cursor.execute(sql.SQL("ANALYZE {}").format(table))
 
 
-def count_common_values(
-    connection: BaseDatabaseWrapper,
-    table: NewTable,
-    names: Iterable[str],
-    *,
-    min_records: int,
-) -> dict[str, dict[str | None, int]]:
-    """
-    Count the values that at least ``min_records`` records have, of some fields.
-
-    ``names`` are fields of text whose order is indexed; of those with more than a thousand values,
-    as far as PostgreSQL's statistics know, nothing is counted.
-    """
-    counts = {}
-    with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
-        for name in names:
-            cursor.execute(
-                "SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
-                " AND tablename = %s AND attname = 'expr' AND n_distinct BETWEEN 1 AND 1000",
-                [name_order_index(table.id, name)],
-            )
-            if cursor.fetchone() is None:
-                continue
-            cursor.execute(
-                sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
-                .format(quote_record_table(table.id)), [name, min_records],
-            )  # fmt: skip
-            counts[name] = dict(cursor.fetchall())
-    return counts
-
-
-def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> None:
-    """Mark all records as visible to every transaction, so that an index-only scan counts keys."""
-    vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
-        sql.SQL(build_statement_comment(load_id)), quote_record_table(table_id)
-    )
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(vacuum)
-    except OperationalError as error:
-        # A limit of the portal has ended it, or the cancellation of the load; the load checks that.
-        if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
-            raise
-
-
 # Changing them ------------------------------------------------------------------------------------
 
 
@@ -241,8 +164,8 @@ def add_indexes(
     ``LOCK_TIMEOUT``.
     """
     with limit_lock_waits(connection) as cursor:
-        statements = _build_index_statements(connection, table_id, indexes, memory_bytes)
-        _execute_statements(cursor, statements)
+        statements = build_index_statements(connection, table_id, indexes, memory_bytes)
+        execute_statements(cursor, statements)
         analyze_records(connection, table_id)
 
 

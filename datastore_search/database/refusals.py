@@ -6,7 +6,12 @@ import psycopg
 from django.db.utils import DatabaseError, Error, InterfaceError
 from psycopg import errors
 
-from ..messages.availability import DatabaseFull, DatabaseReadOnly, PrivilegeMissing, TemporarilyUnavailable
+from ..messages.availability import (
+    DatabaseFull,
+    DatabaseReadOnly,
+    PrivilegeMissing,
+    TemporarilyUnavailable,
+)
 
 
 def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:

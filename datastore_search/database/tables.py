@@ -16,7 +16,6 @@ from psycopg import errors, sql
 from .sessions import Session, override_setting, to_milliseconds
 
 _PREFIX = "datastore_search_record_"
-_STAGING_PREFIX = "datastore_search_staging_"
 
 #: Computes the search vectors of a table whose column is not generated.
 VECTOR_TRIGGER = "datastore_search_vector"
@@ -33,23 +32,6 @@ def quote_record_table(table_id: int) -> sql.Identifier:
 def name_record_table(table_id: int) -> str:
     """Return the name of a record table, with which the names of its indexes begin."""
     return f"{_PREFIX}{table_id}"
-
-
-def quote_staging_table(load_id: int) -> sql.Identifier:
-    """Name the staging table of a load."""
-    return sql.Identifier(f"{_STAGING_PREFIX}{load_id}")
-
-
-@dataclass(frozen=True, slots=True)
-class NewTable:
-    """
-    A record table that is being made, by a load.
-
-    ``load_id`` is None for a table that is made within a transaction of the caller, by no load.
-    """
-
-    id: int
-    load_id: int | None
 
 
 # Making a table -----------------------------------------------------------------------------------
@@ -147,15 +129,13 @@ def drop_record_table(
 
     It is not while the table is read for longer than ``lock_timeout``; a later clean-up drops it.
     """
-    return _drop(connection, quote_record_table(table_id), lock_timeout)
+    return drop_table(connection, quote_record_table(table_id), lock_timeout)
 
 
-def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
-    """Drop the staging table of a load, if there is one, and return whether it was possible."""
-    return _drop(connection, quote_staging_table(load_id), LOCK_TIMEOUT)
-
-
-def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: timedelta) -> bool:
+def drop_table(
+    connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: timedelta
+) -> bool:
+    """Drop a table if it is there, and return whether it was possible."""
     try:
         with (
             limit_lock_waits(connection, lock_timeout) as cursor,
@@ -210,15 +190,11 @@ def reserve_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> in
 
 def list_record_tables(connection: BaseDatabaseWrapper) -> set[int]:
     """List the numbers of the record tables."""
-    return _list_numbers(connection, _PREFIX)
+    return list_numbers(connection, _PREFIX)
 
 
-def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
-    """List the loads that have a staging table."""
-    return _list_numbers(connection, _STAGING_PREFIX)
-
-
-def _list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
+def list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
+    """List the numbers of the tables whose names are a prefix and a number."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT substr(tablename, length(%s) + 1)::bigint FROM pg_tables"

@@ -34,6 +34,9 @@ _RESTORE = "SELECT set_config('lock_timeout', %s, true), set_config('statement_t
 #: The time that a write waits for another change of the same resource.  Loads wait without limit.
 WRITE_LOCK_TIMEOUT: Final = timedelta(seconds=10)
 
+#: The advisory lock of a transaction that changes aliases.
+_ALIAS_LOCK = 0x64735F616C696173
+
 #: One that writes, and one that waits.
 _MAX_WRITERS: Final = 2
 
@@ -124,3 +127,9 @@ def _take_turn(row: RowToLock) -> Iterator[None]:
             _writers[row] -= 1
             if not _writers[row]:
                 del _writers[row]
+
+
+def lock_aliases(connection: BaseDatabaseWrapper) -> None:
+    """Lock the aliases, which one transaction changes at a time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

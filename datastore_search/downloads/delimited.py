@@ -15,9 +15,9 @@ from collections.abc import Callable, Generator
 
 from django.utils.formats import get_format
 
-from .formulas import disarm
 from ..search import ID, RecordCopy
 from .dump import BOM, Dump, join_blocks
+from .formulas import disarm
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ PostgreSQL's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -19,10 +19,7 @@ from django.utils.translation import gettext_lazy
 from ..messages.downloads import FormatNotInstalled, NoHeaderRow
 from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
-from datastore_search.contrib.pages.maps.geojson import write_geojson
 from .json_rows import write_json, write_ndjson
-from datastore_search.contrib.files.downloads.parquet import write_parquet
-from datastore_search.contrib.files.downloads.workbook import write_workbook
 from .xml_rows import write_xml
 
 GZIP_TYPE = "application/gzip"
@@ -91,7 +88,15 @@ def _is_installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-_FORMATS = (
+formats: dict[str, DumpFormat] = {}
+
+
+def register(*new: DumpFormat) -> None:
+    """Add formats; a contrib app does so when Django starts."""
+    formats.update((kind.name, kind) for kind in new)
+
+
+register(
     DumpFormat("csv", "CSV", "text/csv", partial(write_delimited, delimiter=","), has_header=True),
     DumpFormat(
         "csv-excel", gettext_lazy("CSV for Excel"), "text/csv", write_excel_csv, has_header=True
@@ -103,29 +108,9 @@ _FORMATS = (
         partial(write_delimited, delimiter="\t"),
         has_header=True,
     ),
-    DumpFormat(
-        "xlsx",
-        "Excel (XLSX)",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        write_workbook,
-        is_text=False,
-        has_header=True,
-        package="xlsxwriter",
-    ),
-    DumpFormat(
-        "parquet",
-        "Parquet",
-        "application/vnd.apache.parquet",
-        write_parquet,
-        is_text=False,
-        package="pyarrow",
-    ),
     DumpFormat("json", "JSON", "application/json", write_json),
     DumpFormat("ndjson", "NDJSON", "application/x-ndjson", write_ndjson),
-    DumpFormat("geojson", "GeoJSON", "application/geo+json", write_geojson, needs_places=True),
     DumpFormat("xml", "XML", "text/xml", write_xml),
 )
-
-formats: Mapping[str, DumpFormat] = {kind.name: kind for kind in _FORMATS}
 
 DEFAULT = "csv"

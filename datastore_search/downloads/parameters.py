@@ -8,11 +8,11 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from .formats import formats
-from ..filters.names import SortKey
-from ..search import ID, Query, RecordsFormat, Relation
 from ..api.parameter_types import BooleanField, ChoiceField, FieldNameField
 from ..api.parameters import MAX_ROW_NUMBER, QueryParameters, build_query
+from ..filters.names import SortKey
+from ..search import ID, Query, RecordsFormat, Relation
+from .formats import formats
 
 #: What a row of headers has; names unless something else is sent.
 HEADERS = ("names", "labels")

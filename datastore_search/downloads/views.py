@@ -17,22 +17,22 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ..web.addresses import ResourceAddresses, build_help_address
-from .dump import Dump, PlaceFields
-from .formats import DEFAULT, GZIP_TYPE, formats
-from ..messages.access import UnknownResource
-from ..field_types import is_storable
-from ..guards.clients import Client
-from ..web.caching import NotModified, Validators
-from ..models import Resource
-from ..web.reports import Question
-from ..search import ConsistentRead, Query, Stream
 from ..api.body import read_parameters
 from ..api.envelope import exception_handler
 from ..api.parameters import make_printable
 from ..api.permissions import check_may_read, choose_body_limits
-from ..web.streams import stream_response
 from ..api.views import EnvelopeView
+from ..field_types import is_storable
+from ..guards.clients import Client
+from ..messages.access import UnknownResource
+from ..models import Resource
+from ..search import ConsistentRead, Query, Stream
+from ..web.addresses import ResourceAddresses, build_help_address
+from ..web.caching import NotModified, Validators
+from ..web.reports import Question
+from ..web.streams import stream_response
+from .dump import Dump, PlaceFields
+from .formats import DEFAULT, GZIP_TYPE, formats
 from .parameters import DumpParameters, build_dump_query, complete_query
 
 #: The headers that a dump depends on: they have the token and the session.

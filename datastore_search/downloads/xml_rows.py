@@ -16,8 +16,8 @@ from xml.parsers import expat
 
 from ..field_types import field_types
 from ..search import ID, RecordCopy
-from .xml_text import FORBIDDEN, REPLACEMENT
 from .dump import Dump, join_blocks
+from .xml_text import FORBIDDEN, REPLACEMENT
 
 NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 

@@ -15,12 +15,12 @@ from functools import partial
 
 from psycopg import sql
 
-from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
-from ..messages.search import InvalidFilterOperand, InvalidFilterValue, UnsupportedOperator
 from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
 from ..messages import shorten
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ..messages.search import InvalidFilterOperand, InvalidFilterValue, UnsupportedOperator
 from .clause import FALSE, TRUE, Clause, join_clauses
 from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or
 from .substrings import build_pattern, compile_candidates

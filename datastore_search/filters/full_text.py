@@ -14,11 +14,16 @@ from dataclasses import dataclass, replace
 from psycopg import sql
 
 from ..messages.parameters import InvalidParameter, InvalidParameters
-from ..messages.search import SubstringsNotPlain, TooManyFullTextFields, TooManyWords, UnknownFullTextField
-from .words import count_words, split_words
+from ..messages.search import (
+    SubstringsNotPlain,
+    TooManyFullTextFields,
+    TooManyWords,
+    UnknownFullTextField,
+)
 from .clause import Clause, compose, join_clauses
 from .grammar import MAX_SHOWN_LENGTH, MAX_TEXT_CONDITIONS
 from .substrings import build_pattern, compile_candidates, is_exact
+from .words import count_words, split_words
 
 #: Words of all full-text queries together: each is looked up, and ranks every match.
 MAX_WORDS = 100

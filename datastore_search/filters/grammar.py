@@ -12,9 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 
-from ..messages.parameters import InvalidParameter, InvalidParameters
-from ..messages.search import EmptyCondition, FiltersNotAnObject, FiltersTooDeep, FiltersTooMany, InvalidFilterOperand, TooManyFilterValues, TooManyTextConditions, UnknownGroup, UnknownOperator
 from ..field_types import Json
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.search import (
+    EmptyCondition,
+    FiltersNotAnObject,
+    FiltersTooDeep,
+    FiltersTooMany,
+    InvalidFilterOperand,
+    TooManyFilterValues,
+    TooManyTextConditions,
+    UnknownGroup,
+    UnknownOperator,
+)
 
 #: Operations in one ``filters``.
 MAX_OPERATIONS = 100

@@ -11,7 +11,7 @@ import re
 
 from psycopg import sql
 
-from .. import database as storage
+from ..database.substrings import SUBSTRINGS_TEXT
 from ..field_types import dump_json_as_sent
 from .clause import Clause
 
@@ -45,7 +45,7 @@ def build_pattern(part: str) -> str | None:
 
 def compile_candidates(pattern: str, *, ignores_case: bool) -> Clause:
     """Compile the condition of the index; the planner replaces the ``CASE`` by one pattern."""
-    text = storage.SUBSTRINGS_TEXT
+    text = SUBSTRINGS_TEXT
     if not ignores_case:
         return Clause(sql.SQL("{} LIKE %s").format(text), [pattern])
     return Clause(

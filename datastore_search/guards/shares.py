@@ -27,7 +27,12 @@ from time import monotonic
 from typing import Final
 
 from ..conf import conf
-from ..messages.availability import ClientDisconnected, ServerFull, ShareExceeded, TemporarilyUnavailable
+from ..messages.availability import (
+    ClientDisconnected,
+    ServerFull,
+    ShareExceeded,
+    TemporarilyUnavailable,
+)
 from .clients import Client
 
 #: Seconds after which used time counts half.

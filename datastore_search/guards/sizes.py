@@ -8,7 +8,12 @@ from typing import Final
 from django.conf import settings
 from django.http import HttpRequest
 
-from ..messages.requests import InvalidContentLength, QueryStringTooLong, RequestTooLarge, TooManyParameters
+from ..messages.requests import (
+    InvalidContentLength,
+    QueryStringTooLong,
+    RequestTooLarge,
+    TooManyParameters,
+)
 
 #: ``urlsplit`` caches the last 128 addresses, so longer ones would fill the memory; servers refuse
 #: them anyway.

@@ -19,8 +19,8 @@ from types import TracebackType
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ..messages.errors import DatastoreError
 from ..messages.availability import ClientDisconnected, QueryTooSlow
+from ..messages.errors import DatastoreError
 from .clients import Client
 
 logger = logging.getLogger(__name__)

@@ -1,18 +1,12 @@
-"""
-Messages for people: a sentence and its parameters, rendered in the reader's language.
-
-What a load stores of failures and notices is a code of ``messages.catalogue`` with parameters.
-"""
+"""Messages for people: a sentence and its parameters, rendered in the reader's language."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
 
 from django.utils.functional import Promise
 
 from .bidi import show_bidi_controls
-from datastore_search.contrib.files.messages.catalogue import TEMPLATES
 
 #: Characters of a parameter that a message repeats.
 _MAX_SHOWN_LENGTH = 300
@@ -35,58 +29,3 @@ def render_message(template: str | Promise, parameters: Mapping[str, object]) ->
 def shorten(text: str, max_length: int) -> str:
     """Cut a text after ``max_length`` letters, and mark the cut."""
     return text if len(text) <= max_length else f"{text[:max_length]}…"
-
-
-class Message:
-    """A message of the catalogue; a parameter may be a message, too."""
-
-    def __init__(self, code: str, /, **parameters: Any) -> None:
-        """Store the code, and a value for each placeholder of its template."""
-        self.code = code
-        self.parameters = parameters
-
-    def __str__(self) -> str:
-        return render_message(TEMPLATES[self.code], self.parameters)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the message as JSON: its code, and its parameters by name."""
-        parameters = {
-            name: value.to_json() if isinstance(value, Message) else value
-            for name, value in self.parameters.items()
-        }
-        return {"code": self.code, "parameters": parameters}
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Self | None:
-        """Read a stored message; None when the catalogue does not have its code."""
-        if stored.get("code") not in TEMPLATES:
-            return None
-        parameters = {
-            name: Message.from_json(value) if isinstance(value, dict) else value
-            for name, value in stored["parameters"].items()
-        }
-        message = cls.__new__(cls)
-        Message.__init__(message, stored["code"], **parameters)
-        return message
-
-
-class Notice(Message):
-    """What a person should know of how a file was read; nothing is wrong."""
-
-
-class BadRow(Message):
-    """Why a row cannot be loaded."""
-
-
-_BAD_ROWS = {
-    ("field", "value"): "row.field_and_value",
-    ("field",): "row.field",
-    ("value",): "row.value",
-    (): "row.line",
-}
-
-
-def describe_bad_row(line: int, field: str, value: str, reason: BadRow | None) -> Message:
-    """Name the line, the field unless the whole row is bad, its value if it has one, and why."""
-    named = {name: text for name, text in (("field", field), ("value", value)) if text}
-    return Message(_BAD_ROWS[tuple(named)], line=line, **named, reason=reason)

@@ -8,7 +8,8 @@ from django.apps.registry import Apps
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from ..database import drop_record_table, list_record_tables, read_sql_file
+from ..database.server import read_sql_file
+from ..database.tables import drop_record_table, list_record_tables
 
 
 def drop_all_record_tables(_apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:

@@ -15,17 +15,6 @@ from .aliases import (
 )
 from .deletion import drop_tables_on_commit
 from .fields import Field
-from .loads import (
-    FINISHED,
-    RUNNING,
-    UPLOADS_FOLDER,
-    Load,
-    LoadState,
-    Mode,
-    RowError,
-    build_upload_name,
-    get_upload_storage,
-)
 from .metadata import METADATA, clean_metadata, get_metadata_field
 from .resources import (
     MAX_TAGS,
@@ -50,37 +39,28 @@ from .translations import (
 )
 
 __all__ = [
-    "FINISHED",
     "MAX_ALIAS_LENGTH",
     "MAX_LABEL_LENGTH",
     "MAX_TAGS",
     "MAX_TITLE_LENGTH",
     "METADATA",
-    "RUNNING",
-    "UPLOADS_FOLDER",
     "Alias",
     "Field",
     "IndexKind",
-    "Load",
-    "LoadState",
     "LocalText",
-    "Mode",
     "Origin",
     "Profiles",
     "Reader",
     "Resource",
     "ResourceQuerySet",
-    "RowError",
     "TableVersion",
     "Translations",
     "add_translations",
-    "build_upload_name",
     "check_alias",
     "clean_metadata",
     "drop_tables_on_commit",
     "get_default_language",
     "get_metadata_field",
-    "get_upload_storage",
     "normalize_name",
     "parse_resource_id",
     "read_profiles",

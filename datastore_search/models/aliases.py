@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from ..messages.writing import InvalidAlias
 from ..messages.bidi import show_bidi_controls
+from ..messages.writing import InvalidAlias
 from .managers import PrimaryManager
 
 #: Characters of an alias, and so of any name under which a resource is requested.

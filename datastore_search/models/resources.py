@@ -17,19 +17,22 @@ from django.db.models.functions import JSONObject
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from .. import database as storage
 from ..conf import conf
-from ..messages.access import UnknownResource
-from ..messages.search import SubstringsNotSupported, UnknownSearchLanguage
+from ..database.indexes import Indexes
+from ..database.server import list_search_languages
+from ..database.substrings import has_trigrams
+from ..database.tables import has_table
+from ..database.writes import begin_write_transaction
 from ..field_types import field_types
+from ..messages.access import UnknownResource
 from ..messages.bidi import show_bidi_controls
-from .object_permissions import Permitted, find_permitted
-from .managers import PrimaryManager
+from ..messages.search import SubstringsNotSupported, UnknownSearchLanguage
 from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
 from .base import GuardedModel
-from .deletion import delete_uploads_on_commit, drop_tables_on_commit
+from .deletion import drop_tables_on_commit
 from .fields import Field
-from .loads import Load
+from .managers import PrimaryManager
+from .object_permissions import Permitted, find_permitted
 from .table_versions import TableVersion
 from .text_arrays import TextArrayField
 from .translations import (
@@ -60,14 +63,14 @@ def get_default_language() -> str:
 def validate_language(language: str) -> None:
     """Refuse a name that is not a text search configuration of this PostgreSQL."""
     connection = connections[router.db_for_write(Resource)]
-    if language not in storage.list_search_languages(connection):
+    if language not in list_search_languages(connection):
         raise ValidationError(str(UnknownSearchLanguage(language=language)))
 
 
 def validate_indexes(kinds: Iterable[str]) -> None:
     """Refuse an index that this server cannot have."""
     connection = connections[router.db_for_write(Resource)]
-    if IndexKind.SUBSTRINGS in kinds and not storage.has_trigrams(connection):
+    if IndexKind.SUBSTRINGS in kinds and not has_trigrams(connection):
         raise ValidationError(str(SubstringsNotSupported()))
 
 
@@ -104,8 +107,8 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
         Raises: ``WriteBlocked``.
         """
-        with storage.begin_write_transaction(connections[self.db]):
-            _delete_belongings_on_commit(self, using=self.db)
+        with begin_write_transaction(connections[self.db]):
+            _drop_tables_on_commit(self, using=self.db)
             return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -175,14 +178,12 @@ def _list_column_names() -> list[str]:
 
 
 #: What no search needs of a table version.
-_DEFERRED_FIELDS = ("field_formats", "fingerprint", "load", "profiles")
+_DEFERRED_FIELDS = ("field_formats", "fingerprint", "profiles")
 
 
-def _delete_belongings_on_commit(resources: Iterable[Resource], *, using: str) -> None:
-    """Drop the record tables of resources, and delete their uploads, once they are deleted."""
-    loads = Load.objects.using(using).filter(resource__in=resources).exclude(file="")
+def _drop_tables_on_commit(resources: Iterable[Resource], *, using: str) -> None:
+    """Drop the record tables of resources once these are deleted."""
     versions = TableVersion.objects.using(using).filter(resource__in=resources)
-    delete_uploads_on_commit(list(loads.values_list("file", flat=True)), using=using)
     drop_tables_on_commit(list(versions.values_list("pk", flat=True)), using=using)
 
 
@@ -373,8 +374,8 @@ class Resource(GuardedModel):
         Raises: ``WriteBlocked``.
         """
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
-        with storage.begin_write_transaction(connections[using]):
-            _delete_belongings_on_commit([self], using=using)
+        with begin_write_transaction(connections[using]):
+            _drop_tables_on_commit([self], using=using)
             return super().delete(*args, **kwargs)
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -384,7 +385,7 @@ class Resource(GuardedModel):
         """Return whether the table of the records exists; after ``loaddata`` it does not."""
         connection = connections[router.db_for_write(Resource, instance=self)]
         table_id = self.table_version_id
-        return table_id is not None and storage.has_table(connection, table_id)
+        return table_id is not None and has_table(connection, table_id)
 
     @property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:
@@ -437,15 +438,15 @@ class Resource(GuardedModel):
         kinds = self.chosen_index_kinds
         if IndexKind.SUBSTRINGS in kinds:
             connection = connections[router.db_for_write(Resource, instance=self)]
-            if not storage.has_trigrams(connection):
+            if not has_trigrams(connection):
                 kinds.remove(IndexKind.SUBSTRINGS)
         return kinds
 
-    def choose_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
+    def choose_indexes(self, names: Mapping[str, str]) -> Indexes:
         """Choose the next table's indexes; ``names`` maps short fields' names to their types."""
         kinds = self.index_kinds
         orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]
-        return storage.Indexes(
+        return Indexes(
             filters=IndexKind.FILTERS in kinds,
             words=IndexKind.WORDS in kinds,
             substrings=IndexKind.SUBSTRINGS in kinds,

@@ -11,9 +11,8 @@ from django.db import connections, models, router
 from django.db.models.base import ModelBase
 from django.utils.translation import gettext_lazy as _
 
-from .. import database as storage
+from ..database.tables import reserve_table_id
 from .managers import PrimaryManager
-from .loads import Load
 
 
 class Origin(models.TextChoices):
@@ -37,10 +36,6 @@ class TableVersion(models.Model):
         verbose_name=_("resource"),
         related_name="table_versions",
         editable=False,
-    )
-    #: The load that made it; null where the API did, or where the load is deleted.
-    load = models.ForeignKey(
-        Load, models.SET_NULL, null=True, related_name="table_versions", editable=False
     )
     origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     language = models.CharField(_("language of the search"), max_length=63)
@@ -80,7 +75,7 @@ class TableVersion(models.Model):
         """Save the row; a new one gets a number that no record table has."""
         if self._state.adding and self.pk is None:
             alias = using or router.db_for_write(TableVersion, instance=self)
-            self.pk = storage.reserve_table_id(connections[alias], self._meta.db_table)
+            self.pk = reserve_table_id(connections[alias], self._meta.db_table)
             force_insert = force_insert or True
         super().save(
             force_insert=force_insert,

@@ -12,10 +12,8 @@ from functools import lru_cache, partial
 
 from psycopg import sql
 
-from .. import database as storage
-from ..messages.parameters import InvalidParameter, InvalidParameters
-from ..messages.search import HighlightInText, HighlightTooLarge, SortOutsideFields, SubstringsNotIndexed, UnknownLanguage, UnknownResultField, UnknownSortField, UnsortableField
-from ..filters.names import SortKey
+from ..database.server import cast_texts, list_search_languages
+from ..database.substrings import estimate_substring_share
 from ..field_types import Ordered, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,
@@ -31,6 +29,18 @@ from ..filters import (
     join_clauses,
     join_with_commas,
     parse_full_text_query,
+)
+from ..filters.names import SortKey
+from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.search import (
+    HighlightInText,
+    HighlightTooLarge,
+    SortOutsideFields,
+    SubstringsNotIndexed,
+    UnknownLanguage,
+    UnknownResultField,
+    UnknownSortField,
+    UnsortableField,
 )
 from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
 from .reads import ConsistentRead
@@ -196,7 +206,7 @@ def _compile_full_text(
     read: ConsistentRead, query: Query, errors: list[InvalidParameter]
 ) -> tuple[FullTextQuery, ...]:
     relation = read.relation
-    if query.language and query.language not in storage.list_search_languages(read.connection):
+    if query.language and query.language not in list_search_languages(read.connection):
         errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
     if query.substrings and not relation.substring_index:
         errors.append(SubstringsNotIndexed())
@@ -212,9 +222,9 @@ def _compile_filters(read: ConsistentRead, query: Query, errors: list[InvalidPar
     relation, index = read.relation, read.relation.substring_index
     fields = TypedFields(
         relation.types,
-        partial(storage.cast_texts, read.connection),
+        partial(cast_texts, read.connection),
         relation.sparse,
-        partial(storage.estimate_substring_share, read.connection, index) if index else None,
+        partial(estimate_substring_share, read.connection, index) if index else None,
     )
     try:
         return compile_conditions(query.filters, fields)

@@ -22,15 +22,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import DatabaseError
 from psycopg import sql
 
-from .. import database as storage
-from ..guards.cache import BoundedCache
 from ..conf import conf
-from ..messages.access import RecordsMissing
-from ..messages.availability import QueryTooSlow, TemporarilyUnavailable, TooManyRetries
+from ..database.sessions import Session
+from ..database.sessions import open_session as begin_session
+from ..database.sessions import open_snapshot as begin_snapshot
 from ..filters import Clause
+from ..guards.cache import BoundedCache
 from ..guards.clients import Client
 from ..guards.shares import hold_slot, name_client
-from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
+from ..messages.access import RecordsMissing
+from ..messages.availability import QueryTooSlow, TemporarilyUnavailable, TooManyRetries
+from ..models import Alias, Resource, normalize_name, parse_resource_id
 from .query import Relation, build_relation
 from .reads import (
     ConsistentRead,
@@ -87,7 +89,7 @@ def _compile_version(name: str) -> Clause:
     )
 
 
-def _describe(key: Key, session: storage.Session, timeout: timedelta) -> Description:
+def _describe(key: Key, session: Session, timeout: timedelta) -> Description:
     description = _descriptions.get(key)
     if description is None:
         alias, name = key
@@ -143,7 +145,7 @@ def _answer_within(
         connection = _choose_connection()  # once, for a router may choose among several replicas
         key = connection.alias, name
         is_snapshot = as_snapshot or attempt == _MAX_ATTEMPTS - 1
-        open_session = storage.open_snapshot if is_snapshot else storage.open_session
+        open_session = begin_snapshot if is_snapshot else begin_session
         limits = timeout, conf.SEARCH_MEMORY_BYTES, client
         try:
             with translate_database_errors(), open_session(connection, *limits) as session:
@@ -166,13 +168,13 @@ def _answer_within(
             raise
         except Exception:
             # An error from stale metadata is not reported; the read is retried.
-            if not _is_stale(key, storage.open_session(connection, *limits)):
+            if not _is_stale(key, begin_session(connection, *limits)):
                 raise
             _descriptions.remove(key)
     raise TooManyRetries
 
 
-def _is_stale(key: Key, opened: AbstractContextManager[storage.Session]) -> bool:
+def _is_stale(key: Key, opened: AbstractContextManager[Session]) -> bool:
     """Return whether a resource has another version than its description, if it has one."""
     description = _descriptions.get(key)
     if description is None:
@@ -192,20 +194,18 @@ def raise_if_table_lost(
 ) -> None:
     """Raise ``RecordsMissing`` for a missing table, unless its resource has got another one."""
     limits = conf.ANONYMOUS_STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES
-    if _is_current(name, resource, storage.open_session(connection, *limits, client)):
+    if _is_current(name, resource, begin_session(connection, *limits, client)):
         raise RecordsMissing(resource=name) from error
 
 
-def _is_current(
-    name: str, resource: Resource, opened: AbstractContextManager[storage.Session]
-) -> bool:
+def _is_current(name: str, resource: Resource, opened: AbstractContextManager[Session]) -> bool:
     """Return whether a resource still has the version of its description."""
     with opened as session:
         return read_version(session, _compile_version(name)) == resource.version
 
 
 @contextmanager
-def open_snapshot(client: Client | None = None) -> Iterator[storage.Session]:
+def open_snapshot(client: Client | None = None) -> Iterator[Session]:
     """
     Read all records of the block from one snapshot, each statement within the client's timeout.
 
@@ -216,13 +216,13 @@ def open_snapshot(client: Client | None = None) -> Iterator[storage.Session]:
     with (
         hold_slot(client, timeout),
         translate_database_errors(),
-        storage.open_snapshot(_choose_connection(), timeout, memory_bytes, client) as session,
+        begin_snapshot(_choose_connection(), timeout, memory_bytes, client) as session,
     ):
         yield session
 
 
 def _choose_connection() -> BaseDatabaseWrapper:
-    connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
+    connection: BaseDatabaseWrapper = connections[router.db_for_read(Resource)]
     return connection
 
 

@@ -17,14 +17,14 @@ from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
+from ..filters import Clause, compile_tsquery
+from ..filters.words import has_unspaced_letters
 from ..messages.parameters import InvalidParameters
 from ..messages.search import AnswerTooLarge
-from ..filters import Clause, compile_tsquery
-from .spool import MAX_MEMORY_BYTES, Spool
-from ..filters.words import has_unspaced_letters
 from .query import Highlight, Query, RecordsFormat
 from .reads import ConsistentRead
 from .rendering import FoundRecords
+from .spool import MAX_MEMORY_BYTES, Spool
 
 #: The letters of a record that are looked at; as many are in its search vector.
 _MAX_RECORD_LENGTH = 100_000

@@ -6,15 +6,15 @@ from contextlib import nullcontext
 
 from psycopg import sql
 
-from ..messages.access import RecordsIncomplete
 from ..filters import Clause
-from .spool import Spool
+from ..messages.access import RecordsIncomplete
 from .binding import BoundQuery, bind_query
 from .highlighting import highlight_records
 from .plan import Plan, RankSort, choose_plans
 from .query import NextPage, Page, Query, RecordsFormat
 from .reads import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
 from .rendering import FoundRecords, close_records
+from .spool import Spool
 from .top_matches import build_top_matches_key, get_top_matches, keep_top_matches
 
 _DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}

@@ -15,9 +15,9 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ..filters.names import SortKey
 from ..field_types import field_types
 from ..filters import Clause, compile_value_key, compose, join_with_commas
+from ..filters.names import SortKey
 from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery
 from .query import ID, RecordsFormat, Relation
 from .rendering import Columns, FoundRecords

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, LiteralString
 
-from .. import database as storage
-from ..messages.access import UnknownResource
-from ..filters.names import SortKey
+from ..database.substrings import name_substring_index
+from ..database.tables import quote_record_table
 from ..filters import Clause, Condition, In
+from ..filters.names import SortKey
+from ..messages.access import UnknownResource
 from ..models import IndexKind, Resource
-from .spool import Spool
 from .rendering import RecordSizes, close_records
+from .spool import Spool
 
 #: The key of every record.
 ID = "_id"
@@ -130,13 +131,13 @@ def build_relation(resource: Resource) -> Relation:
     if version is None:
         raise UnknownResource(resource=resource.pk)
     return Relation(
-        source=Clause(storage.quote_record_table(version.pk)),
+        source=Clause(quote_record_table(version.pk)),
         types={field.name: field.type for field in resource.schema},
         language=version.language,
         record_count=version.record_count,
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
         ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
-        substring_index=storage.name_substring_index(version.pk)
+        substring_index=name_substring_index(version.pk)
         if IndexKind.SUBSTRINGS in version.indexes
         else None,
         value_counts=version.value_counts,

@@ -17,11 +17,11 @@ import psycopg
 from django.db.utils import DatabaseError
 from psycopg import ClientCursor, Copy, errors, sql
 
-from .. import database as storage
-from ..messages.availability import QueryTooSlow, ReadBlocked
-from ..messages.search import InvalidFullTextQuery
+from ..database.sessions import Session
 from ..filters import Clause, compose
 from ..guards.clients import Client
+from ..messages.availability import QueryTooSlow, ReadBlocked
+from ..messages.search import InvalidFullTextQuery
 from ..models import Resource
 from .query import Relation
 from .rendering import FoundRecords, close_records, collect_records
@@ -63,7 +63,7 @@ class ConsistentRead:
 
     def __init__(
         self,
-        session: storage.Session,
+        session: Session,
         relation: Relation,
         resource: Resource | None = None,
         version: Clause | None = None,
@@ -177,7 +177,7 @@ class ConsistentRead:
 _VERSIONED: Final = "SELECT ({}), answer.* FROM ({}) AS answer"
 
 
-def read_version(session: storage.Session, version: Clause) -> int | None:
+def read_version(session: Session, version: Clause) -> int | None:
     """Read the present version of a resource; None if the resource does not exist."""
     text = sql.SQL("SELECT ({})").format(version.text)
     ((present,),) = session.fetch_rows(text, version.parameters)

@@ -15,7 +15,7 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from .. import database as storage
+from ..database.batches import TextBatch
 from ..field_types import dump_json, field_types
 from ..filters import Clause, compose
 from .spool import MAX_MEMORY_BYTES, Spool
@@ -151,7 +151,7 @@ class FoundRecords:
         return int(total or 0)
 
 
-def collect_records(batches: Iterator[storage.TextBatch]) -> FoundRecords:
+def collect_records(batches: Iterator[TextBatch]) -> FoundRecords:
     """Join the texts of records to a JSON list, in memory while it is small; skip nulls."""
     head: tuple[bytes | None, ...] = ()
     texts: list[bytes] = []

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 
+from ..guards.streams import StreamSlot
 from ..messages.availability import NoRoomForAnswer
 from ..messages.search import AnswerTooLarge
-from ..guards.streams import StreamSlot
 
 logger = logging.getLogger(__name__)
 

@@ -19,17 +19,17 @@ from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
-from .. import database as storage
 from ..conf import conf
-from ..messages.access import RecordsIncomplete
-from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
-from ..messages.downloads import FileTooSlow
+from ..database.sessions import open_snapshot
 from ..filters import Clause, compose
 from ..guards.clients import Client
 from ..guards.shares import hold_slot
 from ..guards.streams import StreamSlot
-from ..models import Load, Resource
-from .spool import Spool
+from ..guards.watchdog import Watched
+from ..messages.access import RecordsIncomplete
+from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
+from ..messages.downloads import FileTooSlow
+from ..models import Resource
 from .binding import bind_query
 from .consistency import raise_if_table_lost, retry_if_stale, with_client_timeout
 from .pages import count_matches
@@ -43,6 +43,7 @@ from .reads import (
     compose_csv_options,
     translate_database_errors,
 )
+from .spool import Spool
 
 Row = TypeVar("Row")
 
@@ -184,7 +185,7 @@ class Stream(Iterator[bytes]):
         ``ServerFull``; ``TooManyStreams``; ``FileTooSlow``; ``ReadBlocked``; whatever ``begin``
         raises.
         """
-        self._alias = router.db_for_read(Load)
+        self._alias = router.db_for_read(Resource)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
         reader = client and client.without_request()
@@ -314,7 +315,7 @@ def _read_blocks(
     try:
         with (
             translate_database_errors(),
-            storage.open_snapshot(connection, timeout, memory_bytes) as session,
+            open_snapshot(connection, timeout, memory_bytes) as session,
         ):
             resource = Resource.objects.using(alias).described(name)
             relation = build_relation(resource)
@@ -343,7 +344,7 @@ def _watch_steps(
     with closing(steps):
         is_first = True
         while True:
-            with storage.Watched(connection, client, limit=timeout if is_first else None):
+            with Watched(connection, client, limit=timeout if is_first else None):
                 step = next(steps, None)
             if step is None:
                 return

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from psycopg import sql
 
-from ..guards.cache import BoundedCache
 from ..filters import Clause
 from ..filters.words import split_words
+from ..guards.cache import BoundedCache
 from .binding import BoundQuery
 from .query import Query
 from .reads import ConsistentRead, VersionKey

@@ -97,6 +97,19 @@ def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: obj
     return keep_locale(request, path)
 
 
+def find_path(request: HttpRequest | Request, name: str, *arguments: object) -> str:
+    """Find the path of one of the app's URLs; empty if the portal does not include it."""
+    try:
+        return reverse_in_locale(request, name, *arguments)
+    except NoReverseMatch:
+        return ""
+
+
+def find_search_path(request: HttpRequest) -> str:
+    """Find the path of ``datastore_search``; empty if the portal has no API."""
+    return find_path(request, "action", "datastore_search")
+
+
 def keep_locale(request: HttpRequest | Request, path: str) -> str:
     """Spell the locale of a path as the request does."""
     script = get_script_prefix()

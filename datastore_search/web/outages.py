@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from .. import database as storage
+from ..database.refusals import explain_refusal, is_connection_lost
 from ..messages.availability import DatabaseUnreachable, TemporarilyUnavailable
 
 logger = logging.getLogger(__name__)
@@ -21,9 +21,9 @@ _TEMPLATE = "datastore_search/database_error.html"
 
 def find_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     """Explain an error of a database that refuses a view or is away; None for any other error."""
-    if refusal := storage.explain_refusal(error):
+    if refusal := explain_refusal(error):
         return refusal
-    return DatabaseUnreachable() if storage.is_connection_lost(error) else None
+    return DatabaseUnreachable() if is_connection_lost(error) else None
 
 
 def forget_unreadable_user(request: HttpRequest) -> None:

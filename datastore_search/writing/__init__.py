@@ -20,17 +20,31 @@ from django.db.utils import DataError, IntegrityError, OperationalError, Program
 from django.utils import timezone
 from psycopg import errors
 
-from . import changes as record_changes
-from .. import database as storage
 from ..conf import conf
+from ..database.indexes import create_indexes, set_key
+from ..database.server import cast_texts
+from ..database.sessions import Session
+from ..database.substrings import has_trigrams
+from ..database.tables import create_table
+from ..database.writes import RowToLock, begin_write_transaction, lock_aliases, refuse_if_blocked
+from ..field_types import field_types
+from ..filters import Condition, TypedFields, compile_conditions
 from ..messages.access import RecordsMissing, UnknownResource
 from ..messages.availability import ResourceBusy
 from ..messages.search import SubstringsNotSupported
-from ..messages.writing import DuplicateKeys, IndexTooLong, KeyNotUnique, KeyTooLong, KeyTooWide, ReadOnlyResource, TakenAlias, UnknownIndexField, UnknownKeyField
-from ..field_types import field_types
-from ..filters import Condition, TypedFields, compile_conditions
+from ..messages.writing import (
+    DuplicateKeys,
+    IndexTooLong,
+    KeyNotUnique,
+    KeyTooLong,
+    KeyTooWide,
+    ReadOnlyResource,
+    TakenAlias,
+    UnknownIndexField,
+    UnknownKeyField,
+)
 from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit
-from . import rows
+from . import changes, rows
 from .records import Method, measure_longest_values, read_records
 from .schema import GivenField, change_fields
 
@@ -49,8 +63,8 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     ``WriteBlocked`` when the writer before takes too long; ``KeyTooLong``, ``ResourceBusy``.
     """
     using = router.db_for_write(TableVersion)
-    row = storage.RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
-    begun = storage.begin_write_transaction(connections[using], row)
+    row = RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
+    begun = begin_write_transaction(connections[using], row)
     with begun as is_found, _translate_database_errors(resource):
         if not is_found:
             raise UnknownResource(resource=resource.pk)
@@ -82,7 +96,7 @@ class Writer:
         self._connection = connection
         self.using = connection.alias
         self._resource_id = resource_id
-        self._cast_texts = partial(storage.cast_texts, connection)
+        self._cast_texts = partial(cast_texts, connection)
         self.resource = self._read_resource()
 
     def check_writable(self, *, force: bool) -> None:
@@ -112,7 +126,7 @@ class Writer:
         if not self.resource.has_table:
             self._create_table()
         change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
-        record_changes.record_change(self._connection, self.resource, added=0)
+        changes.record_change(self._connection, self.resource, added=0)
         self.resource = self._read_resource()
         names = {field.name for field in self.resource.schema}
         if not names.issuperset(self.resource.primary_key):
@@ -137,7 +151,7 @@ class Writer:
         if len(unique) > MAX_KEY_FIELDS:
             raise KeyTooWide(most=MAX_KEY_FIELDS)
         try:
-            record_changes.set_primary_key(self._connection, self.resource, unique)
+            changes.set_primary_key(self._connection, self.resource, unique)
         except IntegrityError as error:
             raise KeyNotUnique from error
 
@@ -153,7 +167,7 @@ class Writer:
                 raise UnknownIndexField(field=name[:100])
         ordered = {name: types[name] for name in names if field_types[types[name]].ordered}
         try:
-            record_changes.create_order_indexes(self._connection, self.resource, ordered)
+            changes.create_order_indexes(self._connection, self.resource, ordered)
         except DataError as error:  # of a deleted record of another type, which may still be read
             raise ResourceBusy from error
         except OperationalError as error:
@@ -167,9 +181,9 @@ class Writer:
 
         Raises: ``SubstringsNotSupported``; ``ResourceBusy``.
         """
-        if wanted and not storage.has_trigrams(self._connection):
+        if wanted and not has_trigrams(self._connection):
             raise SubstringsNotSupported
-        record_changes.index_substrings(self._connection, self.resource, wanted=wanted)
+        changes.index_substrings(self._connection, self.resource, wanted=wanted)
 
     def set_aliases(self, names: Sequence[str]) -> None:
         """
@@ -180,8 +194,8 @@ class Writer:
         for name in names:
             check_alias(name)
         # Two writers that take names from each other would otherwise wait for each other.
-        with storage.refuse_if_blocked():
-            storage.lock_aliases(self._connection)
+        with refuse_if_blocked():
+            lock_aliases(self._connection)
         aliases = Alias.objects.using(self.using)
         aliases.filter(resource=self.resource).exclude(name__in=names).delete()
         known = set(aliases.filter(resource=self.resource).values_list("name", flat=True))
@@ -200,18 +214,18 @@ class Writer:
 
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``; ``DuplicateKeys``.
         """
-        table_id = record_changes.get_table_id(self.resource)
+        table_id = changes.get_table_id(self.resource)
         read = read_records(self.resource, given, method, self._cast_texts)
-        record_changes.drop_outgrown_order_indexes(
+        changes.drop_outgrown_order_indexes(
             self._connection, self.resource, measure_longest_values(read)
         )
         try:
-            changes = rows.plan_changes(self._connection, self.resource, table_id, read, method)
-            rows.apply_changes(self._connection, self.resource, table_id, changes)
+            planned = rows.plan_changes(self._connection, self.resource, table_id, read, method)
+            rows.apply_changes(self._connection, self.resource, table_id, planned)
         except IntegrityError as error:
             raise DuplicateKeys from error
-        record_changes.record_change(self._connection, self.resource, added=len(changes.added))
-        return changes.ids
+        changes.record_change(self._connection, self.resource, added=len(planned.added))
+        return planned.ids
 
     def delete(self, conditions: Sequence[Condition]) -> int:
         """
@@ -219,17 +233,17 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
-        table_id = record_changes.get_table_id(self.resource)
+        table_id = changes.get_table_id(self.resource)
         names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         where = compile_conditions(conditions, TypedFields(names, self._cast_texts, sparse))
         deleted = rows.delete_records(self._connection, table_id, where)
-        record_changes.record_change(self._connection, self.resource, added=-deleted)
+        changes.record_change(self._connection, self.resource, added=-deleted)
         return deleted
 
     def drop_table(self) -> None:
         """Drop the table, and delete its fields and aliases; the resource stays."""
-        table_id = record_changes.get_table_id(self.resource)
+        table_id = changes.get_table_id(self.resource)
         self.resource.fields.using(self.using).all().delete()
         self.resource.aliases.using(self.using).all().delete()
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
@@ -245,9 +259,9 @@ class Writer:
     # ----------------------------------------------------------------------------------------------
 
     @property
-    def session(self) -> storage.Session:
+    def session(self) -> Session:
         """A session over the connection of the changes, which sees them before the commit."""
-        return storage.Session(self._connection, {})
+        return Session(self._connection, {})
 
     def _read_resource(self) -> Resource:
         """Read the resource with its fields; one that was never loaded has none."""
@@ -267,10 +281,10 @@ class Writer:
             indexes=self.resource.index_kinds,
             published_at=timezone.now(),
         )
-        storage.create_table(self._connection, version.pk, language=version.language)
-        storage.create_indexes(
+        create_table(self._connection, version.pk, language=version.language)
+        create_indexes(
             self._connection,
-            storage.NewTable(version.pk, None),
+            version.pk,
             self.resource.choose_indexes({}),
             memory_bytes=conf.LOAD_MEMORY_BYTES,
         )
@@ -279,7 +293,7 @@ class Writer:
             fields.all().delete()
         else:  # the table is lost, but not its fields
             fields.update(has_order_index=False, is_sparse=False)
-            storage.set_key(self._connection, version.pk, self.resource.primary_key)
+            set_key(self._connection, version.pk, self.resource.primary_key)
         self.resource.schema = tuple(fields.all())
         self.resource.table_version = version
         self.resource.save(using=self.using, update_fields=["table_version", "modified_at"])

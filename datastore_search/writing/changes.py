@@ -13,10 +13,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Max
 from django.utils import timezone
 
-from .. import database as storage
 from ..conf import conf
-from ..messages.access import UnknownResource
+from ..database.indexes import create_order_indexes as create_indexes_of_orders
+from ..database.indexes import name_order_index, set_key
+from ..database.substrings import create_substring_index, name_substring_index
+from ..database.tables import drop_indexes
 from ..field_types import field_types
+from ..messages.access import UnknownResource
 from ..models import Field, IndexKind, Resource, TableVersion
 
 #: Bytes of the longest value that an order index can hold.  An entry of a B-tree has at most 2,704
@@ -35,7 +38,7 @@ def set_primary_key(
     Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when a value is too
     long, or when a key cannot be replaced because the table is read.
     """
-    storage.set_key(connection, get_table_id(resource), names)
+    set_key(connection, get_table_id(resource), names)
     resources = Resource.objects.using(connection.alias).filter(pk=resource.pk)
     resources.update(primary_key=list(names))
     resource.primary_key = list(names)
@@ -65,7 +68,7 @@ def create_order_indexes(
     record of another type may still be read.
     """
     expressions = {name: field_types[kind].sort_expression for name, kind in types.items()}
-    storage.create_order_indexes(connection, get_table_id(resource), expressions)
+    create_indexes_of_orders(connection, get_table_id(resource), expressions)
     _mark_order_indexes(connection, resource, types, exist=True)
 
 
@@ -78,8 +81,8 @@ def drop_order_indexes(
     Raises: Django's ``OperationalError`` while the table is read for long.
     """
     table_id = get_table_id(resource)
-    indexes = (storage.name_order_index(table_id, name) for name in names)
-    storage.drop_indexes(connection, *indexes)
+    indexes = (name_order_index(table_id, name) for name in names)
+    drop_indexes(connection, *indexes)
     _mark_order_indexes(connection, resource, names, exist=False)
 
 
@@ -111,9 +114,9 @@ def index_substrings(connection: BaseDatabaseWrapper, resource: Resource, *, wan
     """
     table_id = get_table_id(resource)
     if wanted:
-        storage.create_substring_index(connection, table_id, memory_bytes=conf.LOAD_MEMORY_BYTES)
+        create_substring_index(connection, table_id, memory_bytes=conf.LOAD_MEMORY_BYTES)
     else:
-        storage.drop_indexes(connection, storage.name_substring_index(table_id))
+        drop_indexes(connection, name_substring_index(table_id))
     versions = TableVersion.objects.using(connection.alias).filter(pk=table_id)
     versions.update(indexes=_choose(versions.get().indexes, wanted=wanted))
     resource.indexes = _choose(resource.chosen_index_kinds, wanted=wanted)

@@ -9,7 +9,6 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ..messages.writing import InvalidKey, InvalidRecord, MissingKey, NoKey, NumberTooLong, UnknownRecordField, UnknownUpsertField
 from ..field_types import (
     MAX_NUMBER_DIGITS,
     Cast,
@@ -22,6 +21,15 @@ from ..field_types import (
     parse_values,
 )
 from ..messages import shorten
+from ..messages.writing import (
+    InvalidKey,
+    InvalidRecord,
+    MissingKey,
+    NoKey,
+    NumberTooLong,
+    UnknownRecordField,
+    UnknownUpsertField,
+)
 from ..models import Resource
 
 #: Letters of a value that a message shows.

@@ -16,11 +16,12 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ..messages.writing import DuplicateKey, UnknownKey
+from ..database.indexes import build_key_expression
+from ..database.tables import quote_record_table
 from ..field_types import dump_json
 from ..filters import Clause
+from ..messages.writing import DuplicateKey, UnknownKey
 from ..models import Resource
-from ..database import build_key_expression, quote_record_table
 from .records import Method, Record
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from .. import database as storage
+from ..database.indexes import name_order_index
+from ..database.tables import drop_indexes, remove_fields
+from ..field_types import field_types, get_field_type, is_storable
+from ..field_types.limits import MAX_FIELDS
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
-from ..field_types import field_types, get_field_type, is_storable
 from ..models import Field, Resource
 from .changes import add_fields, get_table_id
 from .guessing import guess_type
@@ -62,9 +64,9 @@ def change_fields(
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
         table_id = get_table_id(resource)
         ordered = [name for name in gone if known[name].has_order_index]
-        indexes = (storage.name_order_index(table_id, name) for name in ordered)
-        storage.drop_indexes(connection, *indexes)
-        storage.remove_fields(connection, table_id, gone)
+        indexes = (name_order_index(table_id, name) for name in ordered)
+        drop_indexes(connection, *indexes)
+        remove_fields(connection, table_id, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
             known[each.name].info = _to_storable_json(each.info)
@@ -97,8 +99,8 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
             )
         seen.add(each.name)
     count = len(seen | known.keys())
-    if count > storage.MAX_FIELDS:
-        errors.append(FieldsTooMany(count=count, most=storage.MAX_FIELDS))
+    if count > MAX_FIELDS:
+        errors.append(FieldsTooMany(count=count, most=MAX_FIELDS))
     if errors:
         raise InvalidParameters(errors)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from datastore_search.models import LoadState, Resource
+from datastore_search.contrib.files.models import LoadState
+from datastore_search.models import Resource
 
 from ..builders import make_listed_resource
 

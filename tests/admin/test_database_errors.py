@@ -11,13 +11,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 
-from datastore_search.models import LoadState, Resource
+from datastore_search.contrib.files.models import LoadState
+from datastore_search.models import Resource
 
 from ..builders import make_resource, make_user
 
 ADMIN = "/en/admin/"
 RESOURCES = f"{ADMIN}datastore_search/resource/"
-LOADS = f"{ADMIN}datastore_search/load/"
+LOADS = f"{ADMIN}datastore_search_files/load/"
 READ_ONLY_MESSAGE = "The database is read-only at the moment. Nothing was changed."
 
 
@@ -85,7 +86,7 @@ def test_any_other_database_error_is_500(
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     client.raise_request_exception = False
     monkeypatch.setattr(
-        "datastore_search.admin.resources.storage.measure_record_tables", run_invalid_statement
+        "datastore_search.admin.resources.measure_record_tables", run_invalid_statement
     )
 
     assert client.get(RESOURCES).status_code == 500

@@ -17,12 +17,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.admin.display import get_queue_notice
-from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.sources.files import copy_source
-from datastore_search.models import Field, Load, LoadState, Resource, RowError
+from datastore_search.contrib.files.tables.locks import hold_job_lock
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Field, Resource
 
 from ..builders import SURVEY, make_user
 from ..loading.builders import load_csv, make_loaded_resource, make_unpublished_version
@@ -32,7 +34,7 @@ from .test_resources import LIST, build_form, build_inlines
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
-LOADS = "/en/admin/datastore_search/load/"
+LOADS = "/en/admin/datastore_search_files/load/"
 
 
 #: Files of several formats, loadable or not, with each kind of notice, reason and offer.
@@ -397,14 +399,14 @@ def make_running_load(db: None) -> Iterator[MakeRunningLoad]:
             load = Load.objects.create(
                 resource=resource, source="large.csv", progress=0.3, **values
             )
-            locks.enter_context(storage.hold_job_lock(connection, load.pk))
+            locks.enter_context(hold_job_lock(connection, load.pk))
             return load
 
         yield make_load
 
 
 @pytest.mark.parametrize(
-    "page", ["datastore_search_load_changelist", "datastore_search_resource_changelist"]
+    "page", ["datastore_search_files_load_changelist", "datastore_search_resource_changelist"]
 )
 def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     staff: Client, empty: Resource, page: str
@@ -418,7 +420,7 @@ def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     assert load.state == LoadState.FAILED
     assert "interrupted" in load.error
     assert "datastore-badge-bad" in page_text
-    assert version.pk not in storage.list_record_tables(connection)
+    assert version.pk not in list_record_tables(connection)
 
 
 def test_a_load_that_waits_for_another_says_so(

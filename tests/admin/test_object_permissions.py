@@ -9,15 +9,15 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from datastore_search.models import object_permissions
-from datastore_search.models import LoadState, Resource
+from datastore_search.contrib.files.models import LoadState
+from datastore_search.models import Resource, object_permissions
 
 from ..builders import grant, make_user
 from .listing import list_with_load
 
 ADMIN = "/en/admin/"
 LIST = f"{ADMIN}datastore_search/resource/"
-LOADS = f"{ADMIN}datastore_search/load/"
+LOADS = f"{ADMIN}datastore_search_files/load/"
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 MINE = "tests.backends.ViewMineBackend"
 
@@ -86,7 +86,7 @@ def test_filters_count_only_what_is_listed(office: Client) -> None:
 
 
 def test_the_autocomplete_offers_nothing_more(office: Client) -> None:
-    query = {"app_label": "datastore_search", "model_name": "load", "field_name": "resource"}
+    query = {"app_label": "datastore_search_files", "model_name": "load", "field_name": "resource"}
 
     results = office.get(f"{ADMIN}autocomplete/", query).json()["results"]
 

@@ -12,7 +12,8 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
 from datastore_search.conf import conf
-from datastore_search.models import Alias, Field, Load, LoadState, Resource
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.models import Alias, Field, Resource
 
 from ..builders import SURVEY, fill_table, make_listed_resource, make_resource
 from .listing import list_with_load

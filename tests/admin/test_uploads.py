@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from datastore_search.models import MAX_ALIAS_LENGTH, Load, LoadState, Resource
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.models import MAX_ALIAS_LENGTH, Resource
 
 from ..builders import SURVEY, make_user
 from ..streams import FILE, MULTIPART, Answer, send
@@ -31,7 +32,7 @@ def page(request: pytest.FixtureRequest, resource: Resource) -> str:
     if request.param == "load":
         return reverse("admin:datastore_search_resource_load", args=[resource.pk])
     draft = Load.objects.create(resource=resource, state=LoadState.DRAFT, source="a.csv")
-    return reverse("admin:datastore_search_load_options", args=[draft.pk])
+    return reverse("admin:datastore_search_files_load_options", args=[draft.pk])
 
 
 def upload(path: str, size: int, user: Any = None, **environ: str) -> Answer:
@@ -69,8 +70,11 @@ def test_an_upload_without_permission_is_not_read(
 def test_an_upload_for_an_unknown_object_is_not_read(db: None) -> None:
     boss = make_user(is_staff=True, is_superuser=True)
 
-    for name in ("resource/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/load/", "load/999999/options/"):
-        answer = upload(f"/en/admin/datastore_search/{name}", 1_000, boss)
+    for name in (
+        "datastore_search/resource/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/load/",
+        "datastore_search_files/load/999999/options/",
+    ):
+        answer = upload(f"/en/admin/{name}", 1_000, boss)
         assert (answer.status, answer.bytes_read) == (404, 0)
 
 

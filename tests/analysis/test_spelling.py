@@ -13,10 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore_search.contrib.analysis import vocabulary
-from datastore_search.contrib.analysis.vocabulary import build_vocabulary, measure_distance, vocabulary_cache
+from datastore_search.contrib.analysis.vocabulary import (
+    build_vocabulary,
+    measure_distance,
+    vocabulary_cache,
+)
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.models import Resource
 from datastore_search.filters.words import WITHOUT_DIACRITICS, remove_diacritics
+from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 
 from ..builders import get_record_table, make_resource

@@ -17,9 +17,9 @@ import pytest
 from django.db import DataError, transaction
 from django.test import Client
 
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
 from datastore_search.field_types import field_types
 from datastore_search.filters import parse_filters
+from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
 from datastore_search.models import Resource
 from datastore_search.search import (
     ConsistentRead,

@@ -13,8 +13,8 @@ import pytest
 from django.test import Client
 from django.utils.http import http_date
 
-from datastore_search.web import caching as http_caching
 from datastore_search.models import Alias, Resource
+from datastore_search.web import caching as http_caching
 from datastore_search.writing import Method, open_writer
 
 from ..builders import act, fill_table, make_resource, make_slow, make_token, make_user

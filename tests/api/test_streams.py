@@ -14,10 +14,10 @@ from django.db import connection
 from django.http import HttpRequest
 from django.test import AsyncRequestFactory, RequestFactory
 
-from datastore_search.web import streams
-from datastore_search.web.streams import WINDOW_SECONDS, stream_response
 from datastore_search.messages.availability import ClientTooSlow
 from datastore_search.models import Resource
+from datastore_search.web import streams
+from datastore_search.web.streams import WINDOW_SECONDS, stream_response
 
 from ..builders import make_resource
 from ..guards.test_clients import serve

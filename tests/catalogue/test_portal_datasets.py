@@ -19,7 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rdflib import Graph
 
-from datastore_search.contrib.catalogue import Dataset, Group, Organization
+from datastore_search.contrib.catalogue.dataset import Dataset, Group, Organization
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.models import Load, Mode, Resource
+from datastore_search.contrib.files.models import Load, Mode
+from datastore_search.models import Resource
 
 from ..loading.reading import read_in_test_process
 

@@ -16,10 +16,11 @@ from django.db import InternalError, close_old_connections, connection
 from django.test import Client
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import database as storage
 from datastore_search.api.actions import actions
 from datastore_search.contrib.files.jobs import load_file, retry_load, submit_load
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 from ..builders import READING, act, check_error, get_result
@@ -265,7 +266,7 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
         assert load.failure["code"] == "load.disk_full"
         portal.resource.refresh_from_db()
         assert portal.resource.table_version_id == before
-        assert storage.list_record_tables(connection) == {before, filled.table_version_id}
+        assert list_record_tables(connection) == {before, filled.table_version_id}
         assert filled.table_version is not None
         filled.table_version.refresh_from_db()
         assert filled.table_version.record_count == 1
@@ -276,7 +277,7 @@ def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
     again.refresh_from_db()
     assert (again.state, again.record_count) == (LoadState.READY, _MANY_ROWS)
     assert portal.count_records() == _MANY_ROWS
-    assert storage.list_record_tables(connection) == {get_version_id(again)}
+    assert list_record_tables(connection) == {get_version_id(again)}
 
 
 def write_rows(count: int = _ROWS) -> str:
@@ -299,7 +300,7 @@ def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(
         {"code": "load.database_lost", "parameters": {}},
     )
     assert portal.count_records() == 2
-    assert storage.list_record_tables(connection) == {before}
+    assert list_record_tables(connection) == {before}
     load_text(portal.resource, write_rows())
     assert portal.count_records() == _ROWS
 

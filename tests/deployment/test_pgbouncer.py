@@ -16,13 +16,15 @@ from django.db import connections
 from django.test import Client
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import database as storage
-from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, runner
 from datastore_search.contrib.files.jobs.queue import create_load
 from datastore_search.contrib.files.jobs.runner import run_load
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.models import Load, LoadState, Mode
 from datastore_search.contrib.files.publishing.row_errors import write_row_error_report
-from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
+from datastore_search.contrib.files.tables.locks import is_running
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource, TableVersion
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, get_result, make_user
@@ -159,7 +161,7 @@ def test_a_load_that_fails_leaves_nothing_behind(
     failed = resource.loads.filter(state=LoadState.FAILED).get()
     report = "".join(write_row_error_report(failed, "en")).splitlines()
     assert len(report) == 1 + 5
-    assert storage.list_record_tables(connections["default"]) == set(
+    assert list_record_tables(connections["default"]) == set(
         TableVersion.objects.values_list("pk", flat=True)
     )
     assert count_advisory_locks(server) == 0
@@ -189,13 +191,13 @@ def hold_publishing(server: ThrowawayServer, path: Path) -> Iterator[tuple[Load,
         thread = Thread(target=run_job, daemon=True)
         thread.start()
         wait_until(lambda: waits_for_lock(server, "_resource"))
-        assert storage.is_running(connections["default"], job.pk)
+        assert is_running(connections["default"], job.pk)
         yield job, failures
         thread.join(60)
         assert not thread.is_alive()
     job.refresh_from_db()
-    assert not storage.is_running(connections["default"], job.pk)
-    assert not job.table_versions.exists()
+    assert not is_running(connections["default"], job.pk)
+    assert job.table_version is None
     assert Resource.objects.get(pk=resource.pk).table_version_id is None
 
 

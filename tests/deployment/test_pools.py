@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 from django.db import connection
 
-from datastore_search.checks import check_pool
+from datastore_search.contrib.files.checks import check_pool
 from datastore_search.models import Resource
 
 from ..loading.builders import load_csv

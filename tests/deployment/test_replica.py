@@ -15,9 +15,10 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.models import LoadState, Mode, Resource
+from datastore_search.contrib.files.models import LoadState, Mode
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
 from datastore_search.models.managers import PrimaryManager
 from datastore_search.web.tokens import issue_token
 
@@ -87,7 +88,7 @@ def test_a_table_that_was_just_published_stays(
         second = load_text(resource, write_csv(2))
         dropped = clean_up_loads()
         call_command("datastore_cleanup", verbosity=0)
-        tables = storage.list_record_tables(connections["default"])
+        tables = list_record_tables(connections["default"])
         assert (dropped, tables) == (0, {get_version_id(second)})
         assert Resource.objects.get().table_version_id == get_version_id(second)
 

@@ -99,7 +99,7 @@ def test_a_writer_creates_tables_that_the_reader_may_read(portal: Resource) -> N
     "statement",
     [
         "UPDATE datastore_search_resource SET title = ''",
-        "DELETE FROM datastore_search_load",
+        "DELETE FROM datastore_search_files_load",
         "CREATE TABLE mine (a int)",
         "SELECT * FROM auth_user",
         "SELECT * FROM knox_authtoken",

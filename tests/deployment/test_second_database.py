@@ -22,9 +22,10 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks.throwaway_postgres import ThrowawayServer
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.database.tables import list_record_tables as list_tables_of
+from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 from example_project import embedded_postgres
 
@@ -140,7 +141,7 @@ def test_the_writing_actions_write_into_the_second_database(rivers: Resource) ->
 
 
 def list_record_tables() -> set[int]:
-    return storage.list_record_tables(connections["data"])
+    return list_tables_of(connections["data"])
 
 
 def test_the_admin_makes_loads_and_deletes_a_resource(boss: Client, uploads: Path) -> None:

@@ -13,7 +13,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from datastore_search.models import Load, Resource
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Resource
 
 from ..builders import ask, get_result
 from ..loading.reading import read_in_test_process

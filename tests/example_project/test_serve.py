@@ -18,7 +18,8 @@ import pytest
 from django.core.files.base import ContentFile
 
 from datastore_search.contrib.files.jobs import submit_load
-from datastore_search.models import LoadState, Resource
+from datastore_search.contrib.files.models import LoadState
+from datastore_search.models import Resource
 from example_project.management.commands import serve
 
 from ..builders import make_resource

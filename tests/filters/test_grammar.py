@@ -6,10 +6,20 @@ from typing import Any
 
 import pytest
 
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
-from datastore_search.messages.search import EmptyCondition, FiltersNotAnObject, FiltersTooDeep, FiltersTooMany, InvalidFilterOperand, TooManyFilterValues, TooManyTextConditions, UnknownGroup, UnknownOperator
 from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
 from datastore_search.filters.grammar import OPERATORS
+from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
+from datastore_search.messages.search import (
+    EmptyCondition,
+    FiltersNotAnObject,
+    FiltersTooDeep,
+    FiltersTooMany,
+    InvalidFilterOperand,
+    TooManyFilterValues,
+    TooManyTextConditions,
+    UnknownGroup,
+    UnknownOperator,
+)
 
 A1, A2, B1 = In("a", (1,)), In("a", (2,)), In("b", (1,))
 GREATER, LESS = Comparison("a", "gt", 1), Comparison("a", "lt", 5)

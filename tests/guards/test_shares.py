@@ -16,14 +16,22 @@ from django.db import connection
 from django.test import Client as Browser
 from psycopg.sql import SQL
 
-from datastore_search.messages.availability import ClientDisconnected, ServerFull, ShareExceeded, TemporarilyUnavailable, TooManyOwnStreams, TooManyStreams, WriteBlocked
+from datastore_search.database.sessions import open_session
+from datastore_search.database.writes import RowToLock, _take_turn
 from datastore_search.guards import shares
 from datastore_search.guards.clients import DISCONNECTED, Client
 from datastore_search.guards.shares import Shares, hold_slot
 from datastore_search.guards.streams import StreamSlot
+from datastore_search.messages.availability import (
+    ClientDisconnected,
+    ServerFull,
+    ShareExceeded,
+    TemporarilyUnavailable,
+    TooManyOwnStreams,
+    TooManyStreams,
+    WriteBlocked,
+)
 from datastore_search.models import Resource
-from datastore_search.database.sessions import open_session
-from datastore_search.database.writes import RowToLock, _take_turn
 
 from ..builders import act, check_error, make_token, make_user
 

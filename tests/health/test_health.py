@@ -12,9 +12,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
-from datastore_search.guards.cache import BriefCache
+from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.operations.health.views import OperationsView, ReadyView
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.guards.cache import BriefCache
+from datastore_search.models import Resource
 
 OK = {"database": "OK", "migrations": "OK", "worker": "OK", "disk": "OK"}
 
@@ -115,7 +116,11 @@ def test_what_is_wrong_is_named_and_logged(
 
     failures = {"migrations": MIGRATIONS, "worker": WORKER, "disk": DISK}
     assert found == (503, {**OK, **failures})
-    (record,) = [each for each in caplog.records if each.name == "datastore_search.contrib.operations.health.views"]
+    (record,) = [
+        each
+        for each in caplog.records
+        if each.name == "datastore_search.contrib.operations.health.views"
+    ]
     assert record.__dict__["checks"] == failures
     # A load that waits and a full disk are no reasons to send no requests.
     assert client.get("/health/ready").status_code == 200

@@ -17,7 +17,8 @@ from django.test import Client
 from selenium.webdriver import Chrome
 
 from datastore_search.contrib.files.jobs import LoadOptions, drafts
-from datastore_search.models import Load, Resource
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Resource
 
 from ..admin.forms import make_file
 from ..admin.test_loading import CSV_WITH_BAD_ROW

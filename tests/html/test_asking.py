@@ -13,10 +13,10 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.filters import Comparison, Condition, In, TypedFields, grammar
 from datastore_search.contrib.pages.table.conditions import parse_field_condition
 from datastore_search.contrib.pages.table.page_query import clean_parameters
 from datastore_search.contrib.pages.table.typed_values import parse_typed_value
+from datastore_search.filters import Comparison, Condition, In, TypedFields, grammar
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource

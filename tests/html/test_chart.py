@@ -12,7 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.pages.charts import data as chart_data, drawing as chart_drawing
+from datastore_search.contrib.pages.charts import data as chart_data
+from datastore_search.contrib.pages.charts import drawing as chart_drawing
 from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Series
 from datastore_search.contrib.pages.charts.drawing import draw_chart
 from datastore_search.models import Resource

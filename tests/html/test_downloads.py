@@ -12,8 +12,8 @@ import pytest
 from django.test import Client
 from django.urls import include, path
 
-from datastore_search.downloads.formats import formats
 from datastore_search.contrib.pages.table import downloads
+from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 

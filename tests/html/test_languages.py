@@ -12,7 +12,16 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.languages import capitalize_phrase, choose_common_language, compose_phrase, is_foreign, join_phrases, mark_text, write_attributes, write_language
+from datastore_search.contrib.pages.languages import (
+    capitalize_phrase,
+    choose_common_language,
+    compose_phrase,
+    is_foreign,
+    join_phrases,
+    mark_text,
+    write_attributes,
+    write_language,
+)
 from datastore_search.models import Resource
 
 from ..loading.builders import make_loaded_resource

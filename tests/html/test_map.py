@@ -11,10 +11,14 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.pages.maps.geometry import CoordinateFields, Path, find_coordinate_fields
 from datastore_search.contrib.pages.maps import data as map_data
 from datastore_search.contrib.pages.maps.data import MapData, Place
 from datastore_search.contrib.pages.maps.drawing import draw_map
+from datastore_search.contrib.pages.maps.geometry import (
+    CoordinateFields,
+    Path,
+    find_coordinate_fields,
+)
 from datastore_search.models import Resource
 
 from ..loading.builders import make_loaded_resource

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.messages.availability import ShareExceeded
 from datastore_search.contrib.pages.facets import did_you_mean
+from datastore_search.messages.availability import ShareExceeded
 from datastore_search.models import Resource
 
 from ..loading.builders import make_loaded_resource

@@ -11,7 +11,10 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.table.cell_lengths import choose_label_length, choose_text_length
+from datastore_search.contrib.pages.table.cell_lengths import (
+    choose_label_length,
+    choose_text_length,
+)
 from datastore_search.contrib.pages.table.highlighting import highlight, split_words
 from datastore_search.contrib.pages.table.records import find_link_target, format_number
 from datastore_search.messages.bidi import show_bidi_controls

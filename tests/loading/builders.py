@@ -8,9 +8,11 @@ from typing import Any
 
 from django.db import connection
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.models import Load, Resource, TableVersion
+from datastore_search.contrib.files.models import Load
+from datastore_search.contrib.files.tables.filling import Batch, create_records
+from datastore_search.contrib.files.tables.staging import NewTable
+from datastore_search.models import Resource, TableVersion
 
 from ..builders import SURVEY, create_resource
 from .reading import read_in_test_process
@@ -40,16 +42,18 @@ def load_csv(
 
 def make_unpublished_version(load: Load) -> TableVersion:
     """Make a table version with one record that its load has not published."""
-    version = TableVersion.objects.create(resource=load.resource, load=load, language="english")
-    storage.create_records(
+    version = TableVersion.objects.create(resource=load.resource, language="english")
+    Load.objects.filter(pk=load.pk).update(table_version=version)
+    create_records(
         connection,
-        storage.NewTable(version.pk, load.pk),
+        NewTable(version.pk, load.pk),
         language="english",
-        batches=[storage.Batch(['{"a":1}'])],
+        batches=[Batch(['{"a":1}'])],
     )
     return version
 
 
 def get_version_id(load: Load) -> int:
     """Return the number of the table version that a load has made."""
-    return load.table_versions.get().pk
+    version = TableVersion.objects.get(loads=load)
+    return int(version.pk)

@@ -9,7 +9,8 @@ from typing import Any
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.models import Load, Resource
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Resource
 
 from ..builders import ask, get_result
 from .reading import read_in_test_process

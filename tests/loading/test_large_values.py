@@ -10,11 +10,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search import database as storage
+from datastore_search.contrib.files.models import Load
 from datastore_search.contrib.files.publishing import rows
 from datastore_search.contrib.files.publishing.rows import render_rows, render_searchable_rows
 from datastore_search.contrib.files.types.field_formats import TEXT, Decision
-from datastore_search.models import Load, Resource
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
 
 from ..builders import ask, get_ids, get_record_table, make_writer_token
 from ..failures import fails_with
@@ -63,14 +64,14 @@ def test_a_row_of_nearly_sixteen_megabytes_is_loaded(db: None) -> None:
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_longer_row_is_named_and_leaves_nothing(db: None, more: int) -> None:
     resource = Resource.objects.create(name="r")
-    tables = storage.list_record_tables(connection)
+    tables = list_record_tables(connection)
 
     with fails_with("load.bad_rows"):
         load_text(resource, f"n,a\n1,{'x' * (16 * _MB - len('1,x') + more)}\n2,y\n")
 
     failed = Load.objects.get(resource=resource)
     assert list_row_errors(failed) == [(2, "", "", _TOO_LONG)]
-    assert storage.list_record_tables(connection) == tables
+    assert list_record_tables(connection) == tables
 
 
 @pytest.mark.parametrize("heavy", [(), (0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)
@@ -190,7 +191,7 @@ def test_a_number_of_a_file_has_fewer_digits_than_16000(db: None, digits: int) -
 def test_json_as_deep_as_postgresql_reads_is_loaded(db: None, depth: int, code: str) -> None:
     resource = Resource.objects.create(name="r")
     value = "[" * depth + "]" * depth
-    tables = storage.list_record_tables(connection)
+    tables = list_record_tables(connection)
 
     if not code:
         load_text(resource, f"a\n{value}\n", types={"a": "json"})
@@ -198,4 +199,4 @@ def test_json_as_deep_as_postgresql_reads_is_loaded(db: None, depth: int, code: 
     else:
         with fails_with(code):
             load_text(resource, f"a\n{value}\n", types={"a": "json"})
-        assert storage.list_record_tables(connection) == tables
+        assert list_record_tables(connection) == tables

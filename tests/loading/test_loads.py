@@ -9,10 +9,14 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.contrib.files.jobs.monitor import JobMonitor
-from datastore_search.models import Load, LoadState, Resource, TableVersion
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.publishing import replacing
+from datastore_search.contrib.files.tables.indexing import create_indexes
+from datastore_search.contrib.files.tables.locks import hold_job_lock
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource, TableVersion
 
 from ..builders import SURVEY, ask, get_ids, get_result
 from ..failures import fails_with
@@ -47,7 +51,7 @@ def test_a_load_records_what_it_did(db: None, path: Path) -> None:
     load.refresh_from_db()
     resource.refresh_from_db()
     assert resource.table_version is not None
-    assert (resource.table_version.load, resource.table_version.record_count) == (load, 2)
+    assert (resource.table_version.loads.get(), resource.table_version.record_count) == (load, 2)
     assert resource.table_version.language == "english"
     assert resource.table_version.published_at == load.finished_at
     assert (load.state, load.record_count, load.source, load.error) == ("ready", 2, "file.csv", "")
@@ -86,7 +90,7 @@ def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
 
 def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path: Path) -> None:
     before = read_records(resource)
-    tables = storage.list_record_tables(connection)
+    tables = list_record_tables(connection)
     path.write_text("")
 
     with fails_with("file.empty"):
@@ -97,7 +101,7 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
     assert load.finished_at is not None
     assert read_records(resource) == before
-    assert storage.list_record_tables(connection) == tables
+    assert list_record_tables(connection) == tables
 
 
 def test_an_unexpected_failure_is_recorded_and_raised(
@@ -106,7 +110,7 @@ def test_an_unexpected_failure_is_recorded_and_raised(
     def fail(*_args: object, **_options: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(storage, "create_indexes", fail)
+    monkeypatch.setattr(replacing, "create_indexes", fail)
 
     with pytest.raises(RuntimeError, match="secret"):
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -115,7 +119,7 @@ def test_an_unexpected_failure_is_recorded_and_raised(
     assert load is not None
     assert load.state == LoadState.FAILED
     assert "secret" not in load.error
-    assert storage.list_record_tables(connection) == {resource.table_version_id}
+    assert list_record_tables(connection) == {resource.table_version_id}
     assert TableVersion.objects.get().pk == resource.table_version_id
 
 
@@ -126,7 +130,7 @@ def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -
 
     assert read_records(resource) == [{"_id": 1, "a": 1}]
     assert resource.table_version_id != first
-    assert first not in storage.list_record_tables(connection)
+    assert first not in list_record_tables(connection)
 
 
 def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -> None:
@@ -179,14 +183,14 @@ def resource_loaded(transactional_db: None) -> Any:
 
 def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
     load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.COPYING)
-    with storage.hold_job_lock(connection, load.pk):
+    with hold_job_lock(connection, load.pk):
         version = make_unpublished_version(load)
 
         assert clean_up_loads() == 0
 
         load.refresh_from_db()
         assert load.state == LoadState.COPYING
-        assert version.pk in storage.list_record_tables(connection)
+        assert version.pk in list_record_tables(connection)
     clean_up_loads()
 
 
@@ -194,18 +198,18 @@ def test_a_resource_deleted_during_its_load_leaves_nothing(
     transactional_db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource = Resource.objects.create(name="gone")
-    index = storage.create_indexes
+    index = create_indexes
 
     def delete_meanwhile(*args: Any, **options: Any) -> None:
         index(*args, **options)
         Resource.objects.all().delete()
 
-    monkeypatch.setattr(storage, "create_indexes", delete_meanwhile)
+    monkeypatch.setattr(replacing, "create_indexes", delete_meanwhile)
 
     with fails_with("load.resource_deleted"):
         load_file(resource, path)
 
-    assert storage.list_record_tables(connection) == set()
+    assert list_record_tables(connection) == set()
 
 
 # Readers meanwhile --------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from django.core.management import call_command
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.models import LoadState, Mode, Resource
+from datastore_search.contrib.files.models import LoadState, Mode
+from datastore_search.models import Resource
 
 from ..builders import SURVEY, ask, check_error
 from ..search.test_lost_records import DELETE, DROP, MISSING, TRUNCATE, execute_on_table

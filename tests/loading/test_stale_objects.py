@@ -10,7 +10,8 @@ from django.test import Client
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.contrib.files.jobs.queue import create_load
 from datastore_search.contrib.files.jobs.runner import run_load
-from datastore_search.models import Load, Resource, TableVersion
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Resource, TableVersion
 
 from ..builders import SURVEY, ask, get_ids
 

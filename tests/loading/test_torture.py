@@ -9,9 +9,10 @@ from contextlib import nullcontext
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.jobs import load_file
-from datastore_search.models import Load, Resource
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Resource
 
 from ..builders import ask, get_result
 from . import torture

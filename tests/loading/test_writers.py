@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from datastore_search.contrib.files.jobs import load_file
-from datastore_search.models import LoadState
+from datastore_search.contrib.files.models import LoadState
 from datastore_search.database import writes
 
 from ..builders import make_writer_token
@@ -174,6 +174,5 @@ def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(
         timer.join(30)
     assert time.monotonic() - started_at > 0.7
     assert committed.table_version is not None
-    assert committed.table_version.load is not None
-    assert committed.table_version.load.state == LoadState.READY
+    assert committed.table_version.loads.get().state == LoadState.READY
     assert committed.table_version.record_count == 1

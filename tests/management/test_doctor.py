@@ -13,9 +13,12 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
-from datastore_search import database as storage
+from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.operations.doctor import diagnose
-from datastore_search.models import Load, LoadState, Resource, TableVersion
+from datastore_search.database.indexes import create_order_indexes, name_key_index, set_key
+from datastore_search.database.substrings import name_substring_index
+from datastore_search.database.tables import drop_indexes
+from datastore_search.models import Resource, TableVersion
 
 from ..builders import (
     act,
@@ -194,7 +197,7 @@ def indexed() -> Resource:
     resource = make_loaded_resource(f"code,level,kind\n{rows}", indexes=_KINDS)
     version = resource.table_version
     assert version
-    storage.set_key(connection, version.pk, ["code"])
+    set_key(connection, version.pk, ["code"])
     Resource.objects.update(primary_key=["code"])
     return Resource.objects.get()
 
@@ -358,8 +361,8 @@ def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda number: storage.set_key(connection, number, []),
-        lambda number: storage.drop_indexes(connection, storage.name_key_index(number)),
+        lambda number: set_key(connection, number, []),
+        lambda number: drop_indexes(connection, name_key_index(number)),
     ],
 )
 def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None:
@@ -367,9 +370,9 @@ def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None
     number = resource.table_version_id
     assert number
     table = get_record_table(resource)
-    storage.set_key(connection, number, ["code"])
-    storage.create_order_indexes(connection, number, {"code": "({v})"})
-    execute(f"CREATE INDEX {storage.name_substring_index(number)} ON {table} (_id)")
+    set_key(connection, number, ["code"])
+    create_order_indexes(connection, number, {"code": "({v})"})
+    execute(f"CREATE INDEX {name_substring_index(number)} ON {table} (_id)")
 
     with psycopg.connect(build_database_url()) as reader:
         reader.execute(f"SELECT FROM {table}".encode())

@@ -20,9 +20,10 @@ from django.core.management import CommandError
 from psycopg.errors import DiskFull
 
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.management.commands.load_resource import Command
+from datastore_search.contrib.files.management.commands.load_resource import Command
 from datastore_search.contrib.files.management.load_arguments import build_load_options
-from datastore_search.models import Load, LoadState, Resource, RowError
+from datastore_search.contrib.files.models import Load, LoadState, RowError
+from datastore_search.models import Resource
 
 from ..loading.sources.server import Server, build_answer, run_server
 from .test_commands import run_command
@@ -347,7 +348,9 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
     def raise_interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("datastore_search.contrib.files.publishing.plan.decide_formats", raise_interrupt)
+    monkeypatch.setattr(
+        "datastore_search.contrib.files.publishing.plan.decide_formats", raise_interrupt
+    )
     with pytest.raises(CommandError, match="Interrupted") as caught:
         run_command("load_resource", path)
 

@@ -218,21 +218,6 @@ def test_it_answers_under_asgi() -> None:
     assert text.endswith("code\n001\n")
 
 
-_WITHOUT_SDK = """
-import sys
-sys.modules["mcp"] = None
-import django
-from django.conf import settings
-settings.configure(INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "knox",
-                                   "rest_framework", "datastore_search"])
-django.setup()
-import datastore_search.urls
-try:
-    import datastore_search.contrib.agents.urls
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-
 _UNASKED = """
 import sys
 import django
@@ -243,23 +228,9 @@ print([name for name in ("mcp", "mcp_types", "starlette") if name in sys.modules
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("program", "output"),
-    [
-        (
-            _WITHOUT_SDK,
-            (
-                "ImproperlyConfigured datastore_search.contrib.agents needs the SDK of the Model Context"
-                ' Protocol: pip install "datastore-search[mcp]".\n'
-            ),
-        ),
-        (_UNASKED, "[]\n"),
-    ],
-    ids=["without the SDK", "before the first message"],
-)
-def test_the_sdk_is_needed_only_where_agents_ask(program: str, output: str) -> None:
+def test_the_sdk_is_imported_only_where_agents_ask() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", _UNASKED], capture_output=True, text=True, check=True, timeout=120
     )
 
-    assert done.stdout == output
+    assert done.stdout == "[]\n"

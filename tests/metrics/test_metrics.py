@@ -15,14 +15,18 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import include, path
 from prometheus_client.parser import text_string_to_metric_families
 
-from datastore_search.guards.cache import BoundedCache, BriefCache
+from datastore_search.contrib.files.models import LoadState
 from datastore_search.contrib.operations.metrics.views import answer_cache
-from datastore_search.models import LoadState, Resource
+from datastore_search.guards.cache import BoundedCache, BriefCache
+from datastore_search.models import Resource
 from example_project.urls import urlpatterns as portal_patterns
 
 from ..builders import act
 
-urlpatterns = [*portal_patterns, path("", include("datastore_search.contrib.operations.metrics.urls"))]
+urlpatterns = [
+    *portal_patterns,
+    path("", include("datastore_search.contrib.operations.metrics.urls")),
+]
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

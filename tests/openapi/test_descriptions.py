@@ -9,11 +9,11 @@ import pytest
 from django.utils import translation
 
 from datastore_search.api.actions import actions
-from datastore_search.contrib.analysis.parameters import OptionsListField
-from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
+from datastore_search.contrib.analysis.parameters import OptionsListField
 from datastore_search.contrib.openapi.filters import _MEANINGS
+from datastore_search.downloads.parameters import DumpParameters
 
 LOCALES = ("ar", "de", "es", "fr", "pt-br", "vi")
 

@@ -18,9 +18,9 @@ from django.core.management import call_command
 from django.test import Client
 
 from datastore_search.api.actions import actions
-from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES
 from datastore_search.downloads.formats import formats
+from datastore_search.downloads.parameters import DumpParameters
 
 ACTIONS = "/en/api/3/action/"
 

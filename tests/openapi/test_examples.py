@@ -14,7 +14,12 @@ from jsonschema import Draft202012Validator
 
 from datastore_search import __version__
 from datastore_search.api.actions import actions
-from datastore_search.contrib.openapi.examples import PORTAL, Example, list_examples, select_examples
+from datastore_search.contrib.openapi.examples import (
+    PORTAL,
+    Example,
+    list_examples,
+    select_examples,
+)
 
 from .portals import Portal, roll_back
 from .test_document import list_operations, resolve_reference

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.filters import Clause
+from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.models import Resource
 from datastore_search.search import (
     ConsistentRead,

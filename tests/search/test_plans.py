@@ -18,8 +18,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.filters.names import SortKey
 from datastore_search.filters import Comparison, In
+from datastore_search.filters.names import SortKey
 from datastore_search.models import Resource, TableVersion
 from datastore_search.search import NextPage, Query
 from datastore_search.writing import open_writer

@@ -19,8 +19,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search.models import Resource
 from datastore_search.filters.words import UNSPACED_LETTERS
+from datastore_search.models import Resource
 
 from ..builders import act, ask, get_record_table, get_result, make_resource, make_writer_token
 from ..shared import ModuleTransaction, restore_shared_resource

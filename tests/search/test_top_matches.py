@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from datastore_search.messages.access import RecordsIncomplete
 from datastore_search.filters import Comparison, In
+from datastore_search.messages.access import RecordsIncomplete
 from datastore_search.models import Resource
 from datastore_search.search import Query, plan, top_matches
 from datastore_search.search.top_matches import top_matches_cache

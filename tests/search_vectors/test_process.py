@@ -13,7 +13,10 @@ import pytest
 
 from datastore_search.contrib.files.tables.vectors import process
 from datastore_search.contrib.files.tables.vectors.builder import Parts
-from datastore_search.contrib.files.tables.vectors.process import VectorProcess, start_vector_process
+from datastore_search.contrib.files.tables.vectors.process import (
+    VectorProcess,
+    start_vector_process,
+)
 
 _IMPORTS = """
 import sys, datastore_search.contrib.files.tables.vectors.child

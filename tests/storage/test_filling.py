@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from datastore_search import database as storage
-from datastore_search.contrib.files.messages.failures import UnstorableRecord
 from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
+from datastore_search.contrib.files.messages.failures import UnstorableRecord
+from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import replacing
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.contrib.files.tables.filling import Batch, create_records
+from datastore_search.contrib.files.tables.staging import NewTable
+from datastore_search.contrib.operations.tables import diagnose_record_table
+from datastore_search.database.tables import drop_record_table, list_record_tables
+from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
 
 from ..builders import list_other_connections
@@ -25,7 +29,7 @@ from ..loading.builders import load_csv, make_loaded_resource
 #: More than a load copies over one connection, as these tests have it.
 ROW_COUNT = 2_345
 BATCH_ROWS = 500
-TABLE = storage.NewTable(987_654, 987_655)
+TABLE = NewTable(987_654, 987_655)
 
 
 @pytest.fixture
@@ -44,10 +48,10 @@ def _nothing_left(connections_before: set[int]) -> Iterator[None]:
     threads = threading.active_count()
     yield
     Resource.objects.all().delete()
-    storage.drop_record_table(connection, TABLE.id)
+    drop_record_table(connection, TABLE.id)
     clean_up_loads()
     assert threading.active_count() <= threads  # those of other tests may end
-    assert storage.list_record_tables(connection) == set()
+    assert list_record_tables(connection) == set()
     assert list_new_connections(connections_before) == set()
 
 
@@ -67,11 +71,11 @@ def render_batches(
     error: BaseException | None = None,
     rows: int = ROW_COUNT,
     has_texts: bool = False,
-) -> Iterator[storage.Batch]:
+) -> Iterator[Batch]:
     """Yield batches of numbered records as JSON; PostgreSQL refuses the ``bad`` ones."""
     for first in range(1, rows + 1, BATCH_ROWS):
         numbers = range(first, min(first + BATCH_ROWS, rows + 1))
-        yield storage.Batch(
+        yield Batch(
             ['{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}' for number in numbers],
             [str(number) for number in numbers] if has_texts else None,
         )
@@ -79,8 +83,8 @@ def render_batches(
             raise error
 
 
-def fill_table(batches: Iterator[storage.Batch], max_connections: int = 2) -> int:
-    return storage.create_records(
+def fill_table(batches: Iterator[Batch], max_connections: int = 2) -> int:
+    return create_records(
         connection, TABLE, language="english", batches=batches, max_connections=max_connections
     )
 
@@ -174,7 +178,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
     resource = make_loaded_resource()
-    before, tables = resource.table_version_id, storage.list_record_tables(connection)
+    before, tables = resource.table_version_id, list_record_tables(connection)
     assert before
     path = tmp_path / "new.csv"
     path.write_text(CSV)
@@ -203,7 +207,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     assert load.state == LoadState.FAILED
     assert ("Line 2000" in load.error) is (failure is UnstorableRecord)
     assert resource.table_version_id == before
-    assert storage.list_record_tables(connection) == tables
+    assert list_record_tables(connection) == tables
     load_csv(resource, CSV)  # the next load is not blocked
     assert resource.table_version is not None
     assert resource.table_version.record_count == ROW_COUNT
@@ -251,4 +255,4 @@ def test_a_table_that_has_lost_what_computes_its_vectors_is_found_damaged() -> N
             " DISABLE TRIGGER datastore_search_vector"
         )
 
-    assert not storage.diagnose_record_table(connection, table_id).computes_vectors
+    assert not diagnose_record_table(connection, table_id).computes_vectors

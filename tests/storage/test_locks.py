@@ -15,10 +15,8 @@ from django.db import connection, connections, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search import database as storage
+from datastore_search.database import sessions, tables, writes
 from datastore_search.models import Alias, Resource
-from datastore_search.contrib.files.tables import locks
-from datastore_search.database import sessions, writes
 from datastore_search.writing import Method, open_writer
 
 from ..admin.test_resources import build_form, build_inlines
@@ -104,7 +102,7 @@ def test_a_reader_of_a_locked_table_gets_503(client: Client, committed: Resource
 
 
 def test_a_reader_waits_longer_than_a_writer_that_waits_for_readers() -> None:
-    assert sessions._READ_LOCK_TIMEOUT > storage.tables.LOCK_TIMEOUT
+    assert sessions._READ_LOCK_TIMEOUT > tables.LOCK_TIMEOUT
 
 
 # Writers ------------------------------------------------------------------------------------------
@@ -145,7 +143,7 @@ def test_a_call_that_changes_aliases_waits_for_another_for_a_limited_time(
     token = make_token(make_user(permissions=("change_resource",)))
     parameters = {"resource_id": str(committed.pk), "force": True, "aliases": ["rivers"]}
 
-    with hold_locks(f"SELECT pg_advisory_xact_lock({locks._ALIAS_LOCK})"):
+    with hold_locks(f"SELECT pg_advisory_xact_lock({writes._ALIAS_LOCK})"):
         response = act(client, "datastore_create", parameters, token)
 
     error = check_error(response, 503, "Service Unavailable")

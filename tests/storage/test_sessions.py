@@ -13,14 +13,14 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from psycopg import capabilities, sql
 
-from datastore_search import database as storage
+from datastore_search.database.batches import TextBatch
+from datastore_search.database.sessions import Session, open_snapshot
+from datastore_search.database.sessions import open_session as begin_session
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
-each_kind_of_session = pytest.mark.parametrize(
-    "open_session", [storage.open_session, storage.open_snapshot]
-)
-OpenSession = Callable[..., AbstractContextManager[storage.Session]]
+each_kind_of_session = pytest.mark.parametrize("open_session", [begin_session, open_snapshot])
+OpenSession = Callable[..., AbstractContextManager[Session]]
 
 
 def read_settings() -> list[Any]:
@@ -32,7 +32,7 @@ def read_settings() -> list[Any]:
         return [value for (value,) in cursor.fetchall()]
 
 
-def read_setting(session: storage.Session, name: str) -> Any:
+def read_setting(session: Session, name: str) -> Any:
     ((value,),) = session.fetch_rows(sql.SQL("SELECT current_setting(%s)"), [name])
     return value
 
@@ -43,8 +43,8 @@ def read_in_session(open_session: OpenSession, error: BaseException | None = Non
         assert read_setting(session, "work_mem") == "5MB"
         assert read_setting(session, "jit") == "off"
         cost = sql.SQL("SELECT current_setting('random_page_cost')")
-        assert session.fetch_texts(cost, [], list, is_scan=True) == [storage.TextBatch((), [b"4"])]
-        assert session.fetch_texts(cost, [], list) == [storage.TextBatch((), [b"1.1"])]
+        assert session.fetch_texts(cost, [], list, is_scan=True) == [TextBatch((), [b"4"])]
+        assert session.fetch_texts(cost, [], list) == [TextBatch((), [b"1.1"])]
         if error:
             raise error
 
@@ -93,7 +93,7 @@ def test_a_parameter_is_a_value_even_if_two_statements_are_sent_together(
     transactional_db: None,
 ) -> None:
     values = ["'; DROP TABLE x; --", "%s", "\\'", "a\nb", "100%", "ờ"]
-    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
+    with begin_session(connection, timedelta(seconds=9), 2**20) as session:
         for value in values:
             assert session.fetch_rows(sql.SQL("SELECT %s, '%%'"), [value]) == [(value, "%")]
 
@@ -104,8 +104,8 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_late
     other = connection.copy("other")
     try:
         for open_session, numbers in (
-            (storage.open_snapshot, [0, 0]),
-            (storage.open_session, [0, 1]),
+            (open_snapshot, [0, 0]),
+            (begin_session, [0, 1]),
         ):
             counts = []
             with open_session(connection, timedelta(seconds=9), 2**20) as session:
@@ -147,17 +147,17 @@ def test_texts_come_one_by_one_from_a_libpq_without_batches(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capabilities, "has_stream_chunked", lambda: False)
-    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
+    with begin_session(connection, timedelta(seconds=9), 2**20) as session:
         batches = session.fetch_texts(NUMBERS, [3], list, batch_rows=32)
 
-    assert batches == [storage.TextBatch((b"head",), [text]) for text in (b"1", b"2", b"3")]
+    assert batches == [TextBatch((b"head",), [text]) for text in (b"1", b"2", b"3")]
 
 
 @each_kind_of_session
 def test_a_statement_whose_rows_are_not_read_is_ended(
     transactional_db: None, open_session: OpenSession
 ) -> None:
-    def gather(batches: Iterator[storage.TextBatch]) -> None:
+    def gather(batches: Iterator[TextBatch]) -> None:
         next(batches)
         raise KeyError
 
@@ -167,7 +167,7 @@ def test_a_statement_whose_rows_are_not_read_is_ended(
     ):
         session.fetch_texts(NUMBERS, [10**12], gather, batch_rows=32)  # would take days
 
-    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
+    with begin_session(connection, timedelta(seconds=9), 2**20) as session:
         assert session.fetch_rows(sql.SQL("SELECT 1")) == [(1,)]
 
 
@@ -177,11 +177,11 @@ def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable
 ) -> None:
     seen: list[int] = []
 
-    def gather(batches: Iterator[storage.TextBatch]) -> None:
+    def gather(batches: Iterator[TextBatch]) -> None:
         seen.extend(len(batch.last) for batch in batches)
 
     failing = sql.SQL("SELECT 1 / (100 - n) FROM generate_series(1, 200) AS n")
-    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
+    with begin_session(connection, timedelta(seconds=9), 2**20) as session:
         with pytest.raises(DatabaseError, match="division by zero"):
             session.fetch_texts(failing, [], gather, batch_rows=batch_rows)
         assert session.fetch_rows(sql.SQL("SELECT 1")) == [(1,)]
@@ -191,9 +191,7 @@ def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable
 
 def test_a_statement_of_texts_begins_the_transaction_of_the_caller(transactional_db: None) -> None:
     with transaction.atomic():
-        texts = storage.Session(connection, {}).fetch_texts(
-            sql.SQL("SELECT txid_current()"), [], list
-        )
+        texts = Session(connection, {}).fetch_texts(sql.SQL("SELECT txid_current()"), [], list)
         with connection.cursor() as cursor:
             cursor.execute("SELECT txid_current()")
-            assert texts == [storage.TextBatch((), [str(cursor.fetchone()[0]).encode()])]
+            assert texts == [TextBatch((), [str(cursor.fetchone()[0]).encode()])]

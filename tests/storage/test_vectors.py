@@ -11,8 +11,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datastore_search.contrib.files.tables.vectors.builder import VectorBuilder
 from datastore_search.contrib.files.tables.lexicon import DatabaseLexicon, can_build_vectors
+from datastore_search.contrib.files.tables.vectors.builder import VectorBuilder
 
 pytestmark = pytest.mark.django_db
 

@@ -7,12 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.apps import apps
-from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -38,7 +36,10 @@ def exporter() -> InMemorySpanExporter:
 @pytest.fixture
 def spans(exporter: InMemorySpanExporter, settings: Any) -> Iterator[InMemorySpanExporter]:
     """The spans of a portal that has installed the app."""
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "datastore_search.contrib.operations.tracing"]
+    settings.INSTALLED_APPS = [
+        *settings.INSTALLED_APPS,
+        "datastore_search.contrib.operations.tracing",
+    ]
     assert apps.is_installed("datastore_search.contrib.operations.tracing")
     exporter.clear()
     yield exporter
@@ -135,11 +136,3 @@ def test_without_the_app_nothing_is_traced_or_imported(client: Client, resource:
     )
     ran = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
     assert ran.returncode == 0
-
-
-def test_the_package_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    monkeypatch.delitem(sys.modules, "datastore_search.contrib.operations.tracing", raising=False)
-
-    with pytest.raises(ImproperlyConfigured, match=r"datastore-search\[tracing\]"):
-        import_module("datastore_search.contrib.operations.tracing")

@@ -11,8 +11,9 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 
-from datastore_search import database as storage
-from datastore_search.models import Alias, Field, Load, Resource, TableVersion
+from datastore_search.contrib.files.models import Load
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Alias, Field, Resource, TableVersion
 
 from ..builders import act, check_error
 from ..ckan.writing.step import STOCK_FIELDS, STOCK_RECORDS
@@ -85,7 +86,7 @@ class Table:
             "aliases": list(Alias.objects.filter(**mine).order_by("name").values("name")),
             "loads": list(Load.objects.filter(**mine).order_by("pk").values()),
             "table_versions": versions,
-            "tables": storage.list_record_tables(connection),
+            "tables": list_record_tables(connection),
             "rows": [_read_rows(version["id"]) for version in versions],
             "indexes": [_list_indexes(version["id"]) for version in versions],
         }

@@ -8,8 +8,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search import database as storage
-from datastore_search.models import Load, Origin, Resource, TableVersion
+from datastore_search.contrib.files.models import Load
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Origin, Resource, TableVersion
 
 from ..builders import act, check_error, make_resource
 from ..ckan.writing.step import STOCK_FIELDS, STOCK_RECORDS
@@ -89,7 +90,7 @@ def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
     ]
     version = empty.resource.table_version
     assert version is not None
-    assert (version.origin, version.load, version.record_count) == (Origin.API, None, 3)
+    assert (version.origin, version.record_count) == (Origin.API, 3)
     assert not Load.objects.exists()
 
 
@@ -332,4 +333,4 @@ def test_a_dropped_table_can_be_made_again_with_other_fields(
     assert stock.read_fields() == [{"id": "name", "type": "int4"}]
     assert stock.read_records(resource_id="stock") == [{"_id": 1, "name": 5}]
     assert stock.resource.primary_key == []
-    assert storage.list_record_tables(connection) == {stock.resource.table_version_id}
+    assert list_record_tables(connection) == {stock.resource.table_version_id}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from datastore_search import database as storage
+from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Alias, Field, Resource
 
 from ..builders import check_error, make_resource
@@ -176,7 +176,7 @@ def test_without_filters_the_table_is_dropped_and_the_resource_stays(
     assert (resource.table_version, resource.primary_key) == (None, [])
     assert not Field.objects.filter(resource=resource).exists()
     assert not Alias.objects.exists()
-    assert storage.list_record_tables(connection) == {other.table_version_id} != {load_id}
+    assert list_record_tables(connection) == {other.table_version_id} != {load_id}
 
 
 @pytest.mark.parametrize(

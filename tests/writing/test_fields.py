@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.messages.writing import UnknownFieldType
 from datastore_search.field_types import field_types
 from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.messages.writing import UnknownFieldType
 
 from ..ckan.writing.step import STOCK_FIELDS
 from .tables import Table

@@ -1,28 +1,16 @@
-"""The actions: one table of them, by name."""
+"""The actions: one table of them, by name; contrib apps ``register`` theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from datastore_search.contrib.analysis import actions as analysis
-from datastore_search.contrib.catalogue.actions import datasets as catalogue, resources
 from . import info, search, status, write
-from .action import VARY, Action, Answer
+from .action import VARY, Action, Answer, actions, register
 
-__all__ = ["VARY", "Action", "Answer", "actions"]
+__all__ = ["VARY", "Action", "Answer", "actions", "register"]
 
-actions: Mapping[str, Action] = {
-    action.name: action
-    for action in (
-        search.datastore_search,
-        *analysis.analysis_actions,
-        info.datastore_info,
-        *write.write_actions,
-        *catalogue.catalogue_actions,
-        *resources.resource_actions,
-        status.help_show,
-        status.status_show,
-    )
-}
-
-status.descriptions.update({name: action.help for name, action in actions.items()})
+register(
+    search.datastore_search,
+    info.datastore_info,
+    *write.write_actions,
+    status.help_show,
+    status.status_show,
+)

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.functional import Promise
 from rest_framework.request import Request
 
-from ...web.caching import Validators
 from ...models import Resource
+from ...web.caching import Validators
 from ..parameters import ActionParameters
 from ..permissions import check_may_read
 
@@ -43,6 +43,15 @@ class Action:
     run: Callable[[Request, Mapping[str, object]], Answer]
     help: str | Promise
     is_writing: bool = False
+
+
+#: All actions by name, as ``register`` was called: those of the core first.
+actions: dict[str, Action] = {}
+
+
+def register(*new: Action) -> None:
+    """Add actions; a contrib app does so when Django starts."""
+    actions.update((action.name, action) for action in new)
 
 
 def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:

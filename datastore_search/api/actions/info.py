@@ -8,10 +8,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ... import database as storage
-from ...messages.access import RecordsIncomplete
+from ...database.tables import measure_record_table
 from ...field_types import field_types
 from ...guards.clients import Client
+from ...messages.access import RecordsIncomplete
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, describe_fields, with_consistent_read
 from ..parameters import InfoParameters
@@ -76,7 +76,7 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
     version = resource.table_version
     if version is None:
         return {}
-    sizes = storage.measure_record_table(read.session, version.pk)
+    sizes = measure_record_table(read.session, version.pk)
     if version.record_count and not sizes.rows_bytes:
         raise RecordsIncomplete
     aliases = resource.aliases.using(read.connection.alias)

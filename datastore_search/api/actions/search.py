@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ...web.addresses import find_path_below_base
 from ...field_types import dump_json_as_sent
 from ...guards.clients import Client
 from ...search import (
@@ -22,6 +21,7 @@ from ...search import (
     retry_if_stale,
     with_consistent_read,
 )
+from ...web.addresses import find_path_below_base
 from ..parameters import SearchParameters, build_query
 from ..permissions import get_reader
 from ..renderers import wrap_records

@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import __version__
-from ...web.addresses import build_site_address
 from ...conf import conf
 from ...messages.requests import UnknownHelp
+from ...web.addresses import build_site_address
 from ..parameters import HelpParameters, StatusParameters, make_printable
-from .action import Action, Answer
+from .action import Action, Answer, actions
 
 #: The release of CKAN whose actions these are.
 CKAN_VERSION = "2.12.0"
 
-#: The description of each action; the table of actions fills it.
-descriptions: dict[str, str | Promise] = {}
-
 
 def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
     name = HelpParameters.parse(sent)["name"]
-    if name not in descriptions:
+    if name not in actions:
         raise UnknownHelp(action=make_printable(name))
-    return Answer(str(descriptions[name]), public=True)
+    return Answer(str(actions[name].help), public=True)
 
 
 def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:

@@ -10,16 +10,23 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
-from ... import database as storage
-from ...messages.access import UnknownResource
-from ...messages.parameters import InvalidParameter, InvalidParameters
-from ...messages.writing import InvalidFieldInfo, InvalidFieldName, InvalidResourceMember, ResourceAndId, UnknownFieldType
+from ...database.writes import begin_write_transaction
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
+from ...messages.access import UnknownResource
+from ...messages.parameters import InvalidParameter, InvalidParameters
+from ...messages.writing import (
+    InvalidFieldInfo,
+    InvalidFieldName,
+    InvalidResourceMember,
+    ResourceAndId,
+    UnknownFieldType,
+)
 from ...models import Resource, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, describe_fields, read_page
 from ...search.spool import Spool
 from ...writing import GivenField, Method, Writer, open_writer
+from ..new_resources import add_resource, get_resources
 from ..parameters import (
     CreateParameters,
     DeleteParameters,
@@ -31,7 +38,6 @@ from ..parameters import (
 from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson, wrap_records
 from .action import Action, Answer
-from datastore_search.contrib.catalogue.actions.resources import add_resource, get_resources
 
 #: The parameters that an answer does not repeat.
 _NOT_REPEATED = frozenset({"id", "records", "resource", "force"})
@@ -44,7 +50,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = CreateParameters.parse(sent)
     fields = _read_fields(parameters.get("fields") or ())
     connection = connections[router.db_for_write(Resource)]
-    with storage.begin_write_transaction(connection):
+    with begin_write_transaction(connection):
         resource = _get_or_add_resource(request, parameters)
         _check_may_read_records(request, resource, parameters)
         with open_writer(resource) as writer:

@@ -13,6 +13,7 @@ from datastore_search.api.actions import actions
 from datastore_search.api.parameter_types import NonNegativeIntegerField
 from datastore_search.api.parameters import InfoParameters
 from datastore_search.models import Resource
+
 from .answers import (
     Written,
     cut_text,

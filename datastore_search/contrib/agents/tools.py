@@ -17,6 +17,7 @@ from datastore_search.api.parameter_descriptions import build_object_schema
 from datastore_search.api.parameter_types import Schema
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.filters.grammar import OPERATORS
+
 from .answers import (
     MAX_ROWS_LETTERS,
     describe_cut,

@@ -28,6 +28,7 @@ from rest_framework.request import Request
 
 from datastore_search import __version__
 from datastore_search.api.envelope import report_failure
+
 from .answers import MAX_ANSWER_LETTERS, cut_text
 from .tools import Tool, tools
 

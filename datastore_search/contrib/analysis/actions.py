@@ -12,12 +12,24 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from . import NO_SUGGESTIONS, NO_VALUES, AggregateQuery, Suggestions, read_aggregate, read_facets, suggest_queries, suggest_values
+from datastore_search.api.actions.action import Action, Answer, authorize_read
+from datastore_search.api.renderers import join_json, wrap_records
 from datastore_search.guards.clients import Client
 from datastore_search.search import ConsistentRead, Page, describe_fields, with_consistent_read
-from .parameters import AggregateParameters, FacetsParameters, SuggestParameters, build_aggregate_query, build_conditions, build_facets_query, build_values_query
-from datastore_search.api.renderers import join_json, wrap_records
-from datastore_search.api.actions.action import Action, Answer, authorize_read
+
+from .aggregates import AggregateQuery, read_aggregate
+from .facets import read_facets
+from .parameters import (
+    AggregateParameters,
+    FacetsParameters,
+    SuggestParameters,
+    build_aggregate_query,
+    build_conditions,
+    build_facets_query,
+    build_values_query,
+)
+from .spelling import NO_SUGGESTIONS, Suggestions, suggest_queries
+from .suggestions import NO_VALUES, suggest_values
 
 # datastore_facets ---------------------------------------------------------------------------------
 

@@ -17,12 +17,41 @@ import psycopg
 from django.db.utils import DatabaseError
 from psycopg import errors, sql
 
-from datastore_search import database as storage
-from .errors import InvalidHaving, NumbersTooLarge, RepeatedColumnName, ReservedColumnName, UnsupportedOption
+from datastore_search.database.server import cast_texts
+from datastore_search.filters import (
+    MAX_SHOWN_LENGTH,
+    Clause,
+    Condition,
+    TypedFields,
+    compile_conditions,
+    compose,
+    join_with_commas,
+)
 from datastore_search.messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from datastore_search.messages.search import UnknownSortField
-from datastore_search.filters import MAX_SHOWN_LENGTH, Clause, Condition, TypedFields, compile_conditions, compose, join_with_commas
-from datastore_search.search import ID, Column, Columns, ConsistentRead, FoundRecords, Page, Query, RecordSizes, bind_query, compile_sort_key, copy_records, count_and_read, translate_database_errors
+from datastore_search.search import (
+    ID,
+    Column,
+    Columns,
+    ConsistentRead,
+    FoundRecords,
+    Page,
+    Query,
+    RecordSizes,
+    bind_query,
+    compile_sort_key,
+    copy_records,
+    count_and_read,
+    translate_database_errors,
+)
+
+from .errors import (
+    InvalidHaving,
+    NumbersTooLarge,
+    RepeatedColumnName,
+    ReservedColumnName,
+    UnsupportedOption,
+)
 from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .metrics import CompiledMetric, Metric, compile_metric
 
@@ -167,7 +196,7 @@ class _BoundAggregate:
     def _compile_having(self, read: ConsistentRead, having: Sequence[Condition]) -> Clause | None:
         if not having:
             return None
-        fields = TypedFields(dict(self.fields), partial(storage.cast_texts, read.connection))
+        fields = TypedFields(dict(self.fields), partial(cast_texts, read.connection))
         try:
             return compile_conditions(having, fields)
         except InvalidParameters as error:

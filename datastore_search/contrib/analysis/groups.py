@@ -15,11 +15,12 @@ from typing import LiteralString
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from datastore_search import database as storage
-from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
-from datastore_search.messages.parameters import UnknownField
+from datastore_search.database.server import has_time_zone
 from datastore_search.field_types import FieldType, Ordered, field_types
 from datastore_search.filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
+from datastore_search.messages.parameters import UnknownField
+
+from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
 
 INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
 
@@ -185,7 +186,7 @@ def compile_group_key(
     option = _find_unsupported_option(group, kind)
     if option:
         raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
-    if group.time_zone and not storage.has_time_zone(connection, group.time_zone):
+    if group.time_zone and not has_time_zone(connection, group.time_zone):
         time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
         raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
     return _compile(group, kind)

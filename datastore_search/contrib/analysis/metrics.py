@@ -11,6 +11,7 @@ from psycopg import sql
 
 from datastore_search.field_types import FieldType, Ordered, field_types
 from datastore_search.filters import Clause
+
 from .groups import compile_value
 
 METRICS = (

@@ -11,19 +11,44 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from . import INTERVALS, MAX_BINS, MAX_FACET_VALUES, MAX_FACETS, MAX_GROUPS, MAX_METRICS, MAX_SUGGESTED_VALUES, METRICS, AggregateQuery, Facet, FacetsQuery, GroupBy, Metric, ValuesQuery
-from datastore_search.conf import conf
-from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
-from datastore_search.messages.parameters import InvalidParameters
-from datastore_search.messages.requests import MalformedJson
-from datastore_search.filters.names import split_names, unquote_name
-from datastore_search.filters import Condition, exclude_field, parse_filters
-from datastore_search.search import Query, RecordsFormat
 from datastore_search.api.body import parse_json
 from datastore_search.api.envelope import MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_descriptions import build_object_schema
-from datastore_search.api.parameter_types import BooleanField, ChoiceField, FieldNameField, FiltersField, FullTextQueryField, NonNegativeIntegerField, ParameterField, Schema, SortField, TextField, describe_number
-from datastore_search.api.parameters import DEFAULT_LIMIT, MAX_ROW_NUMBER, ActionParameters, ConditionParameters, ResourceParameters, build_query, make_printable
+from datastore_search.api.parameter_types import (
+    BooleanField,
+    ChoiceField,
+    FieldNameField,
+    FiltersField,
+    FullTextQueryField,
+    NonNegativeIntegerField,
+    ParameterField,
+    Schema,
+    SortField,
+    TextField,
+    describe_number,
+)
+from datastore_search.api.parameters import (
+    DEFAULT_LIMIT,
+    MAX_ROW_NUMBER,
+    ActionParameters,
+    ConditionParameters,
+    ResourceParameters,
+    build_query,
+    make_printable,
+)
+from datastore_search.conf import conf
+from datastore_search.filters import Condition, exclude_field, parse_filters
+from datastore_search.filters.names import split_names, unquote_name
+from datastore_search.messages.parameters import InvalidParameters
+from datastore_search.messages.requests import MalformedJson
+from datastore_search.search import Query, RecordsFormat
+
+from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery
+from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
+from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery
+from .groups import INTERVALS, MAX_BINS, GroupBy
+from .metrics import METRICS, Metric
+from .suggestions import MAX_SUGGESTED_VALUES, ValuesQuery
 
 #: Values of a facet if no limit is given, and suggested ones.
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10

@@ -7,8 +7,8 @@ from time import monotonic
 from typing import Any
 
 from datastore_search.conf import conf
-from datastore_search.messages.availability import QueryTooSlow
 from datastore_search.filters import Clause
+from datastore_search.messages.availability import QueryTooSlow
 from datastore_search.search import ConsistentRead, translate_database_errors
 
 #: The time limits that PostgreSQL takes; zero would be none.

@@ -12,6 +12,7 @@ from typing import Self
 from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
 
 from datastore_search.models import Resource, ResourceQuerySet, parse_resource_id
+
 from .dataset import (
     Group,
     ListedDataset,
@@ -25,7 +26,7 @@ from .query import SortTerm, parse_catalogue_query
 from .resource_conditions import ResourceConditions, match_word, order_resources
 
 _HEAVY = ("options", "indexes", "primary_key")
-_HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes", "load")
+_HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.api.parameter_types import BooleanField, FullTextField, IgnoredField, JsonNamesField, NamesField, NonNegativeIntegerField, ResourceIdField, TextField
+from datastore_search.api.parameter_types import (
+    BooleanField,
+    FullTextField,
+    IgnoredField,
+    JsonNamesField,
+    NamesField,
+    NonNegativeIntegerField,
+    ResourceIdField,
+    TextField,
+)
 from datastore_search.api.parameters import ActionParameters
 
 #: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings

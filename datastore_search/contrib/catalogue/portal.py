@@ -22,6 +22,7 @@ from django.utils.module_loading import import_string
 
 from datastore_search.conf import conf
 from datastore_search.models import Reader, ResourceQuerySet
+
 from .dataset import Dataset, ListedDataset, Place
 from .dataset_conditions import (
     SORT_KEYS,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from datastore_search.models import Resource
+
 from .dataset import Dataset
 from .licenses import OPEN_LICENSES
 

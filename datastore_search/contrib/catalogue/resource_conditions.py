@@ -17,6 +17,7 @@ from django.db.models.lookups import IContains
 
 from datastore_search.models import Field
 from datastore_search.models.translations import list_active_languages
+
 from .dataset import build_publisher_id, build_publisher_name
 from .descriptions import FORMAT
 from .query import Conditions, SortTerm

@@ -1,12 +1,18 @@
 """
 The API as an OpenAPI 3.1 document, for a portal that has drf-spectacular.
 
-``describe_actions`` is a preprocessing hook of drf-spectacular.  No other package imports this one,
-so the app works without drf-spectacular.  ``parameters``, ``filters``, ``results``
-and ``errors`` describe in JSON Schema what the modules of ``api`` do, ``examples`` are requests
-with their answers, and ``operations`` makes operations of them.
+``describe_actions`` is a preprocessing hook of drf-spectacular. ``parameters``, ``filters``,
+``results`` and ``errors`` describe in JSON Schema what the modules of ``api`` do, ``examples`` are
+requests with their answers, and ``operations`` makes operations of them.
 """
 
-from .endpoints import describe_actions
+from __future__ import annotations
 
-__all__ = ["describe_actions"]
+from typing import Any
+
+
+def describe_actions(endpoints: Any, **more: Any) -> Any:
+    """Put the operations of the actions among the endpoints that drf-spectacular has found."""
+    from .endpoints import describe_actions as describe  # noqa: PLC0415 - models must be loaded
+
+    return describe(endpoints, **more)

@@ -15,6 +15,7 @@ from datastore_search.api.parameter_types import NonNegativeIntegerField
 from datastore_search.conf import conf
 from datastore_search.messages.access import AnonymousDenied, UnknownResource
 from datastore_search.messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
+
 from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
 from .examples import PORTAL, SURVEY
 from .results import HELP, build_success

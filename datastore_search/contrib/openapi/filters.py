@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.filters.grammar import MAX_DEPTH, MAX_OPERATIONS, MAX_TEXT_CONDITIONS, MAX_VALUES, OPERATORS, TEXT_OPERATORS
+from datastore_search.filters.grammar import (
+    MAX_DEPTH,
+    MAX_OPERATIONS,
+    MAX_TEXT_CONDITIONS,
+    MAX_VALUES,
+    OPERATORS,
+    TEXT_OPERATORS,
+)
+
 from .components import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, Schema, list_of, one_of, schema_ref
 
 #: Of one object or list.

@@ -11,6 +11,7 @@ from rest_framework.status import HTTP_200_OK
 
 from datastore_search.api.actions import Action
 from datastore_search.downloads.parameters import DumpParameters
+
 from . import errors, filters, parameters, results
 from .components import Schema, build_name, register, schema_ref
 from .examples import Example, select_examples, show_examples

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from datastore_search.api import parameter_types as types
-from datastore_search.contrib.analysis.parameters import OptionsListField
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
+from datastore_search.contrib.analysis.parameters import OptionsListField
+
 from .components import TEXT, Schema, build_name, one_of, schema_ref
 from .examples import Example, show_examples
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from datastore_search.contrib.analysis import MAX_COUNTED_RECORDS
-from datastore_search.contrib.analysis import actions as analysis
 from datastore_search.api.actions.search import REPEATED_PARAMETERS
 from datastore_search.api.parameters import SearchParameters
+from datastore_search.contrib.analysis import actions as analysis
+from datastore_search.contrib.analysis.spelling import MAX_COUNTED_RECORDS
 from datastore_search.downloads.formats import GZIP_TYPE, formats
 from datastore_search.field_types import field_types
 from datastore_search.search import RecordsFormat
 from datastore_search.writing import Method
+
 from .components import (
     ANY_VALUE,
     BOOLEAN,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from django.db import connections, router, transaction
@@ -11,12 +10,35 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from datastore_search import database as storage
 from datastore_search.conf import conf
+from datastore_search.database.findings import Finding, finders
+from datastore_search.database.indexes import (
+    Indexes,
+    add_indexes,
+    analyze_records,
+    name_key_index,
+    name_order_index,
+)
+from datastore_search.database.indexes import set_key as set_table_key
+from datastore_search.database.substrings import name_substring_index
+from datastore_search.database.tables import count_records as count_table_records
+from datastore_search.database.tables import drop_indexes, has_table
+from datastore_search.database.unserved import mark_unserved
 from datastore_search.field_types import field_types
-from datastore_search.models import Alias, Field, IndexKind, Load, Resource, TableVersion
+from datastore_search.models import Alias, Field, IndexKind, Resource, TableVersion
 from datastore_search.writing.changes import add_fields, create_order_indexes, drop_order_indexes
-from datastore_search.contrib.files.jobs.cleanup import clean_up_loads, list_kept_tables
+
+from .tables import (
+    FoundIndex,
+    diagnose_record_table,
+    find_value_types,
+    list_damaged_functions,
+    list_damaged_triggers,
+    rebuild_index,
+    restore_functions,
+    restore_triggers,
+    restore_vectors,
+)
 
 #: The types of fields, by those of their JSON values.
 _TYPES = {"number": "numeric", "boolean": "bool", "string": "text"}
@@ -28,34 +50,21 @@ _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
 _Wanted = dict[str, Callable[[], object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """
-    Something that is damaged: a stable code, the object, and a message.
-
-    ``mend`` repairs it without a loss; None where a person must decide.
-    """
-
-    code: str
-    name: str
-    message: str
-    mend: Callable[[], object] | None = None
-
-
 def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     """
     Find what is damaged; ``count_records`` reads every record.
 
     What a finding mends is done before the next one is looked for.
     """
-    connection = connections[router.db_for_write(Load)]
+    connection = connections[router.db_for_write(Resource)]
     yield from _diagnose_functions(connection)
     yield from _diagnose_names(connection)
     kept: set[int] = set()
     resources = Resource.objects.using(connection.alias).select_related("table_version")
     for resource in resources.order_by("name"):
         yield from _diagnose_resource(connection, resource, kept)
-    yield from _diagnose_leftovers(connection, kept)
+    for find in finders.values():
+        yield from find(connection, kept)
     if count_records:
         yield from _count_records(connection, resources)
 
@@ -65,26 +74,26 @@ def _count_records(
 ) -> Iterator[Finding]:
     for resource in resources.filter(table_version__isnull=False).order_by("name"):
         if version := resource.table_version:
-            found = storage.count_records(connection, version.pk)
+            found = count_table_records(connection, version.pk)
             if found not in {version.record_count, None}:  # None without the table, reported above
                 message = f"There are {found} records, not {version.record_count}."
                 yield Finding("count.wrong", str(resource.pk), message)
 
 
 def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
-    for name in storage.list_damaged_functions(connection):
+    for name in list_damaged_functions(connection):
         yield Finding(
             "function.outdated",
             name,
             "The function is missing, or not that of this version.",
-            partial(storage.restore_functions, connection),
+            partial(restore_functions, connection),
         )
-    for trigger, table in storage.list_damaged_triggers(connection):
+    for trigger, table in list_damaged_triggers(connection):
         yield Finding(
             "trigger.disabled",
             f"{table}.{trigger}",
             "The trigger is missing or disabled.",
-            partial(storage.restore_triggers, connection),
+            partial(restore_triggers, connection),
         )
 
 
@@ -107,7 +116,7 @@ def _diagnose_resource(
 ) -> Iterator[Finding]:
     """Diagnose the table of a resource; ``kept`` gets the one that it has lost."""
     version, name = resource.table_version, str(resource.pk)
-    if version is None or not storage.has_table(connection, version.pk):
+    if version is None or not has_table(connection, version.pk):
         lost = _find_kept_version(connection, resource)
         if lost is not None:
             kept.add(lost.pk)
@@ -123,7 +132,7 @@ def _diagnose_resource(
         elif version is not None:
             yield Finding("table.missing", name, "The table of the records is not there.")
         return
-    found = storage.diagnose_record_table(connection, version.pk)
+    found = diagnose_record_table(connection, version.pk)
     if not found.has_columns:
         yield Finding("table.columns", name, "The table has other columns than it should.")
     if not found.computes_vectors:
@@ -131,7 +140,7 @@ def _diagnose_resource(
             "vectors.stale",
             name,
             "New records are not found by their words.",
-            partial(storage.restore_vectors, connection, version.pk, language=version.language),
+            partial(restore_vectors, connection, version.pk, language=version.language),
         )
     if not found.has_primary_key:
         yield Finding("index.missing", name, "The table has no primary key.")
@@ -145,7 +154,7 @@ def _diagnose_resource(
         )
     # Some may be mended now.
     left = lost_fields and _find_lost_fields(connection, resource, version)
-    orders = {storage.name_order_index(version.pk, field.name) for field in left}
+    orders = {name_order_index(version.pk, field.name) for field in left}
     indexes = [index for index in found.indexes if index.role not in orders]
     yield from _diagnose_indexes(connection, resource, version, indexes)
     if not found.has_statistics and version.record_count > found.analyze_threshold:
@@ -153,14 +162,14 @@ def _diagnose_resource(
             "statistics.missing",
             name,
             "The table has no statistics, so searches may be slow.",
-            partial(storage.analyze_records, connection, version.pk),
+            partial(analyze_records, connection, version.pk),
         )
 
 
 def _find_kept_version(connection: BaseDatabaseWrapper, resource: Resource) -> TableVersion | None:
     """Find the version that the resource has served last, of those whose table is there."""
     served = resource.table_versions.filter(published_at__isnull=False).order_by("-published_at")
-    return next((each for each in served if storage.has_table(connection, each.pk)), None)
+    return next((each for each in served if has_table(connection, each.pk)), None)
 
 
 def _give_table_back(
@@ -169,14 +178,14 @@ def _give_table_back(
     Resource.objects.using(connection.alias).filter(pk=resource.pk).update(
         table_version=version, modified_at=timezone.now()
     )
-    storage.mark_unserved(connection, version.pk, None)
+    mark_unserved(connection, version.pk, None)
 
 
 def _find_lost_fields(
     connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
 ) -> list[Field]:
     """Find the fields that the first records have, and the resource has not."""
-    found = storage.find_value_types(connection, version.pk)
+    found = find_value_types(connection, version.pk)
     known = set(resource.fields.values_list("name", flat=True))
     return [
         Field(
@@ -194,44 +203,10 @@ def _add_lost_field(
     """Add a field after the others; its index, which may be of another type, is made again."""
     with transaction.atomic(using=connection.alias):
         add_fields(connection, resource, [field])
-        found = storage.diagnose_record_table(connection, version.pk).indexes
-        if storage.name_order_index(version.pk, field.name) in {index.role for index in found}:
+        found = diagnose_record_table(connection, version.pk).indexes
+        if name_order_index(version.pk, field.name) in {index.role for index in found}:
             drop_order_indexes(connection, resource, [field.name])
             create_order_indexes(connection, resource, {field.name: field.type})
-
-
-def _diagnose_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
-    """Find the tables that no resource serves; those that are kept for some days are none."""
-    served = Resource.objects.using(connection.alias).exclude(table_version=None)
-    tables = storage.list_record_tables(connection) - kept
-    tables -= set(served.values_list("table_version", flat=True))
-    tables -= list_kept_tables(connection).keys()
-    loads = storage.list_staging_tables(connection)
-    building = Load.objects.using(connection.alias).filter(table_versions__in=tables)
-    running = {
-        load_id
-        for load_id in {*loads, *building.values_list("pk", flat=True)}
-        if storage.is_running(connection, load_id)
-    }
-    tables -= set(
-        Load.objects.using(connection.alias)
-        .filter(pk__in=running, table_versions__isnull=False)
-        .values_list("table_versions", flat=True)
-    )
-    for table_id in sorted(tables):
-        yield Finding(
-            "table.unserved",
-            str(table_id),
-            "No resource serves this table version.",
-            clean_up_loads,
-        )
-    for load_id in sorted(loads - running):
-        yield Finding(
-            "table.staging",
-            str(load_id),
-            "The load is over, and its rows are still in a table.",
-            clean_up_loads,
-        )
 
 
 # Indexes ------------------------------------------------------------------------------------------
@@ -241,7 +216,7 @@ def _diagnose_indexes(
     connection: BaseDatabaseWrapper,
     resource: Resource,
     version: TableVersion,
-    found: Sequence[storage.FoundIndex],
+    found: Sequence[FoundIndex],
 ) -> Iterator[Finding]:
     """Find indexes that are missing, not valid, superfluous, or differ from the choice."""
     wanted = _list_wanted(connection, resource, version)
@@ -250,18 +225,16 @@ def _diagnose_indexes(
         if index.role in missing:
             del missing[index.role]
             if not index.is_valid:
-                yield _report_invalid(
-                    index.name, partial(storage.rebuild_index, connection, index.name)
-                )
+                yield _report_invalid(index.name, partial(rebuild_index, connection, index.name))
         elif not index.is_valid:
-            mend = storage.rebuild_index if index.is_primary else storage.drop_indexes
+            mend = rebuild_index if index.is_primary else drop_indexes
             yield _report_invalid(index.name, partial(mend, connection, index.name))
         elif not index.is_primary:
             yield Finding(
                 "index.superfluous",
                 index.name,
                 "No search uses this index, and every write takes longer for it.",
-                partial(storage.drop_indexes, connection, index.name),
+                partial(drop_indexes, connection, index.name),
             )
     for role, create in missing.items():
         message = f"The table lacks an index: {role}."
@@ -285,16 +258,16 @@ def _list_wanted(
     }
     for field in resource.fields.filter(has_order_index=True):
         orders = {field.name: field_types[field.type].sort_expression}
-        wanted[storage.name_order_index(version.pk, field.name)] = partial(add, orders=orders)
+        wanted[name_order_index(version.pk, field.name)] = partial(add, orders=orders)
     if resource.primary_key:
-        set_key = partial(storage.set_key, connection, version.pk, resource.primary_key)
-        wanted[storage.name_key_index(version.pk)] = set_key
+        set_key = partial(set_table_key, connection, version.pk, resource.primary_key)
+        wanted[name_key_index(version.pk)] = set_key
     return wanted
 
 
 def _get_role(kind: IndexKind, table_id: int) -> str:
     is_named = kind == IndexKind.SUBSTRINGS
-    return storage.name_substring_index(table_id) if is_named else kind.value
+    return name_substring_index(table_id) if is_named else kind.value
 
 
 def _add_indexes(
@@ -304,13 +277,13 @@ def _add_indexes(
     kinds: Sequence[str] = (),
     orders: dict[str, str] | None = None,
 ) -> None:
-    indexes = storage.Indexes(
+    indexes = Indexes(
         filters=IndexKind.FILTERS in kinds,
         words=IndexKind.WORDS in kinds,
         substrings=IndexKind.SUBSTRINGS in kinds,
         orders=orders or {},
     )
-    storage.add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
+    add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
 
 
 def _diagnose_choice(
@@ -335,7 +308,7 @@ def _follow_choice(
     chosen: Sequence[IndexKind],
 ) -> None:
     """Create what was chosen, drop what was not, and record it, which gives a new version."""
-    found = storage.diagnose_record_table(connection, version.pk).indexes
+    found = diagnose_record_table(connection, version.pk).indexes
     roles = {_get_role(kind, version.pk): kind for kind in _OF_TABLE}
     present = {roles[index.role] for index in found if index.role in roles}
     _add_indexes(connection, version.pk, kinds=[kind for kind in chosen if kind not in present])
@@ -348,4 +321,4 @@ def _follow_choice(
     # The last: until now a search could rely on them.
     for index in found:
         if index.role in roles and roles[index.role] not in chosen:
-            storage.drop_indexes(connection, index.name)
+            drop_indexes(connection, index.name)

@@ -11,7 +11,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from datastore_search.database.server import read_sql_file
-from datastore_search.database.tables import VECTOR_TRIGGER, limit_lock_waits, maintain_vectors, name_record_table, quote_record_table
+from datastore_search.database.tables import (
+    VECTOR_TRIGGER,
+    limit_lock_waits,
+    maintain_vectors,
+    name_record_table,
+    quote_record_table,
+)
 
 #: The columns of a record table, with their types.
 _COLUMNS: Final = {"_id": "bigint", "data": "jsonb", "search": "tsvector"}

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.formats import date_format
 
-from datastore_search.contrib.catalogue import describe_license
+from datastore_search.contrib.catalogue.licenses import describe_license
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.models import Resource
 

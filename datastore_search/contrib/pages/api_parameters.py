@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from datastore_search.filters.names import format_sort_key
 from datastore_search.field_types import Json, dump_json
 from datastore_search.filters import And, Comparison, Condition, In, Or
+from datastore_search.filters.names import format_sort_key
 from datastore_search.search import Query
 
 

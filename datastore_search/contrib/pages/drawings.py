@@ -11,20 +11,27 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from django.http import HttpResponse
 
 from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
-from datastore_search.web.caching import set_cache_headers
 from datastore_search.models import read_profiles
 from datastore_search.search import ConsistentRead, Query
+from datastore_search.web.addresses import reverse_in_locale
+from datastore_search.web.caching import set_cache_headers
+
+from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
+from .languages import Phrase
+from .maps.query import MapQuery
+from .page import ResourcePageView
 from .table.chips import build_chips
 from .table.columns import Column, build_columns
-from .languages import Phrase
-from .links import reverse_in_locale
-from .maps.query import MapQuery
-from .table.page_query import OF_TABLE, PageQuery, clean_parameters, list_shared_parameters, parse_page_query
-from .charts.png import can_draw_png, draw_png
+from .table.page_query import (
+    OF_TABLE,
+    PageQuery,
+    clean_parameters,
+    list_shared_parameters,
+    parse_page_query,
+)
 from .table.query_string import Pair, QueryString
 from .table.type_labels import describe_parameter_errors
-from .views import ResourcePageView
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]

@@ -8,9 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
-from datastore_search.web.addresses import keep_locale, reverse_in_locale
-
-__all__ = ["Parameters", "add_query_string", "find_path", "find_search_path", "reverse_in_locale"]
+from datastore_search.web.addresses import keep_locale
 
 Parameters = Iterable[tuple[str, str]]
 
@@ -24,11 +22,6 @@ def add_query_string(path: str, parameters: Parameters) -> str:
     return f"{path}?{query}" if query else path
 
 
-def find_search_path(request: HttpRequest) -> str:
-    """Find the path of ``datastore_search``; empty if the portal has no API."""
-    return find_path(request, "action", "datastore_search")
-
-
 def find_viewer_path(request: HttpRequest) -> str:
     """Find the path of the viewer of the OpenAPI document; empty if the portal has none."""
     for name in _VIEWER_NAMES:
@@ -37,11 +30,3 @@ def find_viewer_path(request: HttpRequest) -> str:
         except NoReverseMatch:
             continue
     return ""
-
-
-def find_path(request: HttpRequest, name: str, *arguments: object) -> str:
-    """Find the path of one of the app's URLs; empty if the portal does not include it."""
-    try:
-        return reverse_in_locale(request, name, *arguments)
-    except NoReverseMatch:
-        return ""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
@@ -19,13 +17,12 @@ from django.urls import (
     reverse,
     translate_url,
 )
-from django.utils.translation import get_language_info, to_language
+from django.utils.translation import get_language_info
+
+from datastore_search.web.languages import choose_language_codes
 
 from .links import Parameters, add_query_string, find_viewer_path
 from .table.query_string import MAX_REPEATED_LENGTH, Pair
-
-#: A portal that enables more languages has hardly texts in all: those of this app are listed.
-MAX_LISTED_LANGUAGES = 20
 
 #: Of the address to which signing in or out leads back.
 MAX_RETURN_LENGTH = 2_000
@@ -109,21 +106,6 @@ def _list_languages(
         )
         for code, address in addresses.items()
     )
-
-
-def choose_language_codes(present: str) -> list[str]:
-    """Choose the languages of the portal that pages link to, in its order."""
-    codes = [code for code, _name in settings.LANGUAGES]
-    if len(codes) <= MAX_LISTED_LANGUAGES:
-        return codes
-    return [code for code in codes if code in {present, *_list_own_languages()}]
-
-
-@cache
-def _list_own_languages() -> frozenset[str]:
-    """List the languages in which this app has texts."""
-    folders = (Path(__file__).parent.parent / "locale").iterdir()
-    return frozenset({"en", *(to_language(folder.name) for folder in folders)})
 
 
 def _get_own_name(code: str) -> str:

@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from datastore_search.api.actions import actions
-from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import Settings, list_settings
+from datastore_search.downloads.parameters import DumpParameters
 
 _REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 

@@ -87,8 +87,9 @@ class Hold:
             if moment == "publishing":
                 resource = stack.enter_context(self._open_session())
                 resource.execute(
-                    "SELECT FROM datastore_search_resource AS r JOIN datastore_search_load AS l"
-                    " ON l.resource_id = r.id WHERE l.id = %s FOR NO KEY UPDATE OF r",
+                    "SELECT FROM datastore_search_resource AS r"
+                    " JOIN datastore_search_files_load AS l ON l.resource_id = r.id"
+                    " WHERE l.id = %s FOR NO KEY UPDATE OF r",
                     [self._load_id],
                 )
                 yield lambda alive: wait_until(
@@ -165,7 +166,9 @@ class Hold:
 
     def _has_state(self, state: str) -> bool:
         return self._has_row(
-            "SELECT FROM datastore_search_load WHERE id = %s AND state = %s", self._load_id, state
+            "SELECT FROM datastore_search_files_load WHERE id = %s AND state = %s",
+            self._load_id,
+            state,
         )
 
     def _waits_for_lock(self, statement: str) -> bool:

@@ -17,11 +17,22 @@ from django.db import connection
 from django.test import Client
 from django_tasks_db.models import DBTaskResult
 
-from datastore_search import database as storage
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, cleanup, load_file, requeue_waiting_loads, retry_load, submit_load
+from datastore_search.contrib.files.jobs import (
+    LoadOptions,
+    cancel_load,
+    clean_up_loads,
+    cleanup,
+    load_file,
+    requeue_waiting_loads,
+    retry_load,
+    submit_load,
+)
 from datastore_search.contrib.files.jobs.drafts import create_draft
-from datastore_search.models import Load, LoadState, Mode, Resource
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.models import Load, LoadState, Mode
+from datastore_search.contrib.files.tables.locks import is_running
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
 
 from ...builders import ask
 from ...processes import DATABASE, IMMEDIATE, build_database_url, wait_until
@@ -116,7 +127,7 @@ def hold_load(load: Load, moment: str, uploads: Path) -> Iterator[Any]:
 
 
 def has_no_session(load: Load) -> bool:
-    return not storage.is_running(connection, load.pk)
+    return not is_running(connection, load.pk)
 
 
 def kill_worker(worker: Any, load: Load) -> None:
@@ -152,7 +163,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     served.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert served.table_version_id == before
-    assert storage.list_record_tables(connection) == {before}
+    assert list_record_tables(connection) == {before}
 
     settings.TASKS = IMMEDIATE
     again = retry_load(load)
@@ -179,7 +190,7 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     load.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert load.can_be_retried
-    assert storage.list_record_tables(connection) == {before, get_version_id(other)}
+    assert list_record_tables(connection) == {before, get_version_id(other)}
 
 
 def test_a_load_whose_task_is_lost_is_queued_again(
@@ -225,7 +236,7 @@ def test_a_load_that_is_queued_twice_runs_once(served: Resource, uploads: Path) 
 
     load.refresh_from_db()
     assert load.state == LoadState.READY
-    assert storage.list_record_tables(connection) == {get_version_id(load)}
+    assert list_record_tables(connection) == {get_version_id(load)}
     assert list(DBTaskResult.objects.values_list("return_value", flat=True)) == ["ready", "ready"]
 
 
@@ -250,7 +261,7 @@ def test_a_load_is_cancelled_by_another_process(
     assert (load.state, load.error) == (LoadState.CANCELLED, "The load was cancelled.")
     assert served.table_version_id == before
     clean_up_loads()
-    assert storage.list_record_tables(connection) == {before}
+    assert list_record_tables(connection) == {before}
 
 
 @pytest.mark.slow
@@ -266,7 +277,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     clean_up_loads()
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
-    assert storage.list_record_tables(connection) == {before}
+    assert list_record_tables(connection) == {before}
 
     again = retry_load(load)
     with hold_load(again, moment, uploads) as worker:
@@ -322,5 +333,5 @@ def test_a_load_whose_resource_is_deleted_ends(served: Resource, uploads: Path) 
         )
 
     clean_up_loads()
-    assert storage.list_record_tables(connection) == {served.table_version_id}
+    assert list_record_tables(connection) == {served.table_version_id}
     assert not upload.exists()

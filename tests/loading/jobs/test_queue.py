@@ -19,14 +19,28 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from datastore_search import database as storage
-from datastore_search.contrib.files.messages.failures import LoadCancelled, LoadFailed
-from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, load_file, queue, retry_load, runner, submit_load
+from datastore_search.contrib.files.jobs import (
+    LoadOptions,
+    cancel_load,
+    clean_up_loads,
+    load_file,
+    queue,
+    retry_load,
+    runner,
+    submit_load,
+)
 from datastore_search.contrib.files.jobs.monitor import JobMonitor
+from datastore_search.contrib.files.messages.failures import LoadCancelled, LoadFailed
+from datastore_search.contrib.files.models import Load, LoadState, get_upload_storage
+from datastore_search.contrib.files.publishing import replacing
+from datastore_search.contrib.files.signals import load_failed, resource_loaded
 from datastore_search.contrib.files.sources import files as sources
-from datastore_search.models import Load, LoadState, Resource, get_upload_storage
-from datastore_search.signals import load_failed, resource_loaded
-from datastore_search.database import indexes
+from datastore_search.contrib.files.tables import indexing
+from datastore_search.contrib.files.tables.indexing import create_indexes
+from datastore_search.database.indexes import analyze_records
+from datastore_search.database.refusals import is_connection_lost
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
 
 from ...failures import fails_with
 from ...processes import DATABASE, wait_until
@@ -281,7 +295,7 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
 
     resource.refresh_from_db()
     assert resource.table_version_id == before
-    assert storage.list_record_tables(connection) == {before}
+    assert list_record_tables(connection) == {before}
 
 
 # Progress -----------------------------------------------------------------------------------------
@@ -342,7 +356,7 @@ def chain_error(error: Exception, cause: Exception) -> Exception:
 def test_a_lost_connection_is_distinguished_from_an_error_of_a_statement(
     error: Exception, is_lost: bool
 ) -> None:
-    assert storage.is_connection_lost(error) is is_lost
+    assert is_connection_lost(error) is is_lost
 
 
 @pytest.mark.parametrize("state", [LoadState.QUEUED, LoadState.COPYING])
@@ -367,7 +381,6 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
     limits: list[str] = []
-    analyze_records = indexes.analyze_records
 
     def read_limit() -> str:
         with connection.cursor() as cursor:
@@ -379,7 +392,7 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
         limits.append(read_limit())
         analyze_records(*arguments, **options)
 
-    monkeypatch.setattr(indexes, "analyze_records", record_limit)
+    monkeypatch.setattr(f"{indexing.__name__}.analyze_records", record_limit)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '10min'")
 
@@ -399,14 +412,14 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
     committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     indexing_started, can_continue = threading.Event(), threading.Event()
-    index = storage.create_indexes
+    index = create_indexes
 
     def wait_and_index(*arguments: Any, **options: Any) -> None:
         indexing_started.set()
         assert can_continue.wait(120)
         index(*arguments, **options)
 
-    monkeypatch.setattr(storage, "create_indexes", wait_and_index)
+    monkeypatch.setattr(replacing, "create_indexes", wait_and_index)
 
     def load(name: str) -> None:
         path = tmp_path / name
@@ -435,8 +448,8 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
     assert list(order.values_list("source", "state")) == [("1", "ready"), ("2", "ready")]
     committed.refresh_from_db()
     assert committed.table_version is not None
-    assert committed.table_version.load == Load.objects.get(source="2")
-    assert storage.list_record_tables(connection) == {committed.table_version_id}
+    assert committed.table_version.loads.get() == Load.objects.get(source="2")
+    assert list_record_tables(connection) == {committed.table_version_id}
 
 
 # Signals ------------------------------------------------------------------------------------------
@@ -475,7 +488,7 @@ def test_the_signal_of_a_load_is_sent_once_it_is_served(
     (values,) = signals
     assert load.state == LoadState.READY
     assert (values["sender"], values["resource"], values["load"]) == (Resource, committed, load)
-    assert values["resource"].table_version.load == load
+    assert values["resource"].table_version.loads.get() == load
 
 
 def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(

@@ -12,9 +12,13 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.test import Client
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import clean_up_loads, cleanup
-from datastore_search.models import Load, LoadState, Resource, TableVersion
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.tables.merging import stage_rows
+from datastore_search.contrib.files.tables.staging import list_staging_tables
+from datastore_search.database.tables import list_record_tables
+from datastore_search.database.unserved import mark_unserved, read_unserved_since
+from datastore_search.models import Resource, TableVersion
 
 from ...builders import SURVEY, ask, get_ids
 from ..builders import load_csv, make_loaded_resource
@@ -41,7 +45,7 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
     assert out.getvalue().startswith(expected)
     assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
     clean_up_loads()
-    assert storage.read_unserved_since(connection, [number]) == {}  # and counts as served again
+    assert read_unserved_since(connection, [number]) == {}  # and counts as served again
 
 
 def test_it_is_kept_from_when_it_was_found_without_a_resource(
@@ -50,11 +54,11 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
     TableVersion.objects.update(published_at="2020-01-01T00:00:00Z")  # however long it was served
     number = unserve_table(resource)
     clean_up_loads()
-    (since,) = storage.read_unserved_since(connection, [number]).values()
+    (since,) = read_unserved_since(connection, [number]).values()
 
-    storage.mark_unserved(connection, number, since - timedelta(days=6))
+    mark_unserved(connection, number, since - timedelta(days=6))
     assert clean_up_loads() == 0
-    storage.mark_unserved(connection, number, since - timedelta(days=8))
+    mark_unserved(connection, number, since - timedelta(days=8))
     assert clean_up_loads() == 1
 
 
@@ -63,7 +67,7 @@ def test_it_is_dropped_after_the_next_load_of_the_resource(resource: Resource) -
 
     load_csv(resource, SURVEY)
 
-    assert storage.list_record_tables(connection) == {resource.table_version_id} != {number}
+    assert list_record_tables(connection) == {resource.table_version_id} != {number}
 
 
 def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) -> None:
@@ -71,13 +75,13 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
     with connection.cursor() as cursor:  # as where only record tables have been restored so far
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
-            "TRUNCATE datastore_search_resource, datastore_search_load,"
-            " datastore_search_field, datastore_search_alias, datastore_search_rowerror,"
+            "TRUNCATE datastore_search_resource, datastore_search_files_load,"
+            " datastore_search_field, datastore_search_alias, datastore_search_files_rowerror,"
             " datastore_search_tableversion"
         )
 
     assert clean_up_loads() == 0
-    assert storage.list_record_tables(connection) == {number}
+    assert list_record_tables(connection) == {number}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -99,13 +103,13 @@ def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> Non
     reader.start()
     assert reading.wait(30)
     resource.delete()
-    assert storage.list_record_tables(connection) == {number}
+    assert list_record_tables(connection) == {number}
     finished.set()
     reader.join(60)
     assert not reader.is_alive()
 
     assert clean_up_loads() == 1
-    assert storage.list_record_tables(connection) == set()
+    assert list_record_tables(connection) == set()
 
 
 def test_deleting_all_loads_loses_no_records(resource: Resource, client: Client) -> None:
@@ -114,7 +118,7 @@ def test_deleting_all_loads_loses_no_records(resource: Resource, client: Client)
     assert clean_up_loads() == 0
     resource.refresh_from_db()
     assert resource.table_version is not None
-    assert resource.table_version.load is None
+    assert not resource.table_version.loads.exists()
     assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
 
 
@@ -126,15 +130,15 @@ def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(
 
     assert Resource.objects.get().table_version is None
     assert clean_up_loads() == 0
-    assert storage.list_record_tables(connection) == {number}
+    assert list_record_tables(connection) == {number}
     monkeypatch.setattr(cleanup, "RETENTION", timedelta(0))
     assert clean_up_loads() == 1
 
 
 def test_a_staging_table_of_an_interrupted_load_is_dropped(resource: Resource) -> None:
     load = Load.objects.create(resource=resource, source="x", state=LoadState.COPYING)
-    storage.stage_rows(connection, load.pk, [[(2, '{"a":1}')]])
-    assert storage.list_staging_tables(connection) == {load.pk}
+    stage_rows(connection, load.pk, [[(2, '{"a":1}')]])
+    assert list_staging_tables(connection) == {load.pk}
 
     assert clean_up_loads() == 1
-    assert storage.list_staging_tables(connection) == set()
+    assert list_staging_tables(connection) == set()

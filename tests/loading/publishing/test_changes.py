@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.models import Field, Load, Resource
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Field, Resource
 
 from ...failures import fails_with
 from ..files import load_new_resource, load_text, read_rows, read_types

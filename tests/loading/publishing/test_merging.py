@@ -11,9 +11,14 @@ import pytest
 from django.db import connection, connections, transaction
 from django.test import Client
 
-from datastore_search import database as storage
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.models import Field, Load, LoadState, Resource
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.publishing import merging
+from datastore_search.contrib.files.tables.merging import add_rows, stage_rows
+from datastore_search.contrib.files.tables.staging import list_staging_tables
+from datastore_search.database.indexes import create_order_indexes
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Field, Resource
 
 from ...builders import ask, get_ids, make_writer_token
 from ...failures import fails_with
@@ -52,7 +57,7 @@ def test_append_adds_the_rows_behind_the_records(db: None) -> None:
     assert (served.record_count, served.value_counts) == (4, {})
     assert (load.state, load.record_count) == (LoadState.READY, 2)
     assert load.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
-    assert storage.list_staging_tables(connection) == set()
+    assert list_staging_tables(connection) == set()
 
 
 def test_a_new_field_is_added_and_the_old_records_lack_it(db: None) -> None:
@@ -150,7 +155,7 @@ def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> Non
 def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
     resource = load_new_resource("a\nshort\n")
     assert resource.table_version_id is not None
-    storage.create_order_indexes(connection, resource.table_version_id, {"a": "{t}"})
+    create_order_indexes(connection, resource.table_version_id, {"a": "{t}"})
     Field.objects.filter(resource=resource).update(has_order_index=True)
     long = "".join(chr(0x4E00 + number) for number in range(5000))
 
@@ -314,13 +319,13 @@ def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None
 def test_a_resource_that_changed_between_reading_and_merging_refuses_the_file(
     stock: Resource, monkeypatch: pytest.MonkeyPatch, change: Callable[[Resource], object]
 ) -> None:
-    stage = storage.stage_rows
+    stage = stage_rows
 
     def stage_and_change(*arguments: Any) -> None:
         stage(*arguments)
         change(stock)
 
-    monkeypatch.setattr(storage, "stage_rows", stage_and_change)
+    monkeypatch.setattr(merging, "stage_rows", stage_and_change)
 
     with fails_with("load.resource_changed"):
         load_text(stock, "code,count\na,5\n", mode="upsert")
@@ -333,14 +338,14 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(
         raise RuntimeError
 
     before = read_rows(stock)
-    monkeypatch.setattr(storage, "add_rows", fail)
+    monkeypatch.setattr(merging, "add_rows", fail)
 
     with pytest.raises(RuntimeError):
         load_text(stock, "code,name,count,more\na,x,9,1\nd,x,9,1\n", mode="upsert")
 
     assert read_rows(stock) == before
     assert "more" not in read_types(stock)
-    assert storage.list_record_tables(connection) >= {stock.table_version_id}
+    assert list_record_tables(connection) >= {stock.table_version_id}
 
 
 # At once ------------------------------------------------------------------------------------------
@@ -365,7 +370,7 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
     committed: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merged, go_on = threading.Event(), threading.Event()
-    add = storage.add_rows
+    add = add_rows
 
     def add_and_wait(*arguments: Any, **options: Any) -> int:
         count = add(*arguments, **options)
@@ -373,7 +378,7 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
         assert go_on.wait(30)
         return count
 
-    monkeypatch.setattr(storage, "add_rows", add_and_wait)
+    monkeypatch.setattr(merging, "add_rows", add_and_wait)
 
     def merge() -> None:
         try:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.models import Load
 from datastore_search.contrib.files.publishing.preview import Preview, build_preview
-from datastore_search.models import Field, Load, Resource
+from datastore_search.models import Field, Resource
 
 from ..builders import make_loaded_resource
 

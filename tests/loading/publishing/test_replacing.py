@@ -10,9 +10,10 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from datastore_search import database as storage
+from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.files.publishing import plan, row_errors
-from datastore_search.models import Field, Load, LoadState, Resource, RowError
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Field, Resource
 
 from ...builders import make_writer_token
 from ...failures import fails_with
@@ -250,7 +251,7 @@ def test_the_same_file_is_not_loaded_again(table: Table) -> None:
     assert load.state == LoadState.UNCHANGED
     assert load.finished_at is not None
     assert table.resource.table_version_id == served
-    assert storage.list_record_tables(connection) >= {served}
+    assert list_record_tables(connection) >= {served}
     assert load_again(table) == "unchanged"
 
 

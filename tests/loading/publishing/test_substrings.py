@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
-from datastore_search.models import Mode
+from datastore_search.contrib.files.models import Mode
 
 from ...backups.servers import find_machine_programs, run_server
 from ...builders import SURVEY, act, get_result, make_writer_token
@@ -51,7 +51,8 @@ def test_loads_and_writes_keep_the_index(portal: None, tmp_path: Path) -> None:
 def test_without_the_extension_a_load_leaves_the_index_out_and_says_so(db: None) -> None:
     version = make_loaded_resource(indexes=KINDS).table_version
     assert version is not None
-    assert version.load is not None
 
     assert version.indexes == ["filters", "words"]
-    assert [each["code"] for each in version.load.notices] == ["notice.substrings_not_indexed"]
+    assert [each["code"] for each in version.loads.get().notices] == [
+        "notice.substrings_not_indexed"
+    ]

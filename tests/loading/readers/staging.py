@@ -10,14 +10,19 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.publishing.rows import render_rows
 from datastore_search.contrib.files.formats.duckdb_sql import SQL
 from datastore_search.contrib.files.formats.formats import read_file
 from datastore_search.contrib.files.formats.options import ReadOptions
-from datastore_search.contrib.files.formats.staging import ROW_ERRORS, StagedTable, StagingArea, create_staging_area
+from datastore_search.contrib.files.formats.staging import (
+    ROW_ERRORS,
+    StagedTable,
+    StagingArea,
+    create_staging_area,
+)
 from datastore_search.contrib.files.formats.stored_rows import STAGED_ROWS
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.contrib.files.publishing.rows import render_rows
 from datastore_search.contrib.files.sources.folders import create_working_folder
 from datastore_search.contrib.files.types.field_formats import Decision
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats import process
 from datastore_search.contrib.files.formats.interrupter import Interrupter
 from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages.failures import LoadFailed
 
 from ...failures import fails_with
 from .bombs import BOMBS

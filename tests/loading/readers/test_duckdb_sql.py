@@ -7,7 +7,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from datastore_search.contrib.files.formats.duckdb_sql import SQL, Value, quote_identifier, quote_literal
+from datastore_search.contrib.files.formats.duckdb_sql import (
+    SQL,
+    Value,
+    quote_identifier,
+    quote_literal,
+)
 
 _STRANGE = ["a", "it's", '"', "'; DROP TABLE t; --", "{}", "{0}", "\\", "é\n\t", ""]
 

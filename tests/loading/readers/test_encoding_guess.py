@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 from babel import Locale
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.formats.encoding_guess import guess_encoding
+from datastore_search.contrib.files.messages.failures import LoadFailed
 
 from ...failures import fails_with
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pyogrio
 import pytest
 
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats import geo
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
+from datastore_search.contrib.files.jobs import LoadOptions
 
 from ...failures import fails_with
 from ..contents import build_geometry, build_geopackage, build_wkb

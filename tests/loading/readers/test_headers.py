@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.contrib.files.formats.headers import clean_labels, describe_name_changes, make_unique_names
+from datastore_search.contrib.files.formats.headers import (
+    clean_labels,
+    describe_name_changes,
+    make_unique_names,
+)
 
 
 @pytest.mark.parametrize(

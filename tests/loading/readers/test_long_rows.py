@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats import row_writer
 from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.jobs import LoadOptions
 
 from ...failures import fails_with
 

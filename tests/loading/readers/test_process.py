@@ -19,12 +19,13 @@ from django.test import override_settings
 from django.utils import timezone
 
 from datastore_search.conf import conf
-from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue, runner
 from datastore_search.contrib.files.formats import process
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import create_staging_area
+from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue, runner
+from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.sources.limits import ReadingLimits
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.models import Resource
 
 from ...failures import fails_with
 from .staging import temporary_staging_area

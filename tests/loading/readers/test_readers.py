@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.jobs import LoadOptions
 
 from ...failures import fails_with
 from ..torture.cases import FILES

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from django.test import override_settings
 
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.staging import create_staging_area
+from datastore_search.contrib.files.jobs import LoadOptions
 
 
 def test_a_staged_table_opens_no_other_file_and_keeps_its_settings(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.publishing import row_errors, rows
-from datastore_search.contrib.files.publishing.profiles import build_profiles
 from datastore_search.contrib.files.formats import row_writer, stored_rows
 from datastore_search.contrib.files.formats.options import ReadOptions
+from datastore_search.contrib.files.publishing import row_errors, rows
+from datastore_search.contrib.files.publishing.profiles import build_profiles
 from datastore_search.contrib.files.types.inference import decide_formats
 from datastore_search.contrib.files.types.options import LoadOptions
 

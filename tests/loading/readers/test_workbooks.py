@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats import workbooks
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.formats.workbook_cells import format_number
 from datastore_search.contrib.files.formats.workbooks import read_workbook
-from datastore_search.database import MAX_FIELDS
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.field_types.limits import MAX_FIELDS
 
 from ...failures import fails_with
 from ..contents import (

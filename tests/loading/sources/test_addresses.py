@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.sources.addresses import Address, parse_address, resolve_endpoints
+from datastore_search.contrib.files.sources.addresses import (
+    Address,
+    parse_address,
+    resolve_endpoints,
+)
 from datastore_search.contrib.files.sources.fetching import fetch_file
 
 from ...failures import fails_with

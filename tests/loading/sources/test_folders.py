@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from datastore_search.contrib.files.jobs import clean_up_loads
-from datastore_search.contrib.files.sources.folders import create_working_folder, delete_abandoned_folders
+from datastore_search.contrib.files.sources.folders import (
+    create_working_folder,
+    delete_abandoned_folders,
+)
 
 #: A process that has a folder, says which, and waits.
 _AT_WORK = """

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.formats import staging
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages import Notice
 from datastore_search.contrib.files.types import explanations
 from datastore_search.contrib.files.types.inference import collect_type_notices, decide_formats
-from datastore_search.messages import Notice
 
 from ..readers.staging import stage_columns
 

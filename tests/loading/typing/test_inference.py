@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from datastore_search.field_types import get_field_type
-from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.publishing.rows import render_rows
 from datastore_search.contrib.files.formats import staging
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages import BadRow
+from datastore_search.contrib.files.publishing.rows import render_rows
 from datastore_search.contrib.files.types.inference import decide_formats
-from datastore_search.messages import BadRow
+from datastore_search.field_types import get_field_type
 
 from ...failures import fails_with
 from ..readers.staging import read_in_process

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.jobs import LoadOptions, resolve_options
+from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.models import Resource
 
 from ...failures import fails_with

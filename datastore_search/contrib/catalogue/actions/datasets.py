@@ -18,20 +18,57 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from datastore_search.contrib import catalogue
-from datastore_search.web.addresses import ResourceAddresses
-from .. import Addresses, CountedOrganization, Datasets, SortTerm
-from datastore_search.conf import conf
-from datastore_search.messages.access import UnknownDataset, UnknownOrganization, UnknownResource
-from ..errors import InvalidCatalogueQuery, UnknownCatalogueField
-from datastore_search.guards.clients import Client
-from datastore_search.web.caching import Validators
-from datastore_search.models import Resource
-from datastore_search.search import open_snapshot
-from ..parameters import DEFAULT_FACET_VALUES, DEFAULT_ROWS, MAX_FACET_VALUES, MAX_LISTED_NAMES, MAX_ROWS, CurrentPackagesParameters, GroupListParameters, NoParameters, OrganizationListParameters, OrganizationShowParameters, PackageListParameters, PackageSearchParameters, PackageShowParameters, ResourceSearchParameters, ResourceShowParameters, ResourceViewListParameters, TagListParameters
+from datastore_search.api.actions.action import Action, Answer, authorize_read
 from datastore_search.api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
 from datastore_search.api.permissions import get_reader
-from datastore_search.api.actions.action import Action, Answer, authorize_read
+from datastore_search.conf import conf
+from datastore_search.guards.clients import Client
+from datastore_search.messages.access import UnknownDataset, UnknownOrganization, UnknownResource
+from datastore_search.models import Resource
+from datastore_search.search import open_snapshot
+from datastore_search.web.addresses import ResourceAddresses
+from datastore_search.web.caching import Validators
+
+from ..dataset import make_dataset
+from ..datasets import CountedOrganization, Facet, find_resource, read_resources
+from ..descriptions import (
+    Addresses,
+    describe_dataset,
+    describe_group,
+    describe_organization,
+    describe_resource,
+    describe_tag,
+)
+from ..errors import InvalidCatalogueQuery, UnknownCatalogueField
+from ..licenses import list_licenses
+from ..parameters import (
+    DEFAULT_FACET_VALUES,
+    DEFAULT_ROWS,
+    MAX_FACET_VALUES,
+    MAX_LISTED_NAMES,
+    MAX_ROWS,
+    CurrentPackagesParameters,
+    GroupListParameters,
+    NoParameters,
+    OrganizationListParameters,
+    OrganizationShowParameters,
+    PackageListParameters,
+    PackageSearchParameters,
+    PackageShowParameters,
+    ResourceSearchParameters,
+    ResourceShowParameters,
+    ResourceViewListParameters,
+    TagListParameters,
+)
+from ..portal import (
+    Datasets,
+    find_place,
+    open_portal_datasets,
+    open_public_datasets,
+    open_readable_datasets,
+)
+from ..query import SortTerm, parse_catalogue_sort
+from ..resource_conditions import match_format, match_text
 
 DEFAULT_SORT = "score desc, metadata_modified desc"
 
@@ -59,13 +96,13 @@ def _show_package(request: Request, sent: Mapping[str, object], using: str) -> A
     parameters = PackageShowParameters.parse(sent)
     name = str(parameters.get("id") or parameters["name_or_id"])
     if conf.DATASETS:
-        found = catalogue.open_portal_datasets(using, get_reader(request)).find(name)
+        found = open_portal_datasets(using, get_reader(request)).find(name)
         if found is None:
             raise UnknownDataset(dataset=make_printable(name))
-        return Answer(catalogue.describe_dataset(found, build_addresses(request)), public=False)
+        return Answer(describe_dataset(found, build_addresses(request)), public=False)
     resource, validators = _get_readable(request, sent, name, using)
-    listed = catalogue.make_dataset(resource)
-    described = catalogue.describe_dataset(listed, build_addresses(request))
+    listed = make_dataset(resource)
+    described = describe_dataset(listed, build_addresses(request))
     return Answer(described, validators=validators)
 
 
@@ -76,7 +113,7 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
     for name in ("q", "fq"):
         datasets = datasets.matching(parameters.get(name, ""), name)
     sort = parameters.get("sort", DEFAULT_SORT)
-    order = catalogue.parse_catalogue_sort(sort)
+    order = parse_catalogue_sort(sort)
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
     start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
     page, count = datasets.read_page(order, slice(start, start + rows))
@@ -87,7 +124,7 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
         "facets": {
             name: {each.name: each.count for each in values} for name, values in facets.items()
         },
-        "results": [catalogue.describe_dataset(each, addresses) for each in page],
+        "results": [describe_dataset(each, addresses) for each in page],
         "sort": sort,
         "search_facets": {
             name: {
@@ -103,9 +140,7 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
     return Answer(result, public=not include_private)
 
 
-def _count_facets(
-    datasets: Datasets, parameters: Mapping[str, Any]
-) -> dict[str, list[catalogue.Facet]]:
+def _count_facets(datasets: Datasets, parameters: Mapping[str, Any]) -> dict[str, list[Facet]]:
     if not parameters.get("facet", True):
         return {}
     limit = min(parameters.get("facet_limit", DEFAULT_FACET_VALUES), MAX_FACET_VALUES)
@@ -120,11 +155,11 @@ def _list_current_packages(request: Request, sent: Mapping[str, object], using: 
     parameters = CurrentPackagesParameters.parse(sent)
     if parameters.get("page") and "limit" in parameters:
         parameters["offset"] = (parameters["page"] - 1) * parameters["limit"]
-    datasets = catalogue.open_public_datasets(using)
-    order = catalogue.parse_catalogue_sort("")
+    datasets = open_public_datasets(using)
+    order = parse_catalogue_sort("")
     found = datasets.list_page(order, _read_slice(parameters, MAX_ROWS))
     addresses = build_addresses(request)
-    return Answer([catalogue.describe_dataset(each, addresses) for each in found], public=True)
+    return Answer([describe_dataset(each, addresses) for each in found], public=True)
 
 
 # Resources ----------------------------------------------------------------------------------------
@@ -133,9 +168,9 @@ def _list_current_packages(request: Request, sent: Mapping[str, object], using: 
 def _show_resource(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     name = str(ResourceShowParameters.parse(sent)["id"])
     resource = _find_resource(request, name, using)
-    place = catalogue.find_place(using, get_reader(request), resource.pk)
+    place = find_place(using, get_reader(request), resource.pk)
     validators = authorize_read(request, resource, name, sent, repr(place))
-    described = catalogue.describe_resource(resource, build_addresses(request), place)
+    described = describe_resource(resource, build_addresses(request), place)
     return Answer(described, validators=validators)
 
 
@@ -148,9 +183,9 @@ def _list_resource_views(request: Request, sent: Mapping[str, object], using: st
 #: How each field of ``resource_search`` is compared.
 _RESOURCE_FIELDS: Mapping[str, Callable[[str], Q]] = {
     "id": lambda text: Q(id__icontains=text),
-    "name": lambda text: catalogue.match_text("title", text) | Q(title="", name__icontains=text),
-    "description": partial(catalogue.match_text, "description"),
-    "format": catalogue.match_format,
+    "name": lambda text: match_text("title", text) | Q(title="", name__icontains=text),
+    "description": partial(match_text, "description"),
+    "format": match_format,
 }
 _RESOURCE_ORDERS = {
     "name": SortTerm("name"),
@@ -174,12 +209,10 @@ def _search_resources(request: Request, sent: Mapping[str, object], using: str) 
         raise UnknownCatalogueField(parameter="order_by", field=order_by[:100])
     bounds = _read_slice(parameters, MAX_ROWS)
     order = [_RESOURCE_ORDERS[order_by], SortTerm("id")]
-    datasets = catalogue.open_public_datasets(using)
-    found, count = catalogue.read_resources(datasets.resources.filter(condition), order, bounds)
+    datasets = open_public_datasets(using)
+    found, count = read_resources(datasets.resources.filter(condition), order, bounds)
     addresses = build_addresses(request)
-    results = [
-        catalogue.describe_resource(each, addresses, datasets.locate(each.pk)) for each in found
-    ]
+    results = [describe_resource(each, addresses, datasets.locate(each.pk)) for each in found]
     return Answer({"count": count, "results": results}, public=True)
 
 
@@ -191,7 +224,7 @@ def _list_organizations(request: Request, sent: Mapping[str, object], using: str
     wanted = parameters.get("organizations")
     listed = [
         each
-        for each in catalogue.open_public_datasets(using).list_organizations()
+        for each in open_public_datasets(using).list_organizations()
         if not wanted or each.organization.name in wanted
     ][_read_slice(parameters, MAX_ROWS)]
     if not parameters.get("all_fields"):
@@ -202,7 +235,7 @@ def _list_organizations(request: Request, sent: Mapping[str, object], using: str
 def _show_organization(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = OrganizationShowParameters.parse(sent)
     name = parameters["id"]
-    datasets = catalogue.open_public_datasets(using)
+    datasets = open_public_datasets(using)
     for each in datasets.list_organizations():
         if name in {each.organization.name, each.organization.shown_id}:
             break
@@ -210,16 +243,16 @@ def _show_organization(request: Request, sent: Mapping[str, object], using: str)
         raise UnknownOrganization(organization=make_printable(name))
     result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
     if parameters.get("include_datasets"):
-        order = catalogue.parse_catalogue_sort("")
+        order = parse_catalogue_sort("")
         found = datasets.owned_by(each).list_page(order, slice(0, MAX_ROWS))
         addresses = build_addresses(request)
-        result["packages"] = [catalogue.describe_dataset(each, addresses) for each in found]
+        result["packages"] = [describe_dataset(each, addresses) for each in found]
     return Answer(result, public=True)
 
 
 def _describe_organization(counted: CountedOrganization) -> dict[str, Any]:
     return {
-        **catalogue.describe_organization(counted.organization),
+        **describe_organization(counted.organization),
         "display_name": counted.organization.shown_title,
         "image_display_url": counted.organization.image_url,
         "num_followers": 0,
@@ -229,12 +262,12 @@ def _describe_organization(counted: CountedOrganization) -> dict[str, Any]:
 
 def _list_groups(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = GroupListParameters.parse(sent)
-    groups = catalogue.open_public_datasets(using).list_groups()
+    groups = open_public_datasets(using).list_groups()
     listed = groups[_read_slice(parameters, MAX_ROWS)]
     if not parameters.get("all_fields"):
         return Answer([each.group.name for each in listed], public=True)
     described = [
-        {**catalogue.describe_group(each.group), "type": "group", "package_count": each.count}
+        {**describe_group(each.group), "type": "group", "package_count": each.count}
         for each in listed
     ]
     return Answer(described, public=True)
@@ -244,18 +277,18 @@ def _list_tags(request: Request, sent: Mapping[str, object], using: str) -> Answ
     parameters = TagListParameters.parse(sent)
     part = parameters.get("query", "").strip().casefold()
     is_in_vocabulary = bool(parameters.get("vocabulary_id"))
-    tags = [] if is_in_vocabulary else catalogue.open_public_datasets(using).list_tags()
+    tags = [] if is_in_vocabulary else open_public_datasets(using).list_tags()
     names = [each.name for each in tags if part in each.name.casefold()][:MAX_LISTED_NAMES]
     if not parameters.get("all_fields"):
         return Answer(names, public=True)
     members = ("id", "name", "vocabulary_id", "display_name")
-    described = map(catalogue.describe_tag, names)
+    described = map(describe_tag, names)
     return Answer([{name: tag[name] for name in members} for tag in described], public=True)
 
 
 def _list_licenses(request: Request, sent: Mapping[str, object]) -> Answer:
     NoParameters.parse(sent)
-    return Answer(catalogue.list_licenses(), public=True)
+    return Answer(list_licenses(), public=True)
 
 
 def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -268,7 +301,7 @@ def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
 
 def _find_resource(request: Request, name: str, using: str) -> Resource:
     """Find a resource; one never loaded is shown only to users who may change it."""
-    resource = catalogue.find_resource(Resource.objects.using(using), name)
+    resource = find_resource(Resource.objects.using(using), name)
     if resource is None or not (
         resource.table_version or resource.permits(get_reader(request), "change")
     ):
@@ -287,8 +320,8 @@ def _get_readable(
 def _open_datasets(request: Request, using: str, *, include_private: bool) -> Datasets:
     """Open the public datasets, or those that the user may see."""
     if include_private:
-        return catalogue.open_readable_datasets(using, get_reader(request))
-    return catalogue.open_public_datasets(using)
+        return open_readable_datasets(using, get_reader(request))
+    return open_public_datasets(using)
 
 
 def _read_slice(parameters: Mapping[str, Any], most: int) -> slice:

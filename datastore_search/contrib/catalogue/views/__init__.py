@@ -1,0 +1,1 @@
+"""The catalogue for machines: DCAT, feed, sitemap, Data Package."""

@@ -7,11 +7,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from datastore_search.web.addresses import ResourceAddresses
-from .. import CatalogueState, Datasets, ListedDataset, SortTerm
+from datastore_search.web.addresses import ResourceAddresses, find_search_path
+
+from ..dataset import ListedDataset
+from ..datasets import CatalogueState
 from ..dcat import CataloguePage, build_dcat_catalog
+from ..portal import Datasets
+from ..query import SortTerm
 from ..turtle import write_turtle
-from datastore_search.contrib.pages.links import find_search_path
 from .public_lists import ListPage, PublicListView
 from .published import (
     add_addresses_to_dataset,

@@ -6,20 +6,21 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 
+from datastore_search.downloads.table_schema import build_table_schema
+from datastore_search.search import ConsistentRead
 from datastore_search.web.addresses import ResourceAddresses
+from datastore_search.web.caching import Validators
+from datastore_search.web.views import ResourceWebView
+
 from ..data_package import build_data_package
 from ..published import PublishedResource
-from datastore_search.web.caching import Validators
-from datastore_search.contrib.files.types.schema import build_table_schema
-from datastore_search.search import ConsistentRead
 from .published import add_addresses
-from datastore_search.contrib.pages.views import ResourcePageView
 
 #: The header that the answers depend on: it decides who may read.
 _VARY = ("Cookie",)
 
 
-class DescriptionView(ResourcePageView):
+class DescriptionView(ResourceWebView):
     """A description of a resource for those who may read it."""
 
     def describe(self, published: PublishedResource) -> dict[str, Any]:

@@ -9,14 +9,15 @@ from typing import ClassVar, Generic, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 
-from .. import CatalogueState, Datasets, open_public_datasets
-from datastore_search.messages.requests import UnknownPage
 from datastore_search.guards.clients import Client
-from datastore_search.web.caching import Validators
+from datastore_search.messages.requests import UnknownPage
 from datastore_search.search import open_snapshot
-from datastore_search.contrib.pages.table.pagination import parse_page_number
+from datastore_search.web.caching import Validators
+from datastore_search.web.views import WebView, parse_page_number
+
+from ..datasets import CatalogueState
+from ..portal import Datasets, open_public_datasets
 from .published import get_site_description, get_site_title
-from datastore_search.contrib.pages.views import PageView
 
 Item = TypeVar("Item")
 
@@ -31,7 +32,7 @@ class ListPage(Generic[Item]):
     items: Sequence[Item]
 
 
-class PublicListView(PageView, ABC, Generic[Item]):
+class PublicListView(WebView, ABC, Generic[Item]):
     """
     A page of a list, with an ``ETag`` for the whole list.
 

@@ -12,15 +12,15 @@ from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from datastore_search.web.addresses import ResourceAddresses, reverse_in_locale
-from .. import Dataset, ListedDataset
-from ..published import File, PublishedDataset, PublishedResource
-from ..schema_org import build_data_catalog, build_dataset, build_parent
 from datastore_search.conf import conf
 from datastore_search.downloads.formats import formats
 from datastore_search.messages.bidi import BIDI_CONTROLS
 from datastore_search.models import Resource
-from datastore_search.contrib.pages.links import find_path
+from datastore_search.web.addresses import ResourceAddresses, find_path, reverse_in_locale
+
+from ..dataset import Dataset, ListedDataset
+from ..published import File, PublishedDataset, PublishedResource
+from ..schema_org import build_data_catalog, build_dataset, build_parent
 
 #: The forms of the catalogue for machines, and their media types.
 _CATALOGUE_FORMS = (

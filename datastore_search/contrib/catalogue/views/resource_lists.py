@@ -10,14 +10,16 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from datastore_search.web.addresses import ResourceAddresses, reverse_in_locale
-from .. import CatalogueState, Datasets, read_state, select_columns
-from ..published import MAX_DESCRIPTION_LENGTH
-from datastore_search.models import Resource
 from datastore_search.downloads.xml_text import clean_xml
+from datastore_search.models import Resource
+from datastore_search.web.addresses import ResourceAddresses, reverse_in_locale
+from datastore_search.web.languages import choose_language_codes
+
+from ..datasets import CatalogueState, read_state, select_columns
+from ..portal import Datasets
+from ..published import MAX_DESCRIPTION_LENGTH
 from .public_lists import ListPage, PublicListView
 from .published import build_catalogue_identifier, get_site_description, get_site_title
-from datastore_search.contrib.pages.shell import choose_language_codes
 
 
 class ResourceListView(PublicListView[Resource]):

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -15,7 +15,8 @@ from django.utils.translation import gettext, ngettext
 
 from datastore_search.conf import conf
 from datastore_search.messages.numbers import format_count
-from datastore_search.models import RUNNING, Load, LoadState, Resource
+
+from ..models import RUNNING, Load, LoadState
 
 #: An idle worker takes a load within seconds.
 MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
@@ -59,7 +60,7 @@ def render_progress(load: Load) -> SafeString:
         '{} <progress max="100" aria-label="{}"{}></progress>'
         " <span data-datastore-brief>{}</span></span>",
         load.pk,
-        reverse("admin:datastore_search_load_progress"),
+        reverse("admin:datastore_search_files_load_progress"),
         render_badge(load),
         gettext("Progress"),
         "" if load.percentage is None else format_html(' value="{}"', load.percentage),
@@ -157,16 +158,6 @@ def format_duration(load: Load) -> str:
     if not load.finished_at:
         return "–"
     return format_rough_time(load.finished_at - (load.started_at or load.created_at))
-
-
-def get_page_address(resource: Resource) -> str | None:
-    """Return the address of the data page; None without records, or without the pages."""
-    if not resource.table_version_id:
-        return None
-    try:
-        return reverse("datastore_search:resource", args=[resource.pk])
-    except NoReverseMatch:
-        return None
 
 
 def format_rough_time(time: timedelta) -> str:

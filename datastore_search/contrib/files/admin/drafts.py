@@ -13,15 +13,17 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
-from ..messages.failures import LoadFailed
-from ..jobs import LoadOptions, drafts, resolve_options
-from datastore_search.models import Load, Resource
-from .display import get_queue_notice
 from datastore_search.admin.field_parts import get_shown_rows, split_fields
-from datastore_search.admin.forms import LoadForm, PreviewForm
+from datastore_search.models import Resource
+
+from ..jobs import LoadOptions, drafts, resolve_options
+from ..messages.failures import LoadFailed
+from ..models import Load
+from .display import get_queue_notice
+from .forms import LoadForm, PreviewForm
 from .preview import DraftPreview, get_preview
 
-_PREVIEW = "admin:datastore_search_load_preview"
+_PREVIEW = "admin:datastore_search_files_load_preview"
 
 #: Of the form of a preview: the type.
 _INPUTS_OF_FIELD = 1
@@ -103,7 +105,7 @@ def _apply_choices(request: HttpRequest, load: Load, options: LoadOptions) -> Ht
         drafts.submit_draft(load, options)
     except LoadFailed as error:
         add_failure_message(request, error)
-    return redirect("admin:datastore_search_load_change", load.pk)
+    return redirect("admin:datastore_search_files_load_change", load.pk)
 
 
 def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:

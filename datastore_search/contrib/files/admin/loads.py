@@ -22,13 +22,30 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from ..messages.failures import LoadFailed
-from ..jobs import BadRowsChoice, LoadOptions, cancel_load, drafts, mark_interrupted_loads, retry_load
-from ..publishing.row_errors import write_row_error_report
+from datastore_search.admin.database_errors import DatabaseErrorAdmin
+from datastore_search.admin.links import get_page_address
+from datastore_search.admin.permissions import (
+    ViewableAdmin,
+    check_id_length,
+    check_permission,
+    get_viewable_resources,
+    has_permission,
+)
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
-from datastore_search.models import Load, LoadState, Resource
-from datastore_search.admin.database_errors import DatabaseErrorAdmin
+from datastore_search.models import Resource
+
+from ..jobs import (
+    BadRowsChoice,
+    LoadOptions,
+    cancel_load,
+    drafts,
+    mark_interrupted_loads,
+    retry_load,
+)
+from ..messages.failures import LoadFailed
+from ..models import Load, LoadState
+from ..publishing.row_errors import write_row_error_report
 from .display import (
     UNLISTED_FIELDS,
     describe_progress,
@@ -36,18 +53,16 @@ from .display import (
     format_duration,
     format_progress,
     format_record_count,
-    get_page_address,
     render_badge,
     render_progress,
 )
 from .drafts import add_failure_message, handle_preview, handle_upload
-from datastore_search.admin.permissions import ViewableAdmin, check_id_length, check_permission, get_viewable_resources, has_permission
 from .uploads import accept_uploads
 
 BAD_ROWS_PER_PAGE = 100
 #: Of one request for the progress of loads.
 MAX_LOADS_PER_REQUEST = 200
-_CHANGE = "admin:datastore_search_load_change"
+_CHANGE = "admin:datastore_search_files_load_change"
 
 #: The buttons that retry a load with other options, and these ``LoadOptions``.
 _RETRY_OPTIONS: dict[str, dict[str, Any]] = {
@@ -132,7 +147,9 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Add the pages and actions of a load."""
         view = self.admin_site.admin_view
-        added = [path("progress/", view(self.progress_view), name="datastore_search_load_progress")]
+        added = [
+            path("progress/", view(self.progress_view), name="datastore_search_files_load_progress")
+        ]
         for name, load_view in (
             ("preview", view(self.preview_view)),
             ("options", accept_uploads(self, self.options_view, self._get_changeable)),
@@ -141,7 +158,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
             ("bad-rows.csv", view(self.bad_rows_view)),
         ):
             address = name if "." in name else f"{name}/"
-            url_name = f"datastore_search_load_{name.partition('.')[0].replace('-', '_')}"
+            url_name = f"datastore_search_files_load_{name.partition('.')[0].replace('-', '_')}"
             added.append(path(f"<int:load_id>/{address}", load_view, name=url_name))
         return [*added, *super().get_urls()]
 
@@ -194,7 +211,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         if load is None or not self.has_view_permission(request, load):
             return super().change_view(request, object_id, form_url, extra_context)
         if load.state == LoadState.DRAFT:
-            return redirect("admin:datastore_search_load_preview", load.pk)
+            return redirect("admin:datastore_search_files_load_preview", load.pk)
         page = Paginator(load.row_errors.all(), BAD_ROWS_PER_PAGE).get_page(request.GET.get("page"))
         return super().change_view(
             request,
@@ -246,7 +263,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         except LoadFailed as error:
             messages.error(request, str(error))
             return redirect(_CHANGE, load_id)
-        return redirect("admin:datastore_search_load_options", draft.pk)
+        return redirect("admin:datastore_search_files_load_options", draft.pk)
 
     def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Cancel a load."""

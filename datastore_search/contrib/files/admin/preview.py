@@ -13,13 +13,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from ..messages.failures import LoadFailed, UnknownType
-from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
-from ..types.chosen_formats import parse_field_format
-from datastore_search.messages import Message, Notice
 from datastore_search.messages.numbers import format_count
-from datastore_search.models import Load
-from datastore_search.admin.forms import PreviewForm
+
+from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
+from ..messages import Message, Notice
+from ..messages.failures import LoadFailed, UnknownType
+from ..models import Load
+from ..types.chosen_formats import parse_field_format
+from .forms import PreviewForm
 
 #: A name in a list of names.
 _QUOTED = re.compile("“(.*?)”")

@@ -14,8 +14,8 @@ from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
 from datastore_search.conf import conf
-from datastore_search.messages.requests import InvalidContentLength, UploadTooLarge
 from datastore_search.guards.sizes import measure_body
+from datastore_search.messages.requests import InvalidContentLength, UploadTooLarge
 
 View = Callable[..., HttpResponse]
 

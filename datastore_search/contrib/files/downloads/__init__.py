@@ -1,0 +1,1 @@
+"""Formats of downloads that need a library."""

@@ -1,5 +1,5 @@
 """
-The process that reads one file, and ends: ``python -m datastore_search.contrib.files.formats.child``.
+The process that reads a file: ``python -m`` with the name of this module.
 
 Its parent (``process``) writes a JSON object to the standard input, with the file and the options,
 and keeps that open while it lives.  The answer is a JSON object on what was the standard output.
@@ -20,8 +20,8 @@ from typing import Any
 
 from django.conf import settings
 
-from ..sources.child_processes import take_over_output
 from ..messages.failures import LoadFailed
+from ..sources.child_processes import take_over_output
 from ..sources.limits import ReadingLimits
 from .formats import read_file
 from .options import ReadOptions

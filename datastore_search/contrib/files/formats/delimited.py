@@ -17,9 +17,10 @@ from pathlib import Path
 
 import duckdb
 
-from ..messages.failures import LoadFailed, UnknownDialect
-from datastore_search.messages import BadRow, Notice
 from datastore_search.field_types.limits import MAX_FIELDS
+
+from ..messages import BadRow, Notice
+from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from ..messages import Notice
 from ..messages.failures import LoadFailed
-from datastore_search.messages import Notice
 from .encoding_guess import guess_encoding, name_encoding
 from .options import UTF8_WITH_WINDOWS_1252, ReadOptions
 

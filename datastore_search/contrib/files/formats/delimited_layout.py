@@ -17,8 +17,8 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
+from ..messages import Notice
 from ..messages.failures import LoadFailed, UnknownDialect
-from datastore_search.messages import Notice
 from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
 from .header_rows import (
     FoundHeader,

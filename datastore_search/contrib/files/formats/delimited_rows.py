@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
+from ..messages import BadRow
 from ..messages.failures import UnknownDialect
-from datastore_search.messages import BadRow
 from .row_writer import MAX_ROW_BYTES
 
 _BLOCK_BYTES = 2**20

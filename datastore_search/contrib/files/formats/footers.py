@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from datastore_search.messages import Notice
+from ..messages import Notice
 from .duckdb_sql import SQL, quote_literal
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, StagingArea

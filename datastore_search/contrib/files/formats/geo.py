@@ -21,8 +21,8 @@ import pyogrio
 from pyogrio.errors import DataLayerError, DataSourceError
 from pyogrio.raw import open_arrow
 
+from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
-from datastore_search.messages import BadRow, Notice
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .gdal import CoordinateConverter, limit_gdal
 from .headers import clean_labels, make_unique_names

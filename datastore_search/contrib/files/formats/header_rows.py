@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from datastore_search.messages import Notice
+from ..messages import Notice
 
 MAX_HEADER_ROWS = 3
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from datastore_search.messages import Notice
+from ..messages import Notice
 
 MAX_NAME_LENGTH = 200
 

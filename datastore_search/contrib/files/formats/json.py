@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from datastore_search.messages import BadRow, Notice
 from .json_layouts import find_chosen, find_list, find_row_names, read_records
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder

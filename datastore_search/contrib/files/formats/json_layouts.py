@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..messages.failures import LoadFailed
 from datastore_search.field_types.limits import MAX_FIELDS
+
+from ..messages.failures import LoadFailed
 from .json_parser import Document, Number
 
 #: Names that programs give to the list of records in an object.

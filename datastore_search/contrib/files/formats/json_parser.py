@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from ..messages.failures import LoadFailed, NestedTooDeep
 from datastore_search.field_types import dump_json
+
+from ..messages.failures import LoadFailed, NestedTooDeep
 
 _BLOCK_LENGTH = 2**20
 #: Of a value in a list, and of a line.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from datastore_search.messages import BadRow, Notice
 from .headers import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
 from .row_writer import RowWriter

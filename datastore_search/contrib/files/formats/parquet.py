@@ -9,10 +9,11 @@ from typing import Any
 
 import duckdb
 
-from ..messages.failures import LoadFailed
 from datastore_search.field_types import dump_json
-from datastore_search.messages import BadRow, Notice
 from datastore_search.field_types.limits import MAX_FIELDS
+
+from ..messages import BadRow, Notice
+from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions

@@ -15,10 +15,11 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import IO, Any, cast
 
-from ..sources.child_processes import start_child
 from datastore_search.conf import conf
+
+from ..messages import Notice
 from ..messages.failures import LoadFailed
-from datastore_search.messages import Notice
+from ..sources.child_processes import start_child
 from ..sources.folders import create_working_folder
 from .interrupter import Interrupter
 from .options import ReadOptions

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from datastore_search.conf import conf
-from ..messages.failures import LoadFailed
-from datastore_search.messages import BadRow
 from datastore_search.field_types.limits import MAX_FIELDS
+
+from ..messages import BadRow
+from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, quote_literal
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
 from .stored_rows import ROWS_AT_ONCE, STAGED_ROWS, list_columns

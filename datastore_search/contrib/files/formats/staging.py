@@ -12,7 +12,8 @@ from typing import Any
 import duckdb
 
 from datastore_search.conf import conf
-from datastore_search.messages import BadRow, Message, Notice
+
+from ..messages import BadRow, Message, Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .interrupter import Interrupter

@@ -8,8 +8,8 @@ from datetime import date
 from itertools import chain, islice
 from typing import Any
 
+from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
-from datastore_search.messages import BadRow, Notice
 from .cell_ranges import CellRange
 from .footers import MAX_ROWS, describe_footer, is_short
 from .header_rows import (

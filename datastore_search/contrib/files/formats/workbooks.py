@@ -18,9 +18,10 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from ..messages.failures import LoadFailed
-from datastore_search.messages import Notice
 from datastore_search.field_types.limits import MAX_FIELDS
+
+from ..messages import Notice
+from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea

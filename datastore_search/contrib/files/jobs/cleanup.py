@@ -17,10 +17,15 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from datastore_search import database as storage
+from datastore_search.database.tables import drop_record_table, list_record_tables
+from datastore_search.database.unserved import mark_unserved, read_unserved_since
+from datastore_search.models import Resource, TableVersion
+
 from ..messages.failures import LoadFailed
-from datastore_search.models import FINISHED, Load, LoadState, Resource, TableVersion
+from ..models import FINISHED, Load, LoadState
 from ..sources.folders import delete_abandoned_folders
+from ..tables.locks import is_running
+from ..tables.staging import drop_staging_table, list_staging_tables
 from .completion import discard_tables, mark_failed
 from .uploads import delete_old_uploads, delete_stray_uploads
 
@@ -29,7 +34,7 @@ from .uploads import delete_old_uploads, delete_stray_uploads
 RETENTION = timedelta(days=7)
 
 #: Table versions that are not needed: never published, or replaced by a newer one.
-_NOT_NEEDED = Q(published_at=None, load__state__in=FINISHED) | Q(
+_NOT_NEEDED = Q(published_at=None, loads__state__in=FINISHED) | Q(
     resource__table_version__published_at__gt=F("published_at")
 )
 
@@ -66,7 +71,7 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     connection = connections[router.db_for_write(Load)]
     dropped = 0
     for load in loads.exclude(state__in=FINISHED).exclude(_NOT_STARTED):
-        if not storage.is_running(connection, load.pk) and mark_failed(
+        if not is_running(connection, load.pk) and mark_failed(
             load, LoadFailed("load.interrupted")
         ):
             with suppress(Error):  # the next clean-up drops them
@@ -80,7 +85,7 @@ def _drop_tables(resource: Resource | None) -> int:
     served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
     versions = TableVersion.objects.all() if resource is None else resource.table_versions.all()
     known = set(versions.values_list("pk", flat=True))
-    stored = storage.list_record_tables(connection)
+    stored = list_record_tables(connection)
     if resource is not None:
         stored &= known
     _clear_unserved_marks(connection, stored & set(served))
@@ -91,7 +96,7 @@ def _drop_tables(resource: Resource | None) -> int:
     dropped = {
         table_id
         for table_id in _select_tables_to_drop(connection, left & stored)
-        if storage.drop_record_table(connection, table_id)
+        if drop_record_table(connection, table_id)
     }
     versions.filter(pk__in=dropped | (left - stored)).delete()
     return len(dropped)
@@ -99,22 +104,22 @@ def _drop_tables(resource: Resource | None) -> int:
 
 def _select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
     """Select the tables of loads that are running."""
-    versions = TableVersion.objects.filter(pk__in=table_ids, load__isnull=False)
+    loads = Load.objects.filter(table_version__in=table_ids)
     return {
-        table_id
-        for table_id, load_id in versions.values_list("pk", "load_id")
-        if load_id is not None and storage.is_running(connection, load_id)
+        load.table_version_id
+        for load in loads.only("pk", "table_version")
+        if load.table_version_id is not None and is_running(connection, load.pk)
     }
 
 
 def _drop_staging_tables(resource: Resource | None) -> int:
     """Drop the staging tables of loads that are not running, and return how many."""
     connection = connections[router.db_for_write(Load)]
-    staged = storage.list_staging_tables(connection)
+    staged = list_staging_tables(connection)
     if staged and resource is not None:
         staged &= set(resource.loads.filter(pk__in=staged).values_list("pk", flat=True))
-    left = {load_id for load_id in staged if not storage.is_running(connection, load_id)}
-    return sum(storage.drop_staging_table(connection, load_id) for load_id in left)
+    left = {load_id for load_id in staged if not is_running(connection, load_id)}
+    return sum(drop_staging_table(connection, load_id) for load_id in left)
 
 
 # Tables that no resource serves -------------------------------------------------------------------
@@ -126,21 +131,21 @@ def _select_tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSe
     not_needed = set(known.filter(_NOT_NEEDED).values_list("pk", flat=True))
     now = timezone.now()
     lost = unserved - not_needed
-    since = storage.read_unserved_since(connection, lost)
+    since = read_unserved_since(connection, lost)
     for table_id in lost - since.keys():
-        storage.mark_unserved(connection, table_id, now)
+        mark_unserved(connection, table_id, now)
     expired = {each for each in lost if since.get(each, now) + RETENTION <= now}
     return not_needed | expired
 
 
 def _clear_unserved_marks(connection: BaseDatabaseWrapper, served: AbstractSet[int]) -> None:
     """Clear the marks of tables that are served again."""
-    for table_id in storage.read_unserved_since(connection, served):
-        storage.mark_unserved(connection, table_id, None)
+    for table_id in read_unserved_since(connection, served):
+        mark_unserved(connection, table_id, None)
 
 
 def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
     """Map the tables that no resource serves, and that may not be dropped yet, to that moment."""
-    since = storage.read_unserved_since(connection, storage.list_record_tables(connection))
+    since = read_unserved_since(connection, list_record_tables(connection))
     until = {table_id: since_when + RETENTION for table_id, since_when in sorted(since.items())}
     return {table_id: moment for table_id, moment in until.items() if moment > timezone.now()}

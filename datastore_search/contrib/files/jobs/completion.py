@@ -13,11 +13,15 @@ from django.db import InterfaceError, OperationalError, connections, router, tra
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search import database as storage
+from datastore_search.database.refusals import is_connection_lost
+from datastore_search.database.tables import drop_record_table, has_table
+from datastore_search.models import Resource, TableVersion
+
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
-from datastore_search.models import FINISHED, Load, LoadState, Resource, TableVersion
-from datastore_search.signals import load_failed, resource_loaded
+from ..models import FINISHED, Load, LoadState
 from ..publishing.shortages import find_shortage
+from ..signals import load_failed, resource_loaded
+from ..tables.staging import drop_staging_table, list_staging_tables
 from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)
@@ -90,15 +94,15 @@ def mark_failed(load: Load, failure: LoadFailed) -> bool:
 
 def discard_tables(connection: BaseDatabaseWrapper, load: Load) -> int:
     """Drop the tables that a failed load was filling, and return how many."""
-    versions = TableVersion.objects.filter(load_id=load.pk, published_at=None)
+    versions = TableVersion.objects.filter(loads=load.pk, published_at=None)
     dropped = 0
     for table_id in versions.values_list("pk", flat=True):
-        is_stored = storage.has_table(connection, table_id)
-        if storage.drop_record_table(connection, table_id):
+        is_stored = has_table(connection, table_id)
+        if drop_record_table(connection, table_id):
             versions.filter(pk=table_id).delete()
             dropped += is_stored
-    is_staged = load.pk in storage.list_staging_tables(connection)
-    return dropped + (storage.drop_staging_table(connection, load.pk) and is_staged)
+    is_staged = load.pk in list_staging_tables(connection)
+    return dropped + (drop_staging_table(connection, load.pk) and is_staged)
 
 
 def translate_error(error: BaseException, load: Load) -> LoadFailed:
@@ -107,7 +111,7 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
         return error
     if isinstance(error, _INTERRUPTED):
         return LoadFailed("load.interrupted")
-    if storage.is_connection_lost(error):
+    if is_connection_lost(error):
         return LoadFailed("load.database_lost")
     return find_shortage(error) or _translate_unexpected(error, load)
 

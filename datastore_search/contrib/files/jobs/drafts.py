@@ -16,8 +16,10 @@ from django.core.files import File
 from django.db import connections, router, transaction
 from django.utils import timezone
 
+from datastore_search.models import Resource
+
 from ..messages.failures import LoadFailed, UnexpectedFailure
-from datastore_search.models import Load, LoadState, Resource
+from ..models import Load, LoadState
 from ..publishing.preview import build_preview
 from ..sources.files import copy_source
 from ..sources.folders import create_working_folder

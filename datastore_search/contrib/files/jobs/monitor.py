@@ -13,10 +13,10 @@ from django.db import Error, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search import database as storage
-from ..messages.failures import LoadCancelled, LoadFailed
-from datastore_search.models import FINISHED, RUNNING, Load, LoadState
 from ..formats.interrupter import Interrupter
+from ..messages.failures import LoadCancelled, LoadFailed
+from ..models import FINISHED, RUNNING, Load, LoadState
+from ..tables.locks import JobLock, cancel_statements
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class JobMonitor(_Monitor):
         """Monitor a load; ``progress`` is called with the numbers of rows."""
         super().__init__()
         self.load = load
-        self.lock: storage.JobLock | None = None
+        self.lock: JobLock | None = None
         self._progress = progress
         self._share_of_state = 0.0
         self._entered_at: dict[LoadState, float] = {}
@@ -174,7 +174,7 @@ class JobMonitor(_Monitor):
         if self.failure:
             # What begins later is ended by the next poll.
             self.interrupt_queries()
-            storage.cancel_statements(connection, self.load.pk)
+            cancel_statements(connection, self.load.pk)
             return
         with transaction.atomic(using=connection.alias):
             # While the load is being published, its row is locked: the poll must not wait for it.

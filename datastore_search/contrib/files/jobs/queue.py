@@ -14,8 +14,10 @@ from django.db import router, transaction
 from django.utils import timezone
 
 from datastore_search.conf import conf
+from datastore_search.models import Resource
+
 from ..messages.failures import LoadCancelled, LoadFailed
-from datastore_search.models import FINISHED, Load, LoadState, Resource
+from ..models import FINISHED, Load, LoadState
 from ..sources.addresses import parse_address
 from ..types.options import LoadOptions
 from .cleanup import mark_interrupted_loads

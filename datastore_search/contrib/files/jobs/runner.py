@@ -11,15 +11,18 @@ from django.db import Error, InterfaceError, OperationalError, connections, rout
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search import database as storage
+from datastore_search.database.refusals import is_connection_lost
+from datastore_search.models import Resource, TableVersion
+
+from ..formats.process import open_table
 from ..messages.failures import LoadFailed, UnexpectedFailure
-from datastore_search.models import Load, LoadState, Resource, TableVersion
+from ..models import Load, LoadState
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
-from ..formats.process import open_table
 from ..sources.fetching import NotModified
 from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
+from ..tables.locks import JobLock, hold_job_lock
 from ..types.options import LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .completion import complete_load, mark_failed, record_failure, translate_error
@@ -46,14 +49,14 @@ def run_load(
     connection = connections[router.db_for_write(Load)]
     try:
         mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
-        with storage.hold_job_lock(connection, load.pk) as lock:
+        with hold_job_lock(connection, load.pk) as lock:
             if lock:
                 monitor = JobMonitor(load, progress)
                 _run_locked(connection, path, monitor, lock)
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
-        if not storage.is_connection_lost(error):
+        if not is_connection_lost(error):
             raise
         failure = LoadFailed("load.database_lost")
         # Before the load was marked as running, or while its failure was recorded.
@@ -67,7 +70,7 @@ def _run_locked(
     connection: BaseDatabaseWrapper,
     path: Path | None,
     monitor: JobMonitor,
-    lock: storage.JobLock,
+    lock: JobLock,
 ) -> None:
     load = monitor.load
     try:
@@ -143,7 +146,7 @@ def _find_known_validators(load: Load, options: LoadOptions) -> dict[str, str]:
     # As it is now: the table version that the load's resource had may be deleted.
     resources = Resource.objects.filter(pk=load.resource_id)
     versions = TableVersion.objects.filter(pk__in=resources.values("table_version"))
-    served = Load.objects.filter(table_versions__in=versions, url=load.url).first()
+    served = Load.objects.filter(table_version__in=versions, url=load.url).first()
     if served is None:
         return {}
     load.checksum = served.checksum  # until the file itself is known

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 
 from datastore_search.conf import conf
+
 from ..messages.failures import LoadFailed
-from datastore_search.models import Load, LoadState
-from .task_framework import task
+from ..models import Load, LoadState
 from . import drafts, runner
 from .cleanup import mark_interrupted_loads
+from .task_framework import task
 
 logger = logging.getLogger(__name__)
 

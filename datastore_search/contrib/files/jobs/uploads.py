@@ -10,7 +10,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from datastore_search.conf import conf
-from datastore_search.models import FINISHED, UPLOADS_FOLDER, Load, LoadState, get_upload_storage
+
+from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, get_upload_storage
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from ..jobs import BadRowsChoice, LoadOptions
 from ..formats.header_rows import MAX_HEADER_ROWS
+from ..jobs import BadRowsChoice, LoadOptions
+from ..models import Mode
 from ..types.options import DATE_ORDERS
-from datastore_search.models import Mode
 
 #: Options whose arguments have the same name and value.
 _SAME_NAMES = (

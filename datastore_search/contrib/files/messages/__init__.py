@@ -1,0 +1,68 @@
+"""
+What a load says of a file, and stores: a code of ``catalogue`` with parameters.
+
+Each reader gets it in their own language.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from datastore_search.messages import render_message
+
+from .catalogue import TEMPLATES
+
+
+class Message:
+    """A message of the catalogue; a parameter may be a message, too."""
+
+    def __init__(self, code: str, /, **parameters: Any) -> None:
+        """Store the code, and a value for each placeholder of its template."""
+        self.code = code
+        self.parameters = parameters
+
+    def __str__(self) -> str:
+        return render_message(TEMPLATES[self.code], self.parameters)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the message as JSON: its code, and its parameters by name."""
+        parameters = {
+            name: value.to_json() if isinstance(value, Message) else value
+            for name, value in self.parameters.items()
+        }
+        return {"code": self.code, "parameters": parameters}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self | None:
+        """Read a stored message; None when the catalogue does not have its code."""
+        if stored.get("code") not in TEMPLATES:
+            return None
+        parameters = {
+            name: Message.from_json(value) if isinstance(value, dict) else value
+            for name, value in stored["parameters"].items()
+        }
+        message = cls.__new__(cls)
+        Message.__init__(message, stored["code"], **parameters)
+        return message
+
+
+class Notice(Message):
+    """What a person should know of how a file was read; nothing is wrong."""
+
+
+class BadRow(Message):
+    """Why a row cannot be loaded."""
+
+
+_BAD_ROWS = {
+    ("field", "value"): "row.field_and_value",
+    ("field",): "row.field",
+    ("value",): "row.value",
+    (): "row.line",
+}
+
+
+def describe_bad_row(line: int, field: str, value: str, reason: BadRow | None) -> Message:
+    """Name the line, the field unless the whole row is bad, its value if it has one, and why."""
+    named = {name: text for name, text in (("field", field), ("value", value)) if text}
+    return Message(_BAD_ROWS[tuple(named)], line=line, **named, reason=reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
-from datastore_search.messages import Message
+from . import Message
 
 
 class LoadFailed(Message, Exception):

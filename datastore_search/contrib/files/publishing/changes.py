@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..messages.failures import LoadFailed
-from datastore_search.messages import Notice
 from datastore_search.models import Field, Resource
+
 from ..formats.staging import StagedTable
+from ..messages import Notice
+from ..messages.failures import LoadFailed
 from ..types.field_formats import Decision
 
 

@@ -9,8 +9,11 @@ from hashlib import sha256
 
 from django.db import connections, router
 
-from datastore_search import __version__, database as storage
-from datastore_search.models import Load, Resource
+from datastore_search import __version__
+from datastore_search.database.tables import count_records
+from datastore_search.models import Resource
+
+from ..models import Load
 from ..types.options import LoadOptions, resolve_key
 
 
@@ -28,7 +31,7 @@ def is_unchanged(load: Load, options: LoadOptions) -> bool:
         return False
     # Something else may have removed records: a restore without them, a statement by hand.
     connection = connections[router.db_for_write(Load)]
-    return storage.count_records(connection, served.pk) == served.record_count
+    return count_records(connection, served.pk) == served.record_count
 
 
 def compute_fingerprint(

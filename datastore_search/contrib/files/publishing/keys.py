@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
-from ..messages.failures import LoadFailed
-from datastore_search.messages import BadRow
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable, quote_message
 from ..formats.stored_rows import STAGED_ROWS
+from ..messages import BadRow
+from ..messages.failures import LoadFailed
 from ..types.field_formats import Decision
 
 #: PostgreSQL's limit for the fields of an index.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from datastore_search import database as storage
-from ..messages.failures import LoadFailed
-from datastore_search.messages import Notice
-from datastore_search.models import Mode, Resource, TableVersion
+from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.models import Resource, TableVersion
+
 from ..formats.duckdb_sql import SQL, quote_identifier
 from ..formats.staging import StagedTable
+from ..messages import Notice
+from ..messages.failures import LoadFailed
+from ..models import Mode
 from ..types.chosen_formats import parse_field_format
 from ..types.field_formats import FORMAT_SEPARATOR, FieldFormat, bind_value, field_formats
 from ..types.matching import count_matches, group_columns
@@ -38,8 +40,8 @@ def resolve_merge_options(
     """
     known = dict(resource.fields.values_list("name", "type"))
     count = len(known.keys() | set(table.names))
-    if count > storage.MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=count, most=storage.MAX_FIELDS)
+    if count > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=count, most=MAX_FIELDS)
     types = dict(options.types)
     notices: list[Notice] = []
     requested = options.requested_types

@@ -8,14 +8,24 @@ from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search.writing import changes as record_changes
-from datastore_search import database as storage
-from ..messages.failures import LoadFailed, UnstorableRecord
-from datastore_search.messages import BadRow, Notice
-from datastore_search.models import Field, LoadState, Mode, Resource
+from datastore_search.models import Field, Resource
+from datastore_search.writing import changes
+
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import ROW_ERRORS, quote_message
 from ..formats.stored_rows import STAGED_ROWS
+from ..messages import BadRow, Notice
+from ..messages.failures import LoadFailed, UnstorableRecord
+from ..models import LoadState, Mode
+from ..tables.locks import begin_load_transaction
+from ..tables.merging import (
+    add_rows,
+    delete_taken_rows,
+    read_taken_lines,
+    stage_rows,
+    update_records,
+)
+from ..tables.staging import drop_staging_table
 from ..types.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
@@ -39,7 +49,7 @@ def merge_records(
     progress.enter_state(LoadState.INDEXING)
     _drop_outgrown_order_indexes(connection, plan)
     is_refused = False
-    with storage.begin_load_transaction(connection, plan.load.pk):
+    with begin_load_transaction(connection, plan.load.pk):
         resource = _lock_resource(plan)
         if can_find_taken_keys(plan):
             _record_taken_keys(connection, plan, resource)
@@ -56,7 +66,7 @@ def _stage_rows(
     connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
 ) -> None:
     try:
-        storage.stage_rows(connection, plan.load.pk, _report_batches(plan, progress))
+        stage_rows(connection, plan.load.pk, _report_batches(plan, progress))
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
 
@@ -73,10 +83,10 @@ def _report_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list
 def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
     """Drop order indexes that values do not fit, which locks the table, in a short transaction."""
     lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
-    if max(lengths.values(), default=0) <= record_changes.MAX_INDEXED_VALUE_BYTES:
+    if max(lengths.values(), default=0) <= changes.MAX_INDEXED_VALUE_BYTES:
         return
-    with storage.begin_load_transaction(connection, plan.load.pk):
-        record_changes.drop_outgrown_order_indexes(connection, _lock_resource(plan), lengths)
+    with begin_load_transaction(connection, plan.load.pk):
+        changes.drop_outgrown_order_indexes(connection, _lock_resource(plan), lengths)
 
 
 def _lock_resource(plan: LoadPlan) -> Resource:
@@ -100,8 +110,8 @@ def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource
     """Record an error for each row to be added whose key a record has already."""
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
-    for lines in storage.read_taken_lines(
-        connection, plan.load.pk, record_changes.get_table_id(resource), plan.key
+    for lines in read_taken_lines(
+        connection, plan.load.pk, changes.get_table_id(resource), plan.key
     ):
         table.execute(
             SQL(
@@ -125,7 +135,7 @@ def _merge(
     load = plan.load
     if can_find_taken_keys(plan):
         save_row_errors(plan.load, plan.table, plan.options, plan.notices)
-    record_changes.add_fields(connection, resource, _build_new_fields(resource, plan))
+    changes.add_fields(connection, resource, _build_new_fields(resource, plan))
     _set_key(connection, plan, resource)
     rows = plan.table.count_rows()
     added, changed = _write_rows(connection, plan, resource)
@@ -139,7 +149,7 @@ def _merge(
     )
     load.notices = [*load.notices, merged.to_json()]
     load.save(update_fields=["notices"])
-    record_changes.record_change(
+    changes.record_change(
         connection,
         resource,
         added=added,
@@ -149,7 +159,7 @@ def _merge(
         ),
     )
     save_options(resource, plan.options, units=plan.units)
-    storage.drop_staging_table(connection, load.pk)
+    drop_staging_table(connection, load.pk)
     progress.enter_state(LoadState.READY)
 
 
@@ -171,7 +181,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
         return
     try:
         with transaction.atomic(using=connection.alias):
-            record_changes.set_primary_key(connection, resource, plan.key)
+            changes.set_primary_key(connection, resource, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
@@ -180,16 +190,16 @@ def _write_rows(
     connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
 ) -> tuple[int, int]:
     """Write the rows, and return how many are new and how many records changed."""
-    load_id, target = plan.load.pk, record_changes.get_table_id(resource)
+    load_id, target = plan.load.pk, changes.get_table_id(resource)
     names = resource.fields.values_list("name", flat=True)
     empty = sorted(set(names) - set(plan.table.names))
     try:
         if plan.options.mode == Mode.APPEND:
             if plan.key:
-                storage.delete_taken_rows(connection, load_id, target, plan.key)
-            return storage.add_rows(connection, load_id, target, empty=empty), 0
-        changed = storage.update_records(connection, load_id, target, plan.key)
-        added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
+                delete_taken_rows(connection, load_id, target, plan.key)
+            return add_rows(connection, load_id, target, empty=empty), 0
+        changed = update_records(connection, load_id, target, plan.key)
+        added = add_rows(connection, load_id, target, plan.key, empty=empty)
     except IntegrityError as error:  # what is the same only to PostgreSQL
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
     return added, changed

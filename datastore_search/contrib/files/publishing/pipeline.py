@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from ..messages.failures import LoadFailed
-from datastore_search.models import Load, Resource
+from datastore_search.models import Resource
+
 from ..formats.staging import StagedTable
+from ..messages.failures import LoadFailed
+from ..models import Load
 from ..types.options import LoadOptions
 from .changes import compare_fields
 from .merging import can_find_taken_keys, merge_records

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from datastore_search.messages import Notice
-from datastore_search.models import Load, LoadState, Mode, Resource
+from datastore_search.models import Resource
+
 from ..formats.staging import StagedTable
+from ..messages import Notice
+from ..models import Load, LoadState, Mode
 from ..types.field_formats import Decision, FieldFormat
 from ..types.inference import collect_type_notices, decide_formats
 from ..types.options import LoadOptions, resolve_key

@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import NoReturn
 
-from datastore_search.field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, parse_json_value
-from datastore_search.messages import BadRow
+from datastore_search.field_types import (
+    MAX_NUMBER_DIGITS,
+    FieldType,
+    NotOfType,
+    TooManyDigits,
+    parse_json_value,
+)
+
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable
+from ..messages import BadRow
 from ..types.field_formats import Decision, bind_value
 from ..types.matching import group_columns
 

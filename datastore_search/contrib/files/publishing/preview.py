@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..messages.failures import LoadFailed
-from datastore_search.messages import BadRow, Message, Notice, describe_bad_row
-from datastore_search.models import Load, Resource
+from datastore_search.models import Resource
+
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.interrupter import Interrupter
 from ..formats.process import open_table
 from ..formats.staging import ROW_ERRORS, StagedTable
 from ..formats.stored_rows import STAGED_ROWS
+from ..messages import BadRow, Message, Notice, describe_bad_row
+from ..messages.failures import LoadFailed
+from ..models import Load
 from ..types.field_formats import Decision
 from ..types.inference import collect_type_notices
 from ..types.matching import find_first_cells

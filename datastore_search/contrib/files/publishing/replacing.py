@@ -9,12 +9,20 @@ from django.db import Error, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search import database as storage
 from datastore_search.conf import conf
-from ..messages.failures import LoadFailed, UnstorableRecord
+from datastore_search.database.indexes import Indexes, set_key
+from datastore_search.database.server import count_load_connections
+from datastore_search.database.tables import drop_record_table
 from datastore_search.field_types import dump_json
-from datastore_search.models import Field, LoadState, Resource, TableVersion
+from datastore_search.models import Field, Resource, TableVersion
+
 from ..formats.staging import StagedTable
+from ..messages.failures import LoadFailed, UnstorableRecord
+from ..models import Load, LoadState
+from ..tables.filling import Batch, create_records
+from ..tables.indexing import count_common_values, create_indexes
+from ..tables.locks import begin_load_transaction
+from ..tables.staging import NewTable
 from ..types.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
@@ -52,13 +60,14 @@ def replace_records(
     profiles = build_profiles(plan.table, plan.decisions)
     indexes = _choose_indexes(resource, plan, rows)
     progress.enter_state(LoadState.COPYING)
-    with storage.begin_load_transaction(connection, load.pk):
+    with begin_load_transaction(connection, load.pk):
         version = TableVersion.objects.create(
             resource=resource,
-            load=load,
             language=resource.language,
             indexes=resource.index_kinds,
         )
+        Load.objects.filter(pk=load.pk).update(table_version=version)
+        load.table_version = version
     # Stored when the version is published: of thousands of fields they are megabytes.
     version.profiles, version.field_formats = profiles, plan.field_formats
     try:
@@ -70,7 +79,7 @@ def replace_records(
     except BaseException:
         # If the database does not respond now, a clean-up drops the table.
         with suppress(Error):
-            storage.drop_record_table(connection, version.pk)
+            drop_record_table(connection, version.pk)
         raise
 
 
@@ -78,16 +87,16 @@ def _fill_table(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
     version: TableVersion,
-    indexes: storage.Indexes,
+    indexes: Indexes,
     progress: ProgressReporter,
 ) -> int:
     """Copy the rows into the record table of a table version, and index it."""
-    total, table = plan.table.count_rows(), storage.NewTable(version.pk, plan.load.pk)
+    total, table = plan.table.count_rows(), NewTable(version.pk, plan.load.pk)
     max_connections = 1
     if _is_large(plan.table, total):
-        max_connections = storage.count_load_connections(connection, conf.LOAD_CONNECTIONS)
+        max_connections = count_load_connections(connection, conf.LOAD_CONNECTIONS)
     try:
-        rows = storage.create_records(
+        rows = create_records(
             connection,
             table,
             language=version.language,
@@ -97,7 +106,7 @@ def _fill_table(
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
     progress.enter_state(LoadState.INDEXING)
-    storage.create_indexes(
+    create_indexes(
         connection,
         table,
         indexes,
@@ -114,7 +123,7 @@ def _is_large(table: StagedTable, rows: int) -> bool:
     return rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION
 
 
-def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
+def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> Indexes:
     """Choose the indexes: a small table needs no order index, and a long value gets none."""
     if rows <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
         return resource.choose_indexes({})
@@ -130,7 +139,7 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.In
 
 def _report_batches(
     plan: LoadPlan, total: int, progress: ProgressReporter, *, has_texts: bool
-) -> Iterator[storage.Batch]:
+) -> Iterator[Batch]:
     done = 0
     progress.report_rows(done, total)
     for batch in _render_batches(plan, has_texts=has_texts):
@@ -139,14 +148,14 @@ def _report_batches(
         progress.report_rows(done, total)
 
 
-def _render_batches(plan: LoadPlan, *, has_texts: bool) -> Iterator[storage.Batch]:
+def _render_batches(plan: LoadPlan, *, has_texts: bool) -> Iterator[Batch]:
     if not has_texts:
         for rows in render_rows(plan.table, plan.decisions):
-            yield storage.Batch([record for _line, record in rows])
+            yield Batch([record for _line, record in rows])
         return
     for searchable in render_searchable_rows(plan.table, plan.decisions):
         texts = [text for _line, _record, text in searchable if text is not None]
-        yield storage.Batch(
+        yield Batch(
             [record for _line, record, _text in searchable],
             texts if len(texts) == len(searchable) else None,
         )
@@ -156,8 +165,8 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVers
     if not plan.key:
         return
     try:
-        with storage.begin_load_transaction(connection, plan.load.pk):
-            storage.set_key(connection, version.pk, plan.key)
+        with begin_load_transaction(connection, plan.load.pk):
+            set_key(connection, version.pk, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
@@ -166,13 +175,13 @@ def _count_values(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
     version: TableVersion,
-    indexes: storage.Indexes,
+    indexes: Indexes,
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count in each search."""
     types = plan.types
     texts = [name for name in indexes.orders if types[name] == "text"]
-    table = storage.NewTable(version.pk, plan.load.pk)
-    value_counts = storage.count_common_values(
+    table = NewTable(version.pk, plan.load.pk)
+    value_counts = count_common_values(
         connection, table, texts, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
     )
     return {
@@ -185,12 +194,12 @@ def _publish_version(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
     version: TableVersion,
-    indexes: storage.Indexes,
+    indexes: Indexes,
     progress: ProgressReporter,
 ) -> None:
     """Switch the resource to the new records and fields, in one transaction."""
     load = plan.load
-    with storage.begin_load_transaction(connection, load.pk):
+    with begin_load_transaction(connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")
@@ -209,7 +218,7 @@ def _publish_version(
     load.resource = resource
 
 
-def _save_fields(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> None:
+def _save_fields(resource: Resource, plan: LoadPlan, indexes: Indexes) -> None:
     """Save the fields of the new records; what people wrote about a field stays."""
     known, types = {field.name: field for field in resource.fields.all()}, plan.types
     resource.fields.exclude(name__in=plan.table.names).delete()

@@ -11,12 +11,13 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from ..messages.failures import LoadFailed
 from datastore_search.downloads.formulas import disarm
-from datastore_search.messages import BadRow, Notice, describe_bad_row
-from datastore_search.models import Load, RowError
+
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import ROW_ERRORS, StagedTable
+from ..messages import BadRow, Notice, describe_bad_row
+from ..messages.failures import LoadFailed
+from ..models import Load, RowError
 from ..types.options import LoadOptions
 
 #: Row errors that a report lists; all of them are counted.

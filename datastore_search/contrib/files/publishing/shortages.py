@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import Error
 from psycopg.errors import DiskFull
 
-from ..messages.failures import LoadFailed
 from ..formats.shortages import find_machine_shortage
+from ..messages.failures import LoadFailed
 
 
 def find_shortage(error: BaseException) -> LoadFailed | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datastore_search.conf import conf
+
 from ..messages.failures import LoadFailed
 
 #: A file may always unpack to this, however small it is.

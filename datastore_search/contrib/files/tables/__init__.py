@@ -1,0 +1,1 @@
+"""Tables that a load fills: rows, orders, locks, search vectors."""

@@ -23,11 +23,13 @@ from django.db import DataError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
+from datastore_search.database.tables import create_table, maintain_vectors, quote_record_table
+
 from ..messages.failures import UnstorableRecord
-from .vectors.process import VectorProcess, start_vector_process
 from .lexicon import DatabaseLexicon, can_build_vectors
 from .locks import begin_load_transaction, open_thread_connection
-from datastore_search.database.tables import NewTable, create_table, maintain_vectors, quote_record_table
+from .staging import NewTable
+from .vectors.process import VectorProcess, start_vector_process
 
 #: JSON texts and vectors hold no control characters, so CSV with these needs no escaping.
 _COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"

@@ -18,17 +18,15 @@ from django.db import Error, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ..messages.failures import LoadFailed
 from datastore_search.database.sessions import override_setting, to_milliseconds
+
+from ..messages.failures import LoadFailed
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
 
 #: The first number of those that let only one load of a resource run; the second is made of its id.
 _RESOURCE_LOCK = 0x64735F72
-
-#: The advisory lock of a transaction that changes aliases.
-_ALIAS_LOCK = 0x64735F616C696173
 
 #: Time limits that a portal may set for requests; a load lifts those that its PostgreSQL has.
 _LIMITS = (
@@ -151,16 +149,15 @@ def _lock_number(load_id: int) -> int:
 
 
 @contextmanager
-def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> Iterator[None]:
+def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
     """
     Run a transaction of a load, without the portal's time limits and named after the load.
 
-    Within a transaction of the caller it is a part of it, and does not change its settings; only
-    then may ``load_id`` be None, if there is no load.
+    Within a transaction of the caller it is a part of it, and does not change its settings.
     """
     is_ours = not connection.in_atomic_block
     with transaction.atomic(using=connection.alias):
-        if is_ours and load_id is not None:
+        if is_ours:
             _prepare_transaction(connection, load_id)
         yield
 
@@ -212,12 +209,3 @@ def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
             " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
             [list(_LIMITS), _build_application_name(load_id)],
         )
-
-
-# Aliases ------------------------------------------------------------------------------------------
-
-
-def lock_aliases(connection: BaseDatabaseWrapper) -> None:
-    """Lock the aliases, which one transaction changes at a time."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

@@ -9,11 +9,13 @@ import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
+from datastore_search.database.indexes import build_key_expression
+from datastore_search.database.tables import quote_record_table
+
 from ..messages.failures import UnstorableRecord
 from .filling import parse_copy_line
-from datastore_search.database.indexes import build_key_expression
 from .locks import begin_load_transaction
-from datastore_search.database.tables import quote_record_table, quote_staging_table
+from .staging import quote_staging_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
 _COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..messages.failures import UnknownType
 from datastore_search.field_types import field_types, get_field_type
+
 from ..formats.duckdb_sql import SQL, quote_literal
+from ..messages.failures import UnknownType
 from .field_formats import FieldFormat, field_formats
 from .number_units import find_unit_format
 from .written_dates import find_written_format

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from datastore_search.messages import Message
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
+from ..messages import Message
 from .field_formats import bind_value, field_formats
 from .matching import find_first_cells, group_columns
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from datastore_search.field_types import FieldType, Ordered, field_types, inferred_types
-from datastore_search.messages import Message, Notice
+
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
+from ..messages import Message, Notice
 
 
 def bind_value(template: str, value: Composed) -> Composed:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..messages.failures import LoadFailed
 from datastore_search.field_types import Ordered
-from datastore_search.messages import BadRow, Message, Notice
+
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
+from ..messages import BadRow, Message, Notice
+from ..messages.failures import LoadFailed
 from .chosen_formats import parse_field_format
 from .explanations import explain_text_columns
 from .field_formats import (

@@ -10,11 +10,13 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from ..messages.failures import LoadFailed
-from datastore_search.models import Mode, Resource, add_translations
+from datastore_search.models import Resource, add_translations
+
 from ..formats.cell_ranges import CellRange
 from ..formats.header_rows import MAX_HEADER_ROWS
 from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
+from ..messages.failures import LoadFailed
+from ..models import Mode
 from .chosen_formats import parse_field_format
 from .month_names import list_month_languages
 from .schema import parse_table_schema

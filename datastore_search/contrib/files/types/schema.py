@@ -1,5 +1,5 @@
 """
-Parse and build Frictionless Table Schemas.
+Parse Frictionless Table Schemas; ``downloads.table_schema`` builds them.
 
 A schema describes a file: the types and formats of its fields, their titles and descriptions, the
 missing values, the primary key.  Notices name the properties that a resource does not support.
@@ -15,25 +15,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..messages.failures import InvalidSchema, UnknownType
+from datastore_search.downloads.table_schema import ID, LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
 from datastore_search.field_types import field_types
-from datastore_search.messages import Notice
-from datastore_search.models import MAX_LABEL_LENGTH, Resource, Translations, split_translations, write_translations
+from datastore_search.models import (
+    MAX_LABEL_LENGTH,
+    Translations,
+    split_translations,
+)
+
+from ..messages import Notice
+from ..messages.failures import InvalidSchema, UnknownType
 from .chosen_formats import parse_field_format
 from .field_formats import FORMAT_SEPARATOR
-
-#: The profile that written schemas follow.
-PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
-
-#: The number of a record: the first field of a dump, but not a field of the resource.
-_ID = "_id"
-
-#: The property that holds one of our types, where Frictionless has one type for several.
-_OWN_TYPE = "datastoreType"
-
-#: The texts of a field; a translation is ``title@fr``, Frictionless' pattern for languages.
-_TEXTS = {"title": "label", "description": "notes"}
-_SEPARATOR = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +68,7 @@ def parse_table_schema(given: object) -> TableSchema:
     schema = levels[-1]
     given_fields = enumerate(_get_list(schema, "fields"), start=1)
     checked = [_check_field(each, position) for position, each in given_fields]
-    fields = [each for each in checked if each["name"] != _ID]
+    fields = [each for each in checked if each["name"] != ID]
     names = [each["name"] for each in fields]
     if len(set(names)) < len(names):
         raise InvalidSchema("schema.duplicate_name")
@@ -133,7 +126,7 @@ def _check_field(given: object, position: int) -> Mapping[str, Any]:
 
 
 def _parse_description(given: Mapping[str, Any]) -> FieldDescription:
-    translations, _others = split_translations(given, _TEXTS, _SEPARATOR)
+    translations, _others = split_translations(given, TEXTS, LANGUAGE_SEPARATOR)
     return FieldDescription(
         given.get("title", "").strip()[:MAX_LABEL_LENGTH],
         given.get("description", "").strip(),
@@ -154,7 +147,7 @@ def _parse_missing_values(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _parse_primary_key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
     given = schema.get("primaryKey")
-    if not given or given in (_ID, [_ID]):
+    if not given or given in (ID, [ID]):
         return None
     key = [given] if isinstance(given, str) else given
     if not isinstance(key, list) or not all(name in names for name in key):
@@ -185,7 +178,7 @@ def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[
     unsupported = _UNSUPPORTED if field_name else _UNSUPPORTED | _UNSUPPORTED_OF_PACKAGE
     ignored = sorted(name for name in unsupported if given.get(name))
     # What ``build_table_schema`` has written is null in such a field without being told.
-    if field_name and "missingValues" in given and _OWN_TYPE not in given:
+    if field_name and "missingValues" in given and OWN_TYPE not in given:
         ignored.append("missingValues")
     names = ", ".join(ignored)
     if ignored and field_name:
@@ -199,7 +192,7 @@ def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[
 
 def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     """Choose the format of a field by its properties; empty where its values decide."""
-    own_type, type_name = given.get(_OWN_TYPE), given.get("type", "any")
+    own_type, type_name = given.get(OWN_TYPE), given.get("type", "any")
     own = field_types.get(own_type) if isinstance(own_type, str) else None
     if own and own.table_schema_type == type_name:
         return own.name
@@ -316,37 +309,3 @@ _FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | No
     "year": "int4",
     "yearmonth": None,
 }
-
-# Building -----------------------------------------------------------------------------------------
-
-#: How a dump writes the values of a Table Schema's type, where that has another default.
-_DUMP_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
-    "boolean": {"trueValues": ["t"], "falseValues": ["f"]},
-    "any": {"missingValues": ["", "null"]},
-    "array": {"missingValues": ["", "null"]},
-}
-
-
-def build_table_schema(resource: Resource) -> dict[str, Any]:
-    """Build the schema of a resource, as a dump in CSV has it, with ``_id`` first."""
-    described: list[dict[str, Any]] = [{"name": _ID, "type": "integer"}]
-    # A described resource has its fields as they were at that moment.
-    for each in getattr(resource, "schema", None) or resource.fields.all():
-        texts = {"title": each.label, "description": each.notes}
-        type_name = field_types[each.type].table_schema_type
-        described.append(
-            {
-                "name": each.name,
-                "type": type_name,
-                **_DUMP_PROPERTIES.get(type_name, {}),
-                **{name: text for name, text in texts.items() if text},
-                **write_translations(each.translations, _TEXTS, _SEPARATOR),
-                _OWN_TYPE: each.type,
-            }
-        )
-    return {
-        "$schema": PROFILE,
-        "fields": described,
-        "missingValues": [""],
-        "primaryKey": list(resource.primary_key) or [_ID],
-    }

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from health_check.base import HealthCheck
 from health_check.exceptions import ServiceUnavailable
 
-from datastore_search.models import RUNNING, Load, LoadState
+from datastore_search.contrib.files.models import RUNNING, Load, LoadState
 
 #: A load whose process has reported within this time is running.
 _MAX_HEARTBEAT_AGE = timedelta(minutes=1)

@@ -16,6 +16,7 @@ from health_check.base import HealthCheck
 from health_check.views import HealthCheckView
 
 from datastore_search.guards.cache import BriefCache
+
 from .checks import Database, Disk, Migrations, Worker
 
 logger = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.guards.cache import BoundedCache
-from datastore_search.models import Load, LoadState
 from datastore_search.signals import request_answered
 
 _REQUESTS = Counter(

@@ -14,6 +14,6 @@ class TracingConfig(AppConfig):
 
     def ready(self) -> None:
         """Trace the statements of this process."""
-        from .spans import start_tracing  # noqa: PLC0415 - models must be loaded
+        from .spans import start_tracing
 
         start_tracing()

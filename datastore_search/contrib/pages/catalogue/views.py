@@ -15,19 +15,27 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
-from datastore_search.contrib.catalogue import SortTerm, find_page, match_word, open_portal_datasets
 from datastore_search.conf import conf
-from datastore_search.messages.requests import UnknownPage
-from datastore_search.messages.search import TooManyWords
+from datastore_search.contrib.catalogue.datasets import find_page
+from datastore_search.contrib.catalogue.portal import open_portal_datasets
+from datastore_search.contrib.catalogue.query import SortTerm
+from datastore_search.contrib.catalogue.resource_conditions import match_word
+from datastore_search.contrib.catalogue.views.published import (
+    build_catalogue_links,
+    describe_catalogue,
+)
 from datastore_search.guards.clients import Client
 from datastore_search.messages.numbers import format_count
+from datastore_search.messages.requests import UnknownPage
+from datastore_search.messages.search import TooManyWords
 from datastore_search.models import Field, Resource
 from datastore_search.models.object_permissions import Permitted
 from datastore_search.search import open_snapshot
-from ..links import reverse_in_locale
-from ..table.pagination import Pagination, parse_page_number
-from datastore_search.contrib.catalogue.views.published import build_catalogue_links, describe_catalogue
-from ..views import PageView
+from datastore_search.web.addresses import reverse_in_locale
+from datastore_search.web.views import parse_page_number
+
+from ..page import PageView
+from ..table.pagination import Pagination
 
 ENTRIES_PER_PAGE = 20
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from datastore_search.messages import shorten
-from .data import ChartData, Group, Series
+
 from ..table.records import format_number
+from .data import ChartData, Group, Series
 
 _WIDTH, _HEIGHT = 720, 360
 _LETTER = 7.2

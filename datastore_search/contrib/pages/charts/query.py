@@ -11,10 +11,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from datastore_search.contrib.analysis import INTERVALS, GroupBy, Metric
-from ..table.columns import Column, find_column
+from datastore_search.contrib.analysis.groups import INTERVALS, GroupBy
+from datastore_search.contrib.analysis.metrics import Metric
+
 from ..facets.choice import FacetKind, find_kind
 from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
+from ..table.columns import Column, find_column
 from ..table.query_string import Pair
 from ..table.typed_values import DATES, INTEGERS, NUMBERS
 

@@ -14,15 +14,24 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from datastore_search.downloads.xml_text import clean_xml
 from datastore_search.messages.numbers import format_count
 from datastore_search.search import ConsistentRead, Query
-from datastore_search.downloads.xml_text import clean_xml
+
+from ..drawings import (
+    Choice,
+    DrawingView,
+    File,
+    Option,
+    QuestionDrawing,
+    list_drawing_files,
+    list_options,
+)
+from ..languages import Phrase, compose_phrase, group_by_language, join_phrases, mark_text
+from ..table.query_string import QueryString
 from .data import ChartData, Group, Point, Series, read_chart
 from .drawing import draw_chart
 from .query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
-from ..drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_drawing_files, list_options
-from ..languages import Phrase, compose_phrase, group_by_language, join_phrases, mark_text
-from ..table.query_string import QueryString
 
 
 @dataclass(frozen=True, slots=True)

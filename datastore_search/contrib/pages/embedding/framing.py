@@ -12,6 +12,9 @@ from django.utils.module_loading import import_string
 
 from datastore_search.conf import conf
 
+#: The parameter of a page that stands in a frame of another one; its value is 1.
+EMBED = "embed"
+
 #: The sources of no page at all, and of the portal's own pages.
 NONE, SELF = ["'none'"], ["'self'"]
 

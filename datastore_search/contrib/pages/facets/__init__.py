@@ -1,0 +1,1 @@
+"""The panel of facets, and what a query may have meant."""

@@ -17,23 +17,26 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from datastore_search.contrib.analysis import Facet, FacetsQuery, GroupBy, list_stored_counts, read_facets
-from datastore_search.messages.availability import TemporarilyUnavailable
-from datastore_search.messages.parameters import InvalidParameters
+from datastore_search.contrib.analysis.facets import Facet, FacetsQuery, read_facets
+from datastore_search.contrib.analysis.groups import GroupBy
+from datastore_search.contrib.analysis.stored_facets import list_stored_counts
 from datastore_search.filters import Comparison, In
+from datastore_search.messages.availability import TemporarilyUnavailable
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
+from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.models import Field, Profiles
 from datastore_search.search import ConsistentRead, Query
+
 from ..table.columns import Column
 from ..table.conditions import YES_OR_NO
-from .choice import MAX_VALUE_LENGTH, MAX_VALUES, FacetField, FacetKind, choose_facets
 from ..table.filter_form import Input, build_input
 from ..table.page_query import PageQuery
 from ..table.profiles import Histogram, draw_bins, draw_histogram, measure_bar
 from ..table.query_string import Link, Pair
 from ..table.records import Digits, format_value
 from ..table.typed_values import parse_typed_value
+from .choice import MAX_VALUE_LENGTH, MAX_VALUES, FacetField, FacetKind, choose_facets
 
 logger = logging.getLogger(__name__)
 

@@ -13,18 +13,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from math import cos, radians
 
-from datastore_search.contrib.analysis import AggregateQuery, GroupBy, Metric, read_aggregate
+from datastore_search.contrib.analysis.aggregates import AggregateQuery, read_aggregate
+from datastore_search.contrib.analysis.groups import GroupBy
+from datastore_search.contrib.analysis.metrics import Metric
 from datastore_search.filters import Comparison, Condition
-from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, list_paths
 from datastore_search.messages import shorten
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.search import ID, ConsistentRead, Query, read_page
-from ..table.columns import Column
-from .query import MapQuery
-from ..table.query_string import QueryString
+
 from ..record.keys import encode_key, list_key_fields
+from ..table.columns import Column
+from ..table.query_string import QueryString
 from ..table.records import format_number, format_value, parse_record
+from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, list_paths
+from .query import MapQuery
 
 #: Records that are drawn one by one.
 MAX_PLACES = 500

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import pgettext
 
-from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
 from ..charts.drawing import Label, write_coordinate
-from .data import MapData, Place
 from ..table.records import format_number
+from .data import MapData, Place
+from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
 
 _WIDTH = 720
 _MIN_HEIGHT, _MAX_HEIGHT = 300, 620

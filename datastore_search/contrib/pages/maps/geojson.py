@@ -13,13 +13,22 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
+from datastore_search.downloads.dump import Dump, PlaceFields, join_blocks
+from datastore_search.messages import shorten
 from datastore_search.messages.downloads import NoPlaces, UnsuitablePlaceField
 from datastore_search.messages.parameters import UnknownField
-from .geometry import GEOMETRIES, NUMBERS, build_point, find_coordinate_fields, find_geometry_field, read_geometry, read_ranges
-from datastore_search.messages import shorten
 from datastore_search.models import read_profiles
 from datastore_search.search import ID, RecordCopy
-from datastore_search.downloads.dump import Dump, PlaceFields, join_blocks
+
+from .geometry import (
+    GEOMETRIES,
+    NUMBERS,
+    build_point,
+    find_coordinate_fields,
+    find_geometry_field,
+    read_geometry,
+    read_ranges,
+)
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 

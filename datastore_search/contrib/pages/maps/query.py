@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .geometry import GEOMETRIES, NUMBERS, find_coordinate_fields, find_geometry_field, read_ranges
 from ..table.columns import Column, find_column
 from ..table.query_string import Pair
+from .geometry import GEOMETRIES, NUMBERS, find_coordinate_fields, find_geometry_field, read_ranges
 
 PARAMETERS = ("lat", "lon", "geometry", "title")
 

@@ -12,16 +12,25 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from datastore_search.conf import conf
+from datastore_search.downloads.xml_text import clean_xml
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.search import ConsistentRead, Query
-from datastore_search.downloads.xml_text import clean_xml
-from ..drawings import Choice, DrawingView, File, Option, QuestionDrawing, list_drawing_files, list_options
+
+from ..drawings import (
+    Choice,
+    DrawingView,
+    File,
+    Option,
+    QuestionDrawing,
+    list_drawing_files,
+    list_options,
+)
 from ..languages import Phrase, compose_phrase, mark_text, write_drawing_language
+from ..table.query_string import QueryString
 from .data import MapData, Place, read_map
 from .drawing import draw_map
 from .query import MapParser, MapQuery
-from ..table.query_string import QueryString
 
 #: The parameter ``format`` of the places, for the script of the page.
 PLACES = "places.json"

@@ -16,6 +16,7 @@ from datastore_search.field_types import field_types
 from datastore_search.filters import Condition, In
 from datastore_search.models import Resource
 from datastore_search.search import ID
+
 from ..table.query_string import Link, QueryString
 
 #: Precedes ``_id`` in the address of a record whose key has an empty value.

@@ -15,12 +15,14 @@ from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.messages.requests import UnknownRecord
 from datastore_search.models import Resource
 from datastore_search.search import ID, ConsistentRead, Query, read_page
+from datastore_search.web.addresses import find_search_path, reverse_in_locale
+
+from ..links import add_query_string
+from ..page import ResourcePageView
 from ..table.columns import build_columns
-from ..links import add_query_string, find_search_path, reverse_in_locale
 from ..table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
-from .keys import POSITION, RecordLink, decode_key, encode_key
 from ..table.records import parse_record, render_value
-from ..views import ResourcePageView
+from .keys import POSITION, RecordLink, decode_key, encode_key
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
 

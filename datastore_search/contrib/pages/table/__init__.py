@@ -1,0 +1,1 @@
+"""The table of a resource: its query, columns, records and parts."""

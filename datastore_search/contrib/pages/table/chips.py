@@ -13,10 +13,11 @@ from datastore_search.filters import And, Comparison, Condition, In, Or
 from datastore_search.messages import shorten
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.search import ID
+
 from ..api_parameters import format_filters
+from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from .columns import Column
 from .conditions import IS_EMPTY, YES_OR_NO, FieldCondition
-from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from .page_query import PageQuery
 from .query_string import Link, QueryString
 

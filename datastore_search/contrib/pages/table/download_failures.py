@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from datastore_search.web.addresses import find_path
+from datastore_search.web.errors import ErrorMessage, describe_access_denied
 from datastore_search.web.outages import forget_unreadable_user
-from ..errors import ErrorMessage, describe_access_denied
-from ..links import find_path
-from ..views import PageView
+
+from ..page import PageView
 
 _TITLES: Mapping[int, str | Promise] = {
     HTTPStatus.FORBIDDEN: gettext_lazy("Access denied"),
@@ -31,28 +30,18 @@ _TITLE = gettext_lazy("This file cannot be downloaded")
 _UNNAMED = ("message", "query", "format")
 
 
-def answer_browsers(view: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
+def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any]) -> None:
     """
-    Show the failures of a view that sends files as pages to clients that prefer HTML.
+    Show the failure of a file as a page to clients that prefer HTML.
 
     Programs, which accept anything or JSON, get the envelope, as everyone does in a portal without
     the pages.
     """
-
-    @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response: HttpResponseBase = view(request, *args, **kwargs)
-        failure = getattr(response, "data", None) or {}
-        if "error" not in failure:
-            return response
-        patch_vary_headers(response, ("Accept",))
-        kind = request.get_preferred_type(["application/json", "text/html"])
-        if request.method == "GET" and kind == "text/html" and find_path(request, "catalogue"):
-            with translation.override(response["Content-Language"]):
-                _replace_content(request, response, failure["error"])
-        return response
-
-    return answer
+    patch_vary_headers(response, ("Accept",))
+    kind = request.get_preferred_type(["application/json", "text/html"])
+    if request.method == "GET" and kind == "text/html" and find_path(request, "catalogue"):
+        with translation.override(response["Content-Language"]):
+            _replace_content(request, response, error)
 
 
 def _replace_content(request: HttpRequest, response: Any, error: Mapping[str, Any]) -> None:

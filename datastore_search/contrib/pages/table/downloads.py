@@ -15,9 +15,11 @@ from datastore_search.downloads.formats import DumpFormat, formats
 from datastore_search.filters.names import quote_name
 from datastore_search.models import Resource
 from datastore_search.search import Query
+from datastore_search.web.addresses import reverse_in_locale
+
 from ..api_parameters import build_query_parameters
+from ..links import add_query_string
 from .columns import choose_names
-from ..links import add_query_string, reverse_in_locale
 from .page_query import PageQuery
 from .query_string import MAX_REPEATED_LENGTH, Pair
 

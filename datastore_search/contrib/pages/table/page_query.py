@@ -14,16 +14,27 @@ from django.db import connections, router
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from datastore_search import database as storage
+from datastore_search.database.server import cast_texts
+from datastore_search.field_types import dump_json_as_sent, field_types, is_storable
+from datastore_search.filters import (
+    MAX_WORDS,
+    Comparison,
+    Condition,
+    Or,
+    TypedFields,
+    compile_conditions,
+    has_too_many_words,
+    parse_filters,
+)
+from datastore_search.filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from datastore_search.messages.parameters import InvalidParameters, UnknownField
 from datastore_search.messages.requests import TooManyConditions
 from datastore_search.messages.search import InvalidSort, TooManyWords, UnsortableField
-from datastore_search.filters.names import SortKey, parse_sort_key, split_names, unquote_name
-from datastore_search.field_types import dump_json_as_sent, field_types, is_storable
-from datastore_search.filters import MAX_WORDS, Comparison, Condition, Or, TypedFields, compile_conditions, has_too_many_words, parse_filters
-from datastore_search.models import Load, Resource
+from datastore_search.models import Resource
 from datastore_search.search import ID
+
 from ..api_parameters import format_filters
+from ..embedding.framing import EMBED
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
 from .query_string import CHANGE, Pair, QueryString, read_change
 from .type_labels import describe_parameter_errors
@@ -39,9 +50,6 @@ PAGE_SIZES = (25, 50, 100, 250)
 
 #: The parameters of a condition that the form makes of three inputs.
 CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
-
-#: The parameter of a page that stands in a frame of another one; its value is 1.
-EMBED = "embed"
 
 #: Parameters that say how the table shows the records, not which ones.
 OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", "facet", CHOSEN_VALUE, EMBED)
@@ -251,7 +259,7 @@ class _Parser:
 
     @cached_property
     def _typed_fields(self) -> TypedFields:
-        cast = partial(storage.cast_texts, connections[router.db_for_read(Load)])
+        cast = partial(cast_texts, connections[router.db_for_read(Resource)])
         sparse = frozenset(name for name, field in self._fields.items() if field.is_sparse)
         return TypedFields({name: field.type for name, field in self._fields.items()}, cast, sparse)
 

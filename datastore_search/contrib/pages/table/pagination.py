@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from datastore_search.messages.requests import UnknownPage
 from datastore_search.messages.numbers import format_count
+
 from ..links import Parameters, add_query_string
 from .query_string import Pair
-
-_NUMBER = re.compile(r"[1-9][0-9]{0,15}")
-
-
-def parse_page_number(request: HttpRequest) -> int:
-    """
-    Read the parameter ``page``; without it the number is 1.
-
-    Raises: ``UnknownPage``.
-    """
-    number = request.GET.get("page") or "1"
-    if not _NUMBER.fullmatch(number):
-        raise UnknownPage(page=number[:100])
-    return int(number)
 
 
 def format_range(offset: int, size: int, total: int) -> str:

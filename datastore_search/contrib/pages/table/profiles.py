@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.models import Profiles
+
 from .columns import Column
 from .query_string import QueryString
 from .records import format_number, format_value, shorten_number

@@ -23,6 +23,7 @@ from datastore_search.field_types import dump_json
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import group_digits
 from datastore_search.search import Page
+
 from .cell_lengths import MAX_CELL_LENGTH, choose_label_length, choose_text_length
 from .columns import Column
 from .highlighting import highlight

@@ -10,11 +10,13 @@ from django.utils.safestring import SafeString
 
 from datastore_search.models import Resource
 from datastore_search.search import ID, ConsistentRead, Query, read_page
+
+from ..embedding.framing import EMBED
+from ..languages import choose_common_language, write_language
+from ..record.keys import RecordLink, list_key_fields
 from .columns import Column
 from .highlighting import split_words
-from ..languages import choose_common_language, write_language
-from .page_query import EMBED, PageQuery
-from ..record.keys import RecordLink, list_key_fields
+from .page_query import PageQuery
 from .records import Row, build_rows
 
 

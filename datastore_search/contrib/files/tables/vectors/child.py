@@ -1,5 +1,5 @@
 """
-The process that builds search vectors: ``python -m datastore_search.contrib.files.tables.vectors.child``.
+The process that builds search vectors: ``python -m`` with the name of this module.
 
 Its parent (``process``) writes messages to the standard input: texts, and answers about words.
 Vectors and questions come by what was the standard output.  The process imports neither Django nor

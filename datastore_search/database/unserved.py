@@ -9,7 +9,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
-from datastore_search.database.tables import limit_lock_waits, name_record_table, quote_record_table
+from .tables import limit_lock_waits, name_record_table, quote_record_table
 
 _SINCE = "datastore_search: served by no resource since "
 

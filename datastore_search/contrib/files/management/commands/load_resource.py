@@ -18,18 +18,23 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.text import slugify
 from django.utils.translation import get_language
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.jobs.queue import create_load
-from datastore_search.contrib.files.jobs.runner import run_load
-from datastore_search.contrib.files.publishing.preview import Preview, build_preview
-from datastore_search.contrib.files.publishing.row_errors import write_row_error_report
-from datastore_search.contrib.files.sources.files import copy_source
-from datastore_search.contrib.files.sources.folders import create_working_folder
-from ..failures import open_file, report_failures, report_unwritable
-from datastore_search.contrib.files.management.load_arguments import add_load_arguments, build_load_options
+from datastore_search.models import IndexKind, Resource, validate_indexes
+
+from ...jobs import LoadOptions
+from ...jobs.queue import create_load
+from ...jobs.runner import run_load
 from ...messages import describe_bad_row
-from ...models import IndexKind, Load, LoadState, Mode, Resource, validate_indexes
+from ...messages.failures import LoadFailed
+from ...models import Load, LoadState, Mode
+from ...publishing.preview import Preview, build_preview
+from ...publishing.row_errors import write_row_error_report
+from ...sources.files import copy_source
+from ...sources.folders import create_working_folder
+from ..failures import open_file, report_failures, report_unwritable
+from ..load_arguments import (
+    add_load_arguments,
+    build_load_options,
+)
 
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20

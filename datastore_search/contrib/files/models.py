@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
+from functools import partial
 from pathlib import PurePath
+from typing import Any
 
 from django.core.files.storage import Storage, storages
-from django.db import models
+from django.db import models, transaction
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.contrib.files.messages.failures import LoadFailed
-from ..messages import BadRow, Notice
-from ..messages.bidi import show_bidi_controls
-from .managers import PrimaryManager
-from .base import GuardedModel
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.models.base import GuardedModel
+from datastore_search.models.managers import PrimaryManager
+
+from .messages import BadRow, Notice
+from .messages.failures import LoadFailed
 
 
 class LoadState(models.TextChoices):
@@ -77,13 +82,24 @@ class Load(GuardedModel):
     """
 
     guarded_fields = frozenset({
-        "state", "checksum", "http_validators", "record_count", "rows_written", "rows_total",
-        "progress", "heartbeat_at", "cancel_requested_at", "notices", "row_error_count", "failure",
-        "started_at", "finished_at",
+        "state", "table_version", "checksum", "http_validators", "record_count", "rows_written",
+        "rows_total", "progress", "heartbeat_at", "cancel_requested_at", "notices",
+        "row_error_count", "failure", "started_at", "finished_at",
     })  # fmt: skip
 
     resource = models.ForeignKey(
-        "Resource", models.CASCADE, verbose_name=_("resource"), related_name="loads"
+        "datastore_search.Resource",
+        models.CASCADE,
+        verbose_name=_("resource"),
+        related_name="loads",
+    )
+    #: The table version that it made; null until then, and where it has merged into another's.
+    table_version = models.ForeignKey(
+        "datastore_search.TableVersion",
+        models.SET_NULL,
+        null=True,
+        related_name="loads",
+        editable=False,
     )
     state = models.CharField(_("state"), max_length=20, choices=LoadState, default=LoadState.QUEUED)
     mode = models.CharField(_("mode"), max_length=10, choices=Mode, default=Mode.REPLACE)
@@ -213,3 +229,11 @@ class RowError(models.Model):
     def reason(self) -> str:
         """Render why the row could not be loaded, in the reader's language."""
         return str(BadRow.from_json(self.message) or "")
+
+
+@receiver(post_delete, sender=Load)
+def delete_upload_on_commit(sender: type[Load], instance: Load, using: str, **_more: Any) -> None:
+    """Delete the upload of a deleted load once that is committed; a clean-up deletes the rest."""
+    if name := instance.file.name:
+        delete = partial(get_upload_storage().delete, name)
+        transaction.on_commit(delete, using=using, robust=True)

@@ -1,20 +1,44 @@
-"""The errors that a page reports with its own messages."""
+"""The errors that a page reports in words, and what renders their pages."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from http import HTTPStatus
+from typing import Any
 
 from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import Throttled
 
-from datastore_search import database as storage
-from datastore_search.messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
-from datastore_search.messages.availability import RETRY_AFTER_SECONDS, DatabaseUnreachable, QueryTooSlow, TemporarilyUnavailable, describe_throttling
-from datastore_search.messages.requests import QueryStringTooLong, RequestTooLarge, TooManyParameters, UnknownPage, UnknownRecord
-from datastore_search.messages.search import AnswerTooLarge
+from ..database.refusals import explain_refusal
+from ..messages.access import (
+    AccessDenied,
+    RecordsIncomplete,
+    RecordsMissing,
+    UnknownResource,
+)
+from ..messages.availability import (
+    RETRY_AFTER_SECONDS,
+    DatabaseUnreachable,
+    QueryTooSlow,
+    TemporarilyUnavailable,
+    describe_throttling,
+)
+from ..messages.requests import (
+    QueryStringTooLong,
+    RequestTooLarge,
+    TooManyParameters,
+    UnknownPage,
+    UnknownRecord,
+)
+from ..messages.search import AnswerTooLarge
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +76,9 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
     """
     Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
 
-    None for a database error that ``storage.explain_refusal`` does not explain: Django reports it.
+    None for a database error that ``database.refusals`` does not explain: Django reports it.
     """
-    refusal = storage.explain_refusal(error)
+    refusal = explain_refusal(error)
     if refusal is not None:
         logger.error("The database refused a request.", exc_info=error)
         error = refusal
@@ -111,3 +135,46 @@ def _describe_temporary_error(error: Exception) -> ErrorMessage:
     title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
     status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)
     return ErrorMessage(status, title, message, wait)
+
+
+# Pages of errors ----------------------------------------------------------------------------------
+
+
+def _render_plainly(request: HttpRequest, error: ErrorMessage) -> HttpResponse:
+    """Render a page that holds the message alone; no cache keeps it."""
+    context = {"title": error.title, "message": error.message}
+    text = render_to_string("datastore_search/database_error.html", context)
+    response = HttpResponse(text, status=error.status)
+    add_never_cache_headers(response)
+    if error.retry_after_seconds:
+        response["Retry-After"] = str(error.retry_after_seconds)
+    return response
+
+
+@dataclass
+class ErrorPages:
+    """
+    What renders errors; ``contrib.pages`` puts its own in place of these.
+
+    ``explain`` changes the failure of a view that sends files, for a client that prefers HTML.
+    """
+
+    render: Callable[[HttpRequest, ErrorMessage], HttpResponse] = _render_plainly
+    explain: Callable[[HttpRequest, Any, Mapping[str, Any]], None] | None = None
+
+
+error_pages = ErrorPages()
+
+
+def explain_failures(view: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
+    """Let ``error_pages`` explain the failures of a view that sends files."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = view(request, *args, **kwargs)
+        failure = getattr(response, "data", None) or {}
+        if "error" in failure and error_pages.explain:
+            error_pages.explain(request, response, failure["error"])
+        return response
+
+    return answer

@@ -15,9 +15,9 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from datastore_search.contrib.pages.charts.views import Chart
-from datastore_search.contrib.pages.embedding.inline import Question, describe_drawing, describe_table
-from datastore_search.contrib.pages.maps.views import Map
+from ..charts.views import Chart
+from ..embedding.inline import Question, describe_drawing, describe_table
+from ..maps.views import Map
 
 register = template.Library()
 

@@ -11,9 +11,10 @@ from typing import BinaryIO
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from .. import database as storage
-from ..messages.errors import DatastoreError
-from datastore_search.contrib.files.messages.failures import LoadFailed
+from datastore_search.database.refusals import explain_refusal
+from datastore_search.messages.errors import DatastoreError
+
+from ..messages.failures import LoadFailed
 
 _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 
@@ -26,7 +27,7 @@ def report_failures() -> Iterator[None]:
     except (DatastoreError, LoadFailed) as error:
         raise CommandError("\n".join([str(error), *_list_choices(error)])) from error
     except DatabaseError as error:
-        refusal = storage.explain_refusal(error)
+        refusal = explain_refusal(error)
         if refusal is None:
             raise
         raise CommandError(str(refusal)) from error

@@ -9,7 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from psycopg.errors import LockNotAvailable
 
-from datastore_search.contrib.operations.doctor import Finding, diagnose
+from datastore_search.database.findings import Finding
+
+from ...doctor import diagnose
 
 
 class Command(BaseCommand):

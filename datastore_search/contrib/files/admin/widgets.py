@@ -12,10 +12,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
-from datastore_search.contrib.files.types.chosen_formats import OFFERED_FORMATS, parse_field_format
-from datastore_search.contrib.files.types.field_formats import DAY_ORDERS
-from datastore_search.contrib.files.types.field_formats import field_formats as types
-from datastore_search.contrib.files.types.month_names import find_month_names
+from ..types.chosen_formats import OFFERED_FORMATS, parse_field_format
+from ..types.field_formats import DAY_ORDERS
+from ..types.field_formats import field_formats as types
+from ..types.month_names import find_month_names
 
 
 def list_type_choices(selected: str = "") -> list[tuple[str, str]]:

@@ -1,0 +1,67 @@
+"""What contrib apps add to the admin of resources: columns, pages, sections, actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.admin import ModelAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
+
+from ..models import Field, Resource
+
+
+class ResourcePart:
+    """A part of the pages of resources; a contrib app overrides what it needs."""
+
+    #: Columns of the list, after those of the core.
+    columns: ClassVar[Sequence[Callable[[Resource], Any]]] = ()
+    #: Columns of the data dictionary, and the form that has their inputs.
+    field_columns: ClassVar[Sequence[str]] = ()
+    field_form: ClassVar[type[forms.ModelForm[Field]] | None] = None
+    #: Style sheets and scripts.
+    media: ClassVar[forms.Media] = forms.Media()
+    #: A template below the form of a resource.
+    template: ClassVar[str] = ""
+    #: The name and the label of a button that saves a new resource, and goes on.
+    button: ClassVar[tuple[str, Any] | None] = None
+
+    def list_urls(
+        self, owner: ModelAdmin, get_changeable: Callable[..., Resource]
+    ) -> list[URLPattern]:
+        """List addresses of pages; ``get_changeable`` finds a resource that the user may change."""
+        return []
+
+    def list_tools(self, resource: Resource) -> Mapping[str, Any]:
+        """Map the addresses of tools on the page of a resource to their labels."""
+        return {}
+
+    def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
+        """Add to the statement of the list what the columns need."""
+        return resources
+
+    def prepare_list(self) -> None:
+        """Bring up to date what the list shows."""
+
+    def build_context(self, resource: Resource | None) -> dict[str, Any]:
+        """Build what the template shows."""
+        return {}
+
+    def continue_after_adding(
+        self, request: HttpRequest, resource: Resource
+    ) -> HttpResponse | None:
+        """Answer when the button was pressed; None otherwise."""
+        return None
+
+
+#: In the order of ``INSTALLED_APPS``.
+parts: list[ResourcePart] = []
+
+
+def register(part: ResourcePart) -> None:
+    """Add a part, once: Django starts the apps again where a test installs others."""
+    if part not in parts:
+        parts.append(part)

@@ -1,0 +1,116 @@
+"""
+Add a resource, as ``datastore_create`` does, and ``resource_create`` where there is a catalogue.
+
+Source: CKAN ``resource_create``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connections, router, transaction
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from ..database.writes import begin_write_transaction
+from ..messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
+from ..models import Reader, Resource, ResourceQuerySet, parse_resource_id
+from .parameters import make_printable
+from .permissions import get_reader
+from .resource_parameters import (
+    NewResourceMembers,
+    read_resource_values,
+    read_translations,
+    refuse_other_members,
+)
+
+
+def _show_nothing(request: Request, resource: Resource) -> Mapping[str, Any]:
+    return {}
+
+
+def _has_no_name(reader: Reader, name: str) -> bool:
+    return False
+
+
+@dataclass
+class CatalogueOfResources:
+    """
+    What a catalogue knows of resources; ``contrib.catalogue`` puts its own in place of these.
+
+    ``show`` gives a resource as ``resource_show`` does, and ``has_name`` whether a dataset that is
+    not ours has a name.
+    """
+
+    show: Callable[[Request, Resource], Mapping[str, Any]] = _show_nothing
+    has_name: Callable[[Reader, str], bool] = _has_no_name
+
+
+catalogue = CatalogueOfResources()
+
+
+def get_resources() -> ResourceQuerySet:
+    """Read from the database that is written to; a replica may lag behind."""
+    return Resource.objects.using(router.db_for_write(Resource))
+
+
+def add_resource(
+    request: Request, sent: Mapping[str, object], *, private: bool = False
+) -> Resource:
+    """
+    Add the resource that the members describe; its name is the id, unless they name a dataset.
+
+    Raises: ``ValidationError``; ``InvalidResource``; ``InvalidDatasetName``; ``TakenDatasetName``;
+    ``WriteBlocked``.
+    """
+    parameters = NewResourceMembers.parse(sent)
+    name = str(parameters.get("package_id", ""))
+    resource = Resource(
+        pk=read_new_id(parameters.get("id") or parse_resource_id(name)),
+        private=private or parameters.get("private", False),
+        translations=read_translations(sent),
+        **read_resource_values(sent, parameters),
+    )
+    resource.source = resource.source or parameters.get("url", "")
+    resource.name = _check_name(request, name) if name else str(resource.pk)
+    refuse_other_members(sent, catalogue.show(request, resource))
+    using = router.db_for_write(Resource)
+    with begin_write_transaction(connections[using]):
+        try:
+            with transaction.atomic(using=using):
+                resource.save(force_insert=True, using=using)
+        except IntegrityError as error:  # another request has added it just now
+            raise TakenDatasetName(name=resource.name) from error
+    return resource
+
+
+def read_new_id(sent: object) -> uuid.UUID:
+    """
+    Read the id of a new resource, or choose one.
+
+    Raises: ``InvalidResource`` if it is not a UUID, or another resource has it as its id or name.
+    """
+    if sent is None:
+        return uuid.uuid4()
+    resource_id = parse_resource_id(str(sent)) if isinstance(sent, str | uuid.UUID) else None
+    if resource_id is None:
+        raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
+    if get_resources().known_as(str(resource_id)).exists():
+        raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
+    return resource_id
+
+
+def _check_name(request: Request, name: str) -> str:
+    """Check the name of a new dataset."""
+    try:
+        Resource.name.field.clean(name, None)
+    except ValidationError as error:
+        raise InvalidDatasetName(name=make_printable(name)) from error
+    is_taken = get_resources().known_as(name).exists()
+    if is_taken or catalogue.has_name(get_reader(request), name):
+        raise TakenDatasetName(name=name)
+    return name

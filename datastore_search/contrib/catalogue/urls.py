@@ -1,0 +1,22 @@
+"""The addresses of the catalogue for machines."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from .views.dcat import JsonLdView, TurtleView
+from .views.descriptions import DataPackageView, SchemaView
+from .views.resource_lists import FeedView, SitemapView
+
+urlpatterns = [
+    path("datastore/catalog.ttl", TurtleView.as_view(), name="catalog-turtle"),
+    path("datastore/catalog.jsonld", JsonLdView.as_view(), name="catalog-jsonld"),
+    path("datastore/sitemap.xml", SitemapView.as_view(), name="sitemap"),
+    path("datastore/changes.atom", FeedView.as_view(), name="feed"),
+    path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
+    path(
+        "datastore/<uuid:resource_id>/datapackage.json",
+        DataPackageView.as_view(),
+        name="data-package",
+    ),
+]

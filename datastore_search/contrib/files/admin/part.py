@@ -1,0 +1,131 @@
+"""What loading adds to the pages of resources in the admin."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from datastore_search.admin.parts import ResourcePart
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.models import Resource
+
+from ..jobs import mark_interrupted_loads
+from ..models import Load
+from .display import (
+    UNLISTED_FIELDS,
+    format_bad_row_count,
+    format_duration,
+    format_record_count,
+    render_progress,
+)
+from .drafts import handle_upload
+from .forms import LoadedFieldForm
+from .uploads import accept_uploads
+
+#: On the page of a resource; the list of loads has all.
+MAX_LISTED_LOADS = 20
+
+
+_NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
+
+
+def _get_newest_load(resource: Resource) -> Load | None:
+    newest: list[Load] = getattr(resource, "newest", [])
+    return newest[0] if newest else None
+
+
+def _describe_load(load: Load) -> dict[str, Any]:
+    """Build a row of the list of loads."""
+    return {
+        "pk": load.pk,
+        "created_at": load.created_at,
+        "source": show_bidi_controls(load.url or load.source),
+        "mode": load.get_mode_display(),
+        "state": render_progress(load),
+        "records": format_record_count(load),
+        "bad_rows": format_bad_row_count(load),
+        "duration": format_duration(load),
+        "error": load.error,
+    }
+
+
+@admin.display(description=_("state"))
+def state_display(resource: Resource) -> str:
+    """Show the state and the progress of the last load."""
+    newest = _get_newest_load(resource)
+    return render_progress(newest) if newest else gettext("not loaded yet")
+
+
+@admin.display(description=_("last load"))
+def last_load(resource: Resource) -> Any:
+    """Show when the last load began."""
+    newest = _get_newest_load(resource)
+    return newest.created_at if newest else None
+
+
+class LoadsOfResource(ResourcePart):
+    """The loads of a resource, and the page that receives a file."""
+
+    columns = (state_display, last_load)
+    field_columns = ("chosen_type",)
+    field_form = LoadedFieldForm
+    media = forms.Media(js=("datastore_search/load_progress.js",))
+    template = "datastore_search/admin/_loads.html"
+    button = ("_load", _("Save and load a file"))
+
+    def list_urls(
+        self, owner: ModelAdmin, get_changeable: Callable[..., Resource]
+    ) -> list[URLPattern]:
+        """Add the page that receives a file."""
+
+        def receive(request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+            return handle_upload(request, owner, get_changeable(request, resource_id))
+
+        view = accept_uploads(owner, receive, get_changeable)
+        return [path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")]
+
+    def list_tools(self, resource: Resource) -> Mapping[str, Any]:
+        """Lead to the page that receives a file."""
+        return {
+            reverse("admin:datastore_search_resource_load", args=[resource.pk]): _("Load a file")
+        }
+
+    def select_related(self, resources: QuerySet[Resource]) -> QuerySet[Resource]:
+        """Read the newest loads of all resources in one query."""
+        newest = Prefetch("loads", _NEWEST_LOADS.distinct("resource_id"), to_attr="newest")
+        return resources.prefetch_related(newest)
+
+    def prepare_list(self) -> None:
+        """Mark interrupted loads."""
+        mark_interrupted_loads(Load.objects.all())
+
+    def build_context(self, resource: Resource | None) -> dict[str, Any]:
+        """List the last loads."""
+        loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
+        mark_interrupted_loads(loads)
+        return {
+            "loads": [_describe_load(load) for load in loads[:MAX_LISTED_LOADS]],
+            "more_loads": loads.count() > MAX_LISTED_LOADS,
+        }
+
+    def continue_after_adding(
+        self, request: HttpRequest, resource: Resource
+    ) -> HttpResponse | None:
+        """Go to the page that receives a file."""
+        if "_load" not in request.POST:
+            return None
+        return redirect("admin:datastore_search_resource_load", resource.pk)
+
+
+loads_of_resource = LoadsOfResource()

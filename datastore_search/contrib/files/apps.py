@@ -1,0 +1,49 @@
+"""The app that loads files."""
+
+from __future__ import annotations
+
+from datastore_search.apps import ContribAppConfig
+
+
+class FilesConfig(ContribAppConfig):
+    """Loads of files."""
+
+    default = True
+    name = "datastore_search.contrib.files"
+    label = "datastore_search_files"
+    verbose_name = "datastore_search: files"
+    packages = {"duckdb": "files", "python_calamine": "files", "xlrd": "files"}
+
+    def register(self) -> None:
+        """Add the downloads in Excel and Parquet, checks, clean-ups, and parts of the admin."""
+        from datastore_search.admin import parts
+        from datastore_search.database.findings import cleanups, finders
+        from datastore_search.downloads import formats
+
+        from . import checks  # noqa: F401 - importing it registers them
+        from .admin.part import loads_of_resource
+        from .downloads.parquet import write_parquet
+        from .downloads.workbook import write_workbook
+        from .jobs.leftovers import clean_up, find_leftovers
+
+        parts.register(loads_of_resource)
+        finders["loads"], cleanups["loads"] = find_leftovers, clean_up
+        formats.register(
+            formats.DumpFormat(
+                "xlsx",
+                "Excel (XLSX)",
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+                write_workbook,
+                is_text=False,
+                has_header=True,
+                package="xlsxwriter",
+            ),
+            formats.DumpFormat(
+                "parquet",
+                "Parquet",
+                "application/vnd.apache.parquet",
+                write_parquet,
+                is_text=False,
+                package="pyarrow",
+            ),
+        )

@@ -1,0 +1,86 @@
+"""System checks of loading: a backend that runs loads, connections enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections, router
+
+from datastore_search.conf import conf
+from datastore_search.database.server import MIN_LOAD_CONNECTIONS, get_pool_size
+
+from .jobs.task_framework import DummyBackend, TaskException
+from .models import Load
+
+
+@register(Tags.compatibility)
+def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require a tasks backend with a queue that takes loads."""
+    try:
+        from .jobs.tasks import run_load  # noqa: PLC0415 - it checks the settings' backend
+
+        backend = run_load.using(
+            backend=str(conf.TASKS_BACKEND), queue_name=str(conf.TASKS_QUEUE)
+        ).get_backend()
+    except (ImproperlyConfigured, TaskException) as error:
+        return [
+            Error(
+                f"Loads cannot be queued: {error}",
+                hint="DATASTORE_SEARCH_TASKS_BACKEND and DATASTORE_SEARCH_TASKS_QUEUE must name a"
+                " backend in TASKS and one of its queues.",
+                id="datastore_search.E004",
+            )
+        ]
+    if not isinstance(backend, DummyBackend):
+        return []
+    return [
+        Warning(
+            "Loads are queued and never run: the backend of tasks is a dummy.",
+            hint=f"Put another backend into TASKS[{conf.TASKS_BACKEND!r}]: one with a worker, or"
+            " the immediate one.",
+            id="datastore_search.W003",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_tasks_database(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Require a router that reads tasks from the database that they are written to."""
+    try:
+        tasks = apps.get_model("django_tasks_database", "DBTaskResult")
+    except LookupError:
+        return []
+    if router.db_for_read(tasks) == router.db_for_write(tasks):
+        return []
+    return [
+        Warning(
+            "The router reads the tasks of django_tasks_db from another database than they are"
+            " written to, so no worker can take one.",
+            hint="Let db_for_read of DATABASE_ROUTERS give the primary for the app"
+            " django_tasks_database.",
+            id="datastore_search.W010",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_pool(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require a pool with room for the connections of a load."""
+    alias = router.db_for_write(Load)
+    size = get_pool_size(connections[alias])
+    if size is None or size >= MIN_LOAD_CONNECTIONS:
+        return []
+    return [
+        Warning(
+            f"The pool of the database “{alias}” has {size} connections, and a load needs"
+            f" {MIN_LOAD_CONNECTIONS}.",
+            hint="Raise its max_size: DATASTORE_SEARCH_LOAD_CONNECTIONS more make a load faster.",
+            id="datastore_search.W014",
+        )
+    ]

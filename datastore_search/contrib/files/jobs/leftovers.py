@@ -1,0 +1,59 @@
+"""Find and remove what loads have left behind, and report it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from datastore_search.database.findings import Finding
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource, TableVersion
+
+from ..models import Load
+from ..tables.locks import is_running
+from ..tables.staging import list_staging_tables
+from .cleanup import clean_up_loads, list_kept_tables
+from .queue import requeue_waiting_loads
+
+
+def find_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
+    """Find the tables that no resource serves; those that are kept for some days are none."""
+    served = Resource.objects.using(connection.alias).exclude(table_version=None)
+    tables = list_record_tables(connection) - kept
+    tables -= set(served.values_list("table_version", flat=True))
+    tables -= list_kept_tables(connection).keys()
+    loads = list_staging_tables(connection)
+    building = Load.objects.using(connection.alias).filter(table_version__in=tables)
+    made = dict(building.values_list("pk", "table_version"))
+    running = {load_id for load_id in {*loads, *made} if is_running(connection, load_id)}
+    tables -= {made[load_id] for load_id in running & made.keys()}
+    for table_id in sorted(tables):
+        yield Finding(
+            "table.unserved",
+            str(table_id),
+            "No resource serves this table version.",
+            clean_up_loads,
+        )
+    for load_id in sorted(loads - running):
+        yield Finding(
+            "table.staging",
+            str(load_id),
+            "The load is over, and its rows are still in a table.",
+            clean_up_loads,
+        )
+
+
+def clean_up() -> Iterator[str]:
+    """Clean up, queue those loads again whose tasks are lost, and report what is kept."""
+    yield f"Dropped tables: {clean_up_loads()}."
+    if waiting := requeue_waiting_loads():
+        yield f"Waiting loads that are queued again: {waiting}."
+    connection = connections[router.db_for_write(TableVersion)]
+    for table_id, until in list_kept_tables(connection).items():
+        moment = until.isoformat(timespec="seconds")
+        yield (
+            f"Table version {table_id} is kept until {moment}: it was served, and no resource"
+            " serves it now."
+        )

@@ -1,0 +1,141 @@
+"""What every page has in common: its shell, its error page, its embedded form, its validators."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import translation
+from django.utils.cache import add_never_cache_headers
+from django.utils.html import format_html
+
+from datastore_search.conf import conf
+from datastore_search.models import Resource
+from datastore_search.web.addresses import find_path
+from datastore_search.web.caching import Validators, set_cache_headers
+from datastore_search.web.errors import ErrorMessage
+from datastore_search.web.views import ResourceWebView, WebView
+
+from .embedding import framing
+from .embedding.framing import EMBED, allow_framing, list_frame_ancestors
+from .links import Parameters, add_query_string
+from .shell import build_shell, find_sign_in_address
+
+#: The header that pages depend on: it has the session.
+_VARY = ("Cookie",)
+
+
+class PageView(WebView):
+    """A page in the language of the path, or an error page."""
+
+    #: Whether the page has an embedded form, and whether that is requested.
+    can_be_embedded = False
+    is_embedded = False
+
+    #: What the page was asked for, as parameters that every language reads alike.
+    shared_parameters: Parameters = ()
+
+    def prepare(self) -> None:
+        """Read whether the embedded form is requested."""
+        self.is_embedded = self.can_be_embedded and self.request.GET.get(EMBED) == "1"
+
+    def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Allow frames to show the embedded form."""
+        response = super().answer_request(request, *args, **kwargs)
+        if self.is_embedded:
+            allow_framing(request, response)
+        return response
+
+    def render_page(
+        self,
+        template: str,
+        context: dict[str, Any],
+        *,
+        private: bool,
+        status: HTTPStatus = HTTPStatus.OK,
+        validators: Validators | None = None,
+    ) -> HttpResponse:
+        """
+        Render a page; ``private`` means that caches must not share it between users.
+
+        A page without errors has the ``validators``, if any.
+        """
+        response = self._render(template, context, status)
+        set_cache_headers(response, private=private, vary=_VARY)
+        if validators and status == HTTPStatus.OK:
+            validators.set_headers(response, self.request)
+        return response
+
+    def authorize_read(self, resource: Resource, *parts: object) -> Validators | None:
+        """
+        Let the user read a resource, and build the page's validators.
+
+        ``parts`` are what the page depends on beside the resource and the address.
+
+        None where the page may show more than its records decide: for an authenticated user, and
+        without the setting ``PAGES_VERSION``.
+
+        Raises: ``AccessDenied``; ``NotModified`` when the client has the page already.
+        """
+        self.check_may_read(resource)
+        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
+            return None
+        # A browser that has the page keeps its policy.
+        policy = list_frame_ancestors() if self.is_embedded else ()
+        validators = Validators.from_resource(
+            resource, self.request, conf.PAGES_VERSION, *policy, *parts, vary=_VARY
+        )
+        validators.raise_if_not_modified(self.request)
+        return validators
+
+    def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
+        """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
+        ancestors = list_frame_ancestors()
+        if ancestors == framing.NONE:
+            return {}
+        address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
+        code = format_html(
+            '<iframe src="{}" title="{}" width="100%" height="600" loading="lazy"></iframe>',
+            self.request.build_absolute_uri(address),
+            title,
+        )
+        return {"embed_code": code, "is_framed_by_portal_only": ancestors == framing.SELF}
+
+    def render_error(self, error: ErrorMessage) -> HttpResponse:
+        """Render an error page, which no cache keeps."""
+        template = "embedded_error.html" if self.is_embedded else "error.html"
+        context: dict[str, Any] = {"error": error, "whole_address": self.request.path}
+        is_authenticated = self.request.user.is_authenticated
+        if self.is_embedded and error.status == HTTPStatus.FORBIDDEN and not is_authenticated:
+            # No frame may show the page that signs in, and another site's frame has no session.
+            context["sign_in_address"] = find_sign_in_address(self.request.path)
+        response = self._render(template, context, error.status)
+        add_never_cache_headers(response)
+        if error.retry_after_seconds:
+            response["Retry-After"] = str(error.retry_after_seconds)
+        return response
+
+    def _render(self, template: str, context: dict[str, Any], status: HTTPStatus) -> HttpResponse:
+        language = translation.get_language() or settings.LANGUAGE_CODE
+        own: dict[str, Any] = {"is_embedded": self.is_embedded}
+        if not self.is_embedded:
+            own |= {
+                "catalogue_address": find_path(self.request, "catalogue"),
+                "shell": build_shell(self.request, language, self.shared_parameters),
+            }
+        return render(self.request, f"datastore_search/{template}", own | context, status=status)
+
+
+class ResourcePageView(ResourceWebView, PageView):
+    """A page of one version of a resource."""
+
+
+def render_error_page(request: HttpRequest, error: ErrorMessage) -> HttpResponse:
+    """Render the page of an error of a view that is none of the pages."""
+    view = PageView()
+    view.setup(request)
+    return view.render_error(error)

@@ -1,0 +1,170 @@
+"""The data page of a resource."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.shortcuts import redirect
+
+from datastore_search.contrib.catalogue.portal import find_dataset_of
+from datastore_search.contrib.catalogue.views.published import describe_resource
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.requests import UnknownPage
+from datastore_search.models import read_profiles
+from datastore_search.search import ConsistentRead
+from datastore_search.web.addresses import ResourceAddresses, find_search_path
+from datastore_search.web.caching import Validators
+from datastore_search.web.views import parse_page_number
+
+from ..about import list_facts
+from ..embedding.framing import EMBED
+from ..facets.did_you_mean import DidYouMean, suggest_links
+from ..facets.panel import build_facet_panel
+from ..links import add_query_string
+from ..maps.query import has_map
+from ..page import ResourcePageView
+from .chips import build_chips
+from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
+from .downloads import list_downloads
+from .filter_form import FilterForm
+from .headings import build_headings, build_plain_headings
+from .page_query import (
+    OF_TABLE,
+    PAGE_SIZES,
+    PageQuery,
+    clean_parameters,
+    list_shared_parameters,
+    parse_page_query,
+)
+from .pagination import Pagination
+from .profiles import describe_fields
+from .query_string import Link
+from .table import RecordTable, read_record_table
+
+
+class ResourceView(ResourcePageView):
+    """The records of a resource."""
+
+    can_be_embedded = True
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Show a page of them, or redirect to the address without empty parameters."""
+        resource = read.resource
+        parameters = clean_parameters(self.request.GET)
+        is_described = not resource.private and not parameters and not self.is_embedded
+        dataset = find_dataset_of(AnonymousUser(), resource.pk) if is_described else None
+        validators = self.authorize_read(resource, *([repr(dataset)] if dataset else []))
+        sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
+        address = add_query_string(self.request.path, parameters)
+        if address != add_query_string(self.request.path, sent):
+            return redirect(address)
+        query = parse_page_query(parameters, resource)
+        if not self.is_embedded:
+            query = replace(query, query_string=query.query_string.as_whole())
+        self.shared_parameters = list_shared_parameters(query)
+        columns = build_columns(resource)
+        choice = choose_columns(columns, query)
+        context: dict[str, Any] = {
+            "resource": resource,
+            "title": str(resource),
+            "table_version": resource.table_version,
+            "column_choice": choice,
+            "query": query,
+            "chips": build_chips(query, columns),
+        }
+        if self.is_embedded:
+            return self._answer_embedded(read, query, choice, validators, context)
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        notes = describe_fields(choice.columns, profiles)
+        context |= {
+            "description": show_bidi_controls(resource.local_description.text),
+            "facts": list_facts(resource),
+            "field_notes": notes,
+            "filter_form": FilterForm(resource, columns, choice.columns, query, profiles),
+            "address": self.request.path,
+            "has_api": bool(find_search_path(self.request)),
+            "api_link": add_query_string("api/", parameters),
+        }
+        if not query.is_valid:
+            return self.render_page(
+                "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
+            )
+        pagination, context["table"] = self._read_table(read, query, choice)
+        context["pagination"] = pagination
+        panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
+        context["facet_panel"] = panel
+        did_you_mean = DidYouMean() if pagination.total else suggest_links(read, query)
+        context["did_you_mean"] = did_you_mean.links
+        context["headings"] = build_headings(notes.fields, query)
+        question = query.query_string.remove(*OF_TABLE)
+        context["chart_address"] = f"chart/{question.query}"
+        if has_map(columns, profiles.fields if profiles else {}):
+            context["map_address"] = f"map/{question.query}"
+        context["sizes"] = list_sizes(query)
+        if pagination.total:
+            has_places = "map_address" in context
+            context["download_groups"] = list_downloads(
+                self.request, resource, query, has_places=has_places
+            )
+        context |= self.describe_embedding(query.query_string.pairs, context["title"])
+        if is_described:
+            context["structured_data"] = describe_resource(self.request, resource, dataset)
+        # Figures that took too long must not be repeated from a cache.
+        is_complete = panel.is_complete and did_you_mean.is_complete
+        response = self.render_page(
+            "resource.html",
+            context,
+            private=resource.private,
+            validators=validators if is_complete else None,
+        )
+        if link := ResourceAddresses(self.request).build_link_header(resource.pk):
+            response["Link"] = link
+        return response
+
+    def _read_table(
+        self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
+    ) -> tuple[Pagination, RecordTable]:
+        """Read the records of a page."""
+        number = parse_page_number(self.request)
+        offset = (number - 1) * query.size
+        table = read_record_table(read, query, choice.columns, offset=offset)
+        if offset and offset >= table.total:
+            raise UnknownPage(page=number)
+        parameters = query.query_string.pairs
+        return Pagination(self.request, parameters, number, query.size, table.total), table
+
+    def _answer_embedded(
+        self,
+        read: ConsistentRead,
+        query: PageQuery,
+        choice: ColumnChoice,
+        validators: Validators | None,
+        context: dict[str, Any],
+    ) -> HttpResponse:
+        """Show the table alone, for a frame of another page."""
+        status = HTTPStatus.OK if query.is_valid else HTTPStatus.BAD_REQUEST
+        if query.is_valid:
+            context["pagination"], context["table"] = self._read_table(read, query, choice)
+            context["headings"] = build_plain_headings(choice.columns, query)
+        context["whole_address"] = query.query_string.remove(EMBED).link
+        return self.render_page(
+            "embedded_table.html",
+            context,
+            private=read.resource.private,
+            status=status,
+            validators=validators,
+        )
+
+
+def list_sizes(query: PageQuery) -> list[tuple[int, Link | str]]:
+    """List the sizes of pages, each with its link; empty for the present one."""
+    default, *others = PAGE_SIZES
+    values = {default: [], **{size: [str(size)] for size in others}}
+    return [
+        (size, "" if size == query.size else query.query_string.replace("limit", *value).link)
+        for size, value in values.items()
+    ]

@@ -1,0 +1,31 @@
+"""What a doctor may find damaged; contrib apps add what finds and what cleans up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    Something that is damaged: a stable code, the object, and a message.
+
+    ``mend`` repairs it without a loss; None where a person must decide.
+    """
+
+    code: str
+    name: str
+    message: str
+    mend: Callable[[], object] | None = None
+
+
+#: By the name of what they find.  Each takes the connection, and the numbers of the tables that
+#: are kept for their resource.
+finders: dict[str, Callable[[BaseDatabaseWrapper, set[int]], Iterator[Finding]]] = {}
+
+#: By the name of what they remove.  Each removes what is left behind, and yields a sentence for
+#: each thing that it reports.
+cleanups: dict[str, Callable[[], Iterator[str]]] = {}

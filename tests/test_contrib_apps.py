@@ -1,0 +1,48 @@
+"""The contrib apps: what each needs, and what is said where that is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.checks import run_checks
+
+import datastore_search
+from datastore_search.apps import ContribAppConfig, DatastoreSearchConfig
+
+CONTRIB = Path(datastore_search.__file__).parent / "contrib"
+NAMES = sorted(path.parent.name for path in CONTRIB.glob("*/apps.py"))
+
+
+def list_messages() -> set[tuple[str | None, str]]:
+    return {(each.id, each.msg) for each in run_checks()}
+
+
+def test_django_takes_the_configuration_of_the_core() -> None:
+    assert isinstance(apps.get_app_config("datastore_search"), DatastoreSearchConfig)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_django_takes_the_configuration_of_each_app(name: str) -> None:
+    config = apps.get_app_config(f"datastore_search_{name}")
+
+    assert isinstance(config, ContribAppConfig)
+    assert config.name == f"datastore_search.contrib.{name}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_package_is_e021(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = apps.get_app_config(f"datastore_search_{name}")
+    monkeypatch.setattr(type(config), "packages", {"no_such_package": "such"}, raising=False)
+
+    expected = f"{config.name} needs packages that are not installed."
+    assert ("datastore_search.E021", expected) in list_messages()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_app_is_e020(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = apps.get_app_config(f"datastore_search_{name}")
+    monkeypatch.setattr(type(config), "requires", ("museum",), raising=False)
+
+    assert ("datastore_search.E020", f"{config.name} needs museum.") in list_messages()
