@@ -107,7 +107,8 @@ docs: setup ## Build the documentation
 reference: setup ## Write the descriptions of parameters and settings into the reference
 	$(PY) manage.py write_reference
 
-messages: setup ## Collect and compile the messages (needs gettext)
+# A message goes to the nearest folder "locale" above its file: that of its app.
+messages: setup ## Collect and compile the messages of each app (needs gettext)
 	cd datastore_search && ../$(PY) ../manage.py makemessages --all --no-location --no-obsolete
 	cd datastore_search && ../$(PY) ../manage.py compilemessages
 

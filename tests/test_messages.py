@@ -1,10 +1,14 @@
-"""The catalogues: nothing missing, nothing stale, nothing broken."""
+"""The catalogues, one for each app: nothing missing, nothing stale, nothing broken."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from io import BytesIO
+from itertools import product
 from pathlib import Path
+from zipfile import ZipFile
 
 import polib
 import pytest
@@ -14,7 +18,14 @@ from django.utils.translation.template import templatize
 import datastore_search
 
 PACKAGE = Path(datastore_search.__file__).parent
+CONTRIB = PACKAGE / "contrib"
+#: The folders of the apps by name.
+APPS = {
+    "core": PACKAGE,
+    **{path.parent.name: path.parent for path in sorted(CONTRIB.glob("*/apps.py"))},
+}
 LOCALES = ("ar", "de", "es", "fr", "pt_BR", "vi")
+CATALOGUES = list(product(APPS, LOCALES))
 KEYWORDS = dict.fromkeys(
     ("_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy")
 )
@@ -23,19 +34,24 @@ _WITH_CONTEXT = {"pgettext", "pgettext_lazy"}
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w+\}")
 
 
-def read_catalogue(locale: str) -> polib.POFile:
-    return polib.pofile(str(PACKAGE / "locale" / locale / "LC_MESSAGES" / "django.po"))
+def read_catalogue(app: str, locale: str) -> polib.POFile:
+    return polib.pofile(str(APPS[app] / "locale" / locale / "LC_MESSAGES" / "django.po"))
 
 
-def read_compiled(locale: str) -> polib.MOFile:
-    return polib.mofile(str(PACKAGE / "locale" / locale / "LC_MESSAGES" / "django.mo"))
+def read_compiled(app: str, locale: str) -> polib.MOFile:
+    return polib.mofile(str(APPS[app] / "locale" / locale / "LC_MESSAGES" / "django.mo"))
 
 
-@pytest.fixture(scope="session")
-def messages() -> set[str]:
-    """Every message of the source, as gettext would collect them."""
-    texts = [path.read_text() for path in PACKAGE.rglob("*.py")]
-    texts += [templatize(path.read_text()) for path in PACKAGE.rglob("*.html")]
+def list_files(app: str, pattern: str) -> list[Path]:
+    """List the files of an app; the core has none of the contrib apps."""
+    files = APPS[app].rglob(pattern)
+    return [path for path in files if app != "core" or CONTRIB not in path.parents]
+
+
+def collect_messages(app: str) -> set[str]:
+    """Collect the messages of an app's source, as gettext would."""
+    texts = [path.read_text() for path in list_files(app, "*.py")]
+    texts += [templatize(path.read_text()) for path in list_files(app, "*.html")]
     texts_found = set()
     for text in texts:
         for _, function, message, _ in extract_python(BytesIO(text.encode()), KEYWORDS, [], {}):
@@ -46,39 +62,86 @@ def messages() -> set[str]:
     return texts_found
 
 
-def test_the_source_has_messages(messages: set[str]) -> None:
-    assert "Missing value" in messages
-    assert len(messages) > 100
+@pytest.fixture(scope="session")
+def messages() -> dict[str, set[str]]:
+    """The messages of each app."""
+    return {app: collect_messages(app) for app in APPS}
 
 
-@pytest.mark.parametrize("locale", LOCALES)
-def test_no_message_is_missing_from_a_catalogue(locale: str, messages: set[str]) -> None:
-    translated = {entry.msgid for entry in read_catalogue(locale) if entry.translated()}
+def test_the_source_has_messages(messages: dict[str, set[str]]) -> None:
+    assert "Missing value" in messages["core"]
+    assert len(messages["core"]) > 100
+    assert all(messages.values())
 
-    assert messages - translated == set()
+
+def test_every_app_has_the_same_languages() -> None:
+    assert len(APPS) == 8
+    for folder in APPS.values():
+        assert sorted(path.name for path in (folder / "locale").iterdir()) == list(LOCALES)
+    assert len(list(PACKAGE.rglob("*.po"))) == len(CATALOGUES)
 
 
-@pytest.mark.parametrize("locale", LOCALES)
-def test_no_message_of_a_catalogue_is_stale_or_doubtful(locale: str, messages: set[str]) -> None:
-    entries = read_catalogue(locale)
+@pytest.mark.parametrize(("app", "locale"), CATALOGUES)
+def test_no_message_is_missing_from_a_catalogue(
+    app: str, locale: str, messages: dict[str, set[str]]
+) -> None:
+    translated = {entry.msgid for entry in read_catalogue(app, locale) if entry.translated()}
 
-    assert {entry.msgid for entry in entries} - messages == set()
+    assert messages[app] - translated == set()
+
+
+@pytest.mark.parametrize(("app", "locale"), CATALOGUES)
+def test_no_message_of_a_catalogue_is_stale_or_doubtful(
+    app: str, locale: str, messages: dict[str, set[str]]
+) -> None:
+    entries = read_catalogue(app, locale)
+
+    assert {entry.msgid for entry in entries} - messages[app] == set()
     assert [entry.msgid for entry in entries if entry.fuzzy or entry.obsolete] == []
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_the_compiled_catalogue_is_fresh(locale: str) -> None:
-    def texts(entries: polib.POFile | polib.MOFile) -> dict[str, object]:
-        return {e.msgid: e.msgstr_plural or e.msgstr for e in entries if e.msgid}
+def test_no_message_has_two_translations(locale: str) -> None:
+    """Django merges the catalogues, so the translation of the app that comes first is shown."""
+    found: dict[tuple[str | None, str], set[str]] = {}
+    for app in APPS:
+        for entry in read_catalogue(app, locale):
+            text = repr((entry.msgid_plural, entry.msgstr, sorted(entry.msgstr_plural.items())))
+            found.setdefault((entry.msgctxt, entry.msgid), set()).add(text)
 
-    assert texts(read_compiled(locale)) == texts(read_catalogue(locale))
+    assert [key for key, texts in found.items() if len(texts) > 1] == []
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_placeholders_are_those_of_the_message(locale: str) -> None:
-    for entry in read_catalogue(locale):
+def test_every_catalogue_of_a_language_has_the_same_plural_forms(locale: str) -> None:
+    forms = {read_catalogue(app, locale).metadata["Plural-Forms"] for app in APPS}
+
+    assert len(forms) == 1
+
+
+@pytest.mark.parametrize(("app", "locale"), CATALOGUES)
+def test_the_compiled_catalogue_is_fresh(app: str, locale: str) -> None:
+    def texts(entries: polib.POFile | polib.MOFile) -> dict[object, object]:
+        return {(e.msgctxt, e.msgid): e.msgstr_plural or e.msgstr for e in entries if e.msgid}
+
+    assert texts(read_compiled(app, locale)) == texts(read_catalogue(app, locale))
+
+
+@pytest.mark.parametrize(("app", "locale"), CATALOGUES)
+def test_placeholders_are_those_of_the_message(app: str, locale: str) -> None:
+    for entry in read_catalogue(app, locale):
         wanted = set(PLACEHOLDER.findall(entry.msgid))
         for text in entry.msgstr_plural.values() if entry.msgid_plural else [entry.msgstr]:
             assert set(PLACEHOLDER.findall(text)) <= wanted, entry.msgid
         if not entry.msgid_plural:
             assert set(PLACEHOLDER.findall(entry.msgstr)) == wanted, entry.msgid
+
+
+def test_the_wheel_has_the_compiled_catalogues(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=PACKAGE.parent, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+
+    compiled = {name for name in ZipFile(wheel).namelist() if name.endswith("/django.mo")}
+
+    assert len(compiled) == len(CATALOGUES)
