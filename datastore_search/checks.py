@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from pkgutil import iter_modules
 from typing import Any
 
 from django.apps import AppConfig, apps
@@ -14,6 +15,7 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 from rest_framework.settings import api_settings
 
+from . import contrib
 from .apps import ContribAppConfig
 from .conf import PREFIX, Settings, conf, list_settings
 from .database.server import (
@@ -22,6 +24,7 @@ from .database.server import (
     measure_locks,
 )
 from .database.substrings import has_trigrams
+from .database.tables import has_tables_with_prefix
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Resource
 
@@ -173,3 +176,25 @@ def _check_contrib_app(config: ContribAppConfig) -> Iterator[CheckMessage]:
             hint=f"pip install 'datastore-search[{extra}]'",
             id="datastore_search.E021",
         )
+
+
+@register(Tags.database)
+def check_removed_apps(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """Require that contrib apps that have tables are installed."""
+    alias = router.db_for_write(Resource)
+    if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
+        return []
+    return [
+        Warning(
+            f"The database “{alias}” has tables of {contrib.__name__}.{name}, which is not"
+            " installed.",
+            hint="Add it to INSTALLED_APPS. If you do not need its tables, then run"
+            f" “migrate datastore_search_{name} zero”, and remove it again.",
+            id="datastore_search.W021",
+        )
+        for _finder, name, _is_package in iter_modules(contrib.__path__)
+        if not apps.is_installed(f"{contrib.__name__}.{name}")
+        and has_tables_with_prefix(connections[alias], f"datastore_search_{name}_")
+    ]

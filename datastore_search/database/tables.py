@@ -204,6 +204,18 @@ def list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
         return {number for (number,) in cursor.fetchall()}
 
 
+def has_tables_with_prefix(connection: BaseDatabaseWrapper, prefix: str) -> bool:
+    """Return whether there is a table whose name begins so."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = ANY (current_schemas(false))"
+            " AND starts_with(tablename, %s))",
+            [prefix],
+        )
+        (exists,) = cursor.fetchone()
+    return bool(exists)
+
+
 def measure_record_tables(
     connection: BaseDatabaseWrapper, table_ids: Iterable[int]
 ) -> dict[int, int]:

@@ -1,0 +1,138 @@
+"""A portal that takes the contrib app of files away again, before or after its tables."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.checks import run_checks
+from django.core.management import call_command
+from django.db import connection
+
+from datastore_search.contrib.files.models import Load, RowError
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource
+from datastore_search.web.tokens import issue_token
+
+from ..builders import make_user
+from ..loading.builders import load_csv, make_loaded_resource
+from ..processes import PROJECT, build_database_url
+
+_SETTINGS = """
+from example_project.settings import *
+INSTALLED_APPS = [app for app in INSTALLED_APPS if app != "datastore_search.contrib.files"]
+ROOT_URLCONF = "portal"
+ALLOWED_HOSTS = ["testserver"]
+"""
+_PORTAL = """
+from django.conf.urls.i18n import i18n_patterns
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = i18n_patterns(
+    path("admin/", admin.site.urls), path("", include("datastore_search.urls"))
+)
+"""
+_VISIT = """
+import os, django
+django.setup()
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.test import Client
+from datastore_search.models import Resource
+
+call_command("check", databases=["default"])
+client, headers = Client(), {"Authorization": os.environ["TOKEN"]}
+first, second = Resource.objects.order_by("name")
+search = client.get(f"/en/api/action/datastore_search?resource_id={first.pk}&q=river")
+assert search.json()["result"]["total"] == 1, search.content
+page = client.get(f"/en/datastore/{first.pk}/")
+assert page.status_code == 200, page.content
+delete = client.post(
+    "/en/api/action/datastore_delete", {"resource_id": str(first.pk), "force": True},
+    content_type="application/json", headers=headers,
+)
+assert delete.status_code == 200, delete.content
+client.force_login(get_user_model().objects.get())
+for path in ("", f"{first.pk}/change/", f"{second.pk}/change/"):
+    shown = client.get(f"/en/admin/datastore_search/resource/{path}")
+    assert shown.status_code == 200, shown.content
+for resource in (first, second):
+    delete = client.post(
+        f"/en/admin/datastore_search/resource/{resource.pk}/delete/", {"post": "yes"}
+    )
+    assert delete.status_code == 302, delete.content
+assert not Resource.objects.exists()
+call_command("datastore_cleanup")
+"""
+
+
+def list_tables() -> set[str]:
+    return {each for each in connection.introspection.table_names() if "record_" not in each}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_portal_without_files_goes_on_with_what_was_loaded(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        make_loaded_resource("code,text\na,river\nb,lake\n", name=name)
+    RowError.objects.create(load=Load.objects.earliest("pk"), line=1, message={})
+    token = issue_token(make_user(is_superuser=True, is_staff=True))
+    (tmp_path / "without_files.py").write_text(_SETTINGS)
+    (tmp_path / "portal.py").write_text(_PORTAL)
+
+    process = subprocess.run(
+        [sys.executable, "-c", _VISIT], capture_output=True, text=True, check=False, timeout=120,
+        env={
+            **os.environ, "DATABASE_URL": build_database_url(), "TOKEN": token,
+            "DJANGO_SETTINGS_MODULE": "without_files", "PYTHONPATH": f"{tmp_path}:{PROJECT}",
+        },
+    )  # fmt: skip
+
+    assert process.returncode == 0, process.stderr
+    assert "(datastore_search.W021) The database “default” has tables of" in process.stderr
+    assert (Load.objects.count(), RowError.objects.count()) == (0, 0)
+    assert list_record_tables(connection) == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_table_version_is_deleted_by_postgresql_and_its_load_stays() -> None:
+    resource = make_loaded_resource("a\n1\n")
+    load_csv(resource, "a\n2\n")
+
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE datastore_search_resource SET table_version_id = NULL")
+        cursor.execute("DELETE FROM datastore_search_tableversion")
+
+    assert list(Load.objects.values_list("table_version", flat=True)) == [None, None]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_undoing_the_migrations_of_files_removes_its_tables_and_nothing_else() -> None:
+    resource = make_loaded_resource("a\n1\n")
+    before = list_tables()
+
+    call_command("migrate", "datastore_search_files", "zero", verbosity=0)
+    without = list_tables()
+    records = list_record_tables(connection)
+    call_command("migrate", "datastore_search_files", verbosity=0)
+
+    own = {"datastore_search_files_load", "datastore_search_files_rowerror"}
+    assert (before - without, without - before) == (own, set())
+    assert list_tables() == before
+    assert Resource.objects.get() == resource
+    assert records == {resource.table_version_id}
+
+
+@pytest.mark.django_db
+def test_tables_of_an_app_that_is_not_installed_are_w021(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apps, "is_installed", "datastore_search.contrib.files".__ne__)
+
+    (message,) = run_checks(databases=["default"])
+
+    assert message.id == "datastore_search.W021"
+    assert "datastore_search.contrib.files, which" in message.msg
+    assert "“migrate datastore_search_files zero”" in str(message.hint)
