@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -15,7 +16,6 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 from rest_framework.settings import api_settings
 
-from . import contrib
 from .apps import ContribAppConfig
 from .conf import PREFIX, Settings, conf, list_settings
 from .database.server import (
@@ -186,15 +186,15 @@ def check_removed_apps(
     alias = router.db_for_write(Resource)
     if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
         return []
+    contrib = f"{__package__}.contrib"
     return [
         Warning(
-            f"The database “{alias}” has tables of {contrib.__name__}.{name}, which is not"
-            " installed.",
+            f"The database “{alias}” has tables of {contrib}.{name}, which is not installed.",
             hint="Add it to INSTALLED_APPS. If you do not need its tables, then run"
             f" “migrate datastore_search_{name} zero”, and remove it again.",
             id="datastore_search.W021",
         )
-        for _finder, name, _is_package in iter_modules(contrib.__path__)
-        if not apps.is_installed(f"{contrib.__name__}.{name}")
+        for _finder, name, _is_package in iter_modules([str(Path(__file__).with_name("contrib"))])
+        if not apps.is_installed(f"{contrib}.{name}")
         and has_tables_with_prefix(connections[alias], f"datastore_search_{name}_")
     ]
