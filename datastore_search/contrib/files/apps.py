@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import django
+
 from datastore_search.apps import ContribAppConfig
 
 
@@ -12,7 +14,13 @@ class FilesConfig(ContribAppConfig):
     name = "datastore_search.contrib.files"
     label = "datastore_search_files"
     verbose_name = "datastore_search: files"
-    packages = {"duckdb": "files", "python_calamine": "files", "xlrd": "files"}
+    packages = {
+        "chardet": "files",
+        "duckdb": "files",
+        "python_calamine": "files",
+        "xlrd": "files",
+        **({"django_tasks": "files"} if django.VERSION < (6, 0) else {}),
+    }
 
     def register(self) -> None:
         """Add the downloads in Excel and Parquet, checks, clean-ups, and parts of the admin."""
