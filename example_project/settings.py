@@ -1,35 +1,17 @@
 """Settings of the example portal, as for a small real one; secrets come from outside."""
 
 import os
-import secrets
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-import dj_database_url
 import django
 from django.conf import global_settings
-from django.core.exceptions import ImproperlyConfigured
 
 from datastore_search import __version__
 
-from . import embedded_postgres
+from .database import BASE_DIR, build_database_settings, read_secret_key
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-
-
-def _read_secret_key() -> str:
-    """Read the key of this machine, or make one that no commit ever holds."""
-    path = BASE_DIR / ".secret_key"
-    try:
-        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass
-    return path.read_text()
-
-
-SECRET_KEY = os.environ.get("SECRET_KEY") or _read_secret_key()
+SECRET_KEY = os.environ.get("SECRET_KEY") or read_secret_key()
 DEBUG = os.environ.get("DEBUG") == "1"
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *os.environ.get("ALLOWED_HOSTS", "").split()]
 
@@ -115,25 +97,7 @@ TEMPLATES = [
 ]
 
 
-def _build_database_settings() -> dict[str, Any]:
-    """Read ``DATABASE_URL``, or start the embedded PostgreSQL."""
-    url, template = os.environ.get("DATABASE_URL"), "template0"
-    if not url:
-        url = embedded_postgres.start_server(BASE_DIR / ".postgres")
-        template = embedded_postgres.TEMPLATE
-    try:
-        database = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
-    except ValueError as error:
-        raise ImproperlyConfigured(
-            "DATABASE_URL cannot be understood. It should look like"
-            " postgres://user:password@localhost:5432/portal."
-        ) from error
-    # The folder of a socket is an option in the URL, where "manage.py dbshell" does not look.
-    host = database.get("OPTIONS", {}).pop("host", database["HOST"])
-    return {**database, "HOST": host, "TEST": {"TEMPLATE": template}}
-
-
-DATABASES = {"default": _build_database_settings()}
+DATABASES = {"default": build_database_settings()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"

@@ -1,4 +1,4 @@
-"""A headless browser for tests of pages."""
+"""A headless browser for tests of pages, and its fixtures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 
@@ -36,3 +37,16 @@ def reset_browser(browser: Chrome) -> None:
     browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium's
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.set_window_size(1280, 1000)
+
+
+@pytest.fixture(scope="session")
+def _browser() -> Iterator[Chrome]:
+    with start_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(_browser: Chrome) -> Iterator[Chrome]:
+    """A browser that remembers nothing."""
+    yield _browser
+    reset_browser(_browser)

@@ -16,14 +16,12 @@ from django.conf import settings
 from django.core.signals import setting_changed
 from django.db import connection
 from django.utils import translation
-from selenium.webdriver import Chrome
 
 from datastore_search.database.tables import drop_record_table, list_record_tables
 from datastore_search.guards import clients, shares
 from datastore_search.models import Resource
 
 from .backends import install_guardian
-from .browsers import reset_browser, start_browser
 from .builders import make_resource
 from .processes import IMMEDIATE, build_database_url
 from .shared import ModuleTransaction, commits, restore_shared_resource
@@ -33,7 +31,9 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # Tests, and the servers that they start, ask more often than a client of the example portal may.
 os.environ["THROTTLE"] = "0"
-settings.REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": settings.REST_FRAMEWORK["DEFAULT_SCHEMA_CLASS"]}
+settings.REST_FRAMEWORK = {
+    name: value for name, value in settings.REST_FRAMEWORK.items() if name == "DEFAULT_SCHEMA_CLASS"
+}
 setting_changed.send(  # REST framework reads them again
     sender=None, setting="REST_FRAMEWORK", value=settings.REST_FRAMEWORK, enter=True
 )
@@ -44,9 +44,15 @@ settings.WHITENOISE_AUTOREFRESH = True
 # Tasks run immediately; tests of the worker start one.
 settings.TASKS = IMMEDIATE
 
-# The tests of the core run without the loader.
-pytest_plugins = ["tests.loading.fixtures"] if find_spec("duckdb") else []
-
+# The tests of the core run where neither the loader nor a browser is installed.
+pytest_plugins = [
+    *(
+        ["tests.loading.fixtures"]
+        if "datastore_search.contrib.files" in settings.INSTALLED_APPS
+        else []
+    ),
+    *(["tests.browsers"] if find_spec("selenium") else []),
+]
 
 #: Tests wait for processes and for PostgreSQL half of their time.
 _PROCESSES_PER_PROCESSOR = 2
@@ -144,19 +150,6 @@ def uploads(settings: Any, tmp_path: Path) -> Path:
     """A folder for uploads, deleted after the test."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return tmp_path / "media"
-
-
-@pytest.fixture(scope="session")
-def _browser() -> Iterator[Chrome]:
-    with start_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(_browser: Chrome) -> Iterator[Chrome]:
-    """A browser that remembers nothing."""
-    yield _browser
-    reset_browser(_browser)
 
 
 @pytest.fixture
