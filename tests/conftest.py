@@ -46,8 +46,9 @@ settings.TASKS = IMMEDIATE
 
 # The tests of the core run where neither the loader nor a browser is installed.
 pytest_plugins = [
+    "tests.fixtures",
     *(
-        ["tests.loading.fixtures"]
+        ["tests.files.fixtures"]
         if "datastore_search.contrib.files" in settings.INSTALLED_APPS
         else []
     ),

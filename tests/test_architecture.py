@@ -20,7 +20,7 @@ from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import Resource
 
 from .builders import SURVEY, act, get_result, make_writer_token
-from .loading.builders import make_loaded_resource
+from .files.builders import make_loaded_resource
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "datastore_search"

@@ -56,7 +56,7 @@ from datastore_search.writing.records import MAX_ID
 from example_project.management.commands.write_reference import write_tables
 
 from .builders import act, make_user
-from .loading.reading import read_in_test_process
+from .files.reading import read_in_test_process
 from .shared import ModuleTransaction
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,8 +12,8 @@ from django.utils import translation
 from datastore_search.models import LocalText, Resource
 
 from .builders import make_resource, make_writer_token
+from .core.writing.tables import Table
 from .shared import ModuleTransaction
-from .writing.tables import Table
 
 STATIONS = "station,level\nOld bridge,1.5\n"
 

@@ -14,8 +14,8 @@ from hypothesis import settings as hypothesis_settings
 
 from datastore_search.models import Resource
 
-from ..api.typed import CELLS, get_column_name, make_table, open_cursor_year_first
 from ..builders import act, make_writer_token
+from ..typed import CELLS, get_column_name, make_table, open_cursor_year_first
 
 NUMBERS = ["int2", "int4", "int8", "numeric", "float8"]
 DAYS = ["date", "timestamp", "timestamptz"]

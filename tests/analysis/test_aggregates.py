@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from datastore_search.models import Resource
 
-from ..api.typed import CELLS, get_column_name
 from ..builders import act, check_error, make_resource, make_writer_token
+from ..typed import CELLS, get_column_name
 from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly
 
 pytestmark = pytest.mark.django_db

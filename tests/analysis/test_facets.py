@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from datastore_search.contrib.analysis import time_budget
 from datastore_search.models import Resource
 
-from ..api.typed import CELLS, get_column_name
 from ..builders import act, get_record_table, make_writer_token
-from ..loading.builders import make_loaded_resource
+from ..files.builders import make_loaded_resource
+from ..typed import CELLS, get_column_name
 from .tables import DAYS, NUMBERS, QUESTIONS, call, canonical, exact, fetch, quickly
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from datastore_search.filters import Clause
 from datastore_search.models import Resource
 
 from ..builders import act, get_record_table
-from ..loading.builders import make_loaded_resource
+from ..files.builders import make_loaded_resource
 from .tables import call
 
 pytestmark = pytest.mark.django_db

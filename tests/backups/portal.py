@@ -29,7 +29,7 @@ from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Alias, Resource
 
 from ..builders import SURVEY, act, ask, make_token
-from ..loading.builders import load_csv
+from ..files.builders import load_csv
 
 settings.ALLOWED_HOSTS = ["testserver"]
 

@@ -23,6 +23,7 @@ from datastore_search.contrib.catalogue.dataset import Dataset, Group, Organizat
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
+from ..agents.exchange import ask_tool
 from ..builders import (
     act,
     check_error,
@@ -33,7 +34,6 @@ from ..builders import (
     make_user,
     make_writer_token,
 )
-from ..mcp.exchange import ask_tool
 from ..shared import ModuleTransaction
 
 OFFICE = Organization("statistics", "Office of Statistics", id="org-1")

@@ -10,8 +10,8 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
+from ..agents.exchange import ROUTE, ask_tool
 from ..builders import get_result, make_listed_resource
-from ..mcp.exchange import ROUTE, ask_tool
 
 Find = Callable[[Client, str, str], set[str]]
 

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from datastore_search.models import Resource
 
-from ..loading.builders import make_loaded_resource
+from ..files.builders import make_loaded_resource
 from .rivers import RIVERS, RIVERS_ID
 
 

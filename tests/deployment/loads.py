@@ -10,7 +10,7 @@ from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.contrib.files.models import Load, Mode
 from datastore_search.models import Resource
 
-from ..loading.reading import read_in_test_process
+from ..files.reading import read_in_test_process
 
 
 def load_text(resource: Resource, text: str, mode: str = Mode.REPLACE, **options: Any) -> Load:

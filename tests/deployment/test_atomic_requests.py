@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from datastore_search.models import Resource
 
 from ..builders import ask, get_result, make_resource
-from ..loading.builders import load_csv
+from ..files.builders import load_csv
 
 #: All but the admin, whose views are transactions where the portal wants them.
 _PACKAGES = tuple(f"datastore_search.{each}" for each in ("api", "contrib", "downloads", "web"))

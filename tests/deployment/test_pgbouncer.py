@@ -28,7 +28,7 @@ from datastore_search.models import Resource, TableVersion
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, get_result, make_user
-from ..loading.builders import get_version_id
+from ..files.builders import get_version_id
 from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
 from .loads import load_text

@@ -10,7 +10,7 @@ from django.db import connection
 from datastore_search.contrib.files.checks import check_pool
 from datastore_search.models import Resource
 
-from ..loading.builders import load_csv
+from ..files.builders import load_csv
 
 pytestmark = pytest.mark.skipif(
     not importlib.util.find_spec("psycopg_pool"), reason="needs psycopg_pool"

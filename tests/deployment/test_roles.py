@@ -19,7 +19,7 @@ from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, get_result
-from ..loading.builders import load_csv
+from ..files.builders import load_csv
 from .portals import check_reads, migrate_portal, use_databases
 from .servers import run_own_server
 

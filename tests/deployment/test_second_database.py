@@ -30,7 +30,7 @@ from datastore_search.web.tokens import issue_token
 from example_project import embedded_postgres
 
 from ..builders import act, ask, check_error, get_result, make_user
-from ..loading.builders import load_csv
+from ..files.builders import load_csv
 from .portals import check_reads, use_databases
 from .servers import run_own_server
 

@@ -17,7 +17,7 @@ from datastore_search.contrib.files.models import Load
 from datastore_search.models import Resource
 
 from ..builders import ask, get_result
-from ..loading.reading import read_in_test_process
+from ..files.reading import read_in_test_process
 from ..shared import ModuleTransaction
 
 

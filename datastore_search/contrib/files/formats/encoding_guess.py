@@ -77,7 +77,7 @@ _UNLIKELY = re.compile(
 )
 _JOINERS = "’·\xad\u200c\u200d"
 
-# The evidence for a reading is a logarithm; the figures come from tests/loading/readers.
+# The evidence for a reading is a logarithm; the figures come from tests/files/formats.
 _PREFERENCES = {_USUAL: 0.4, "iso8859-4": -0.6, "mac-latin2": -0.5} | dict.fromkeys(
     ("cp850", "cp852", "cp866", "mac-turkish"), -0.2
 )

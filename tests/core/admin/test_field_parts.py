@@ -1,0 +1,146 @@
+"""Forms of resources with more fields than a request may have inputs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client, RequestFactory
+
+from datastore_search.admin.field_parts import split_fields
+from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.models import Resource
+
+from ...builders import make_resource
+from ...files.admin.forms import FORM, make_file
+from .test_resources import LIST, build_form
+
+COUNT = 600
+
+#: Django's own limit.
+MAX_INPUTS = 1_000
+
+
+@pytest.fixture
+def wide(staff: Client, monkeypatch: pytest.MonkeyPatch) -> Resource:
+    """A resource of many fields, whose first and last have labels and translations."""
+    monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", MAX_INPUTS)
+    names = [f"f{number}" for number in range(COUNT)]
+    resource = make_resource(f"{','.join(names)}\n{','.join('1' * COUNT)}\n")
+    resource.fields.filter(name__in=("f0", "f599")).update(
+        label="Old", notes="Old", translations={"fr": {"label": "Vieux"}}
+    )
+    return resource
+
+
+def read_inputs(page: str) -> dict[str, str]:
+    """Read what a form sends as it is shown, without its buttons."""
+    form = page[page.index("<form", page.index('id="content-main"')) :]
+    inputs = {
+        name: value
+        for tag in re.findall(r"<input [^>]*>", form)
+        if not re.search(r'type="(submit|checkbox|radio)"', tag)
+        for name in re.findall(r'name="([^"]*)"', tag)
+        for value in re.findall(r'value="([^"]*)"', tag) or [""]
+    }
+    areas = re.findall(r'<textarea [^>]*name="([^"]*)"[^>]*>\n?([^<]*)</textarea>', form)
+    return {**inputs, **dict(areas)}
+
+
+def get_labels(resource: Resource) -> dict[str, str]:
+    return dict(resource.fields.exclude(label="").values_list("name", "label"))
+
+
+@pytest.mark.slow
+def test_a_wide_resource_is_edited_in_parts_and_nothing_is_lost(
+    staff: Client, wide: Resource
+) -> None:
+    address = f"{LIST}{wide.pk}/change/"
+    page = staff.get(address).content.decode()
+    parts = re.findall(r'<a href="(\?part=\d+)"( aria-current="page")?>([^<]*)</a>', page)
+    assert [(link, text) for link, _current, text in parts] == [
+        ("?part=1", "Fields 1 to 160"),
+        ("?part=2", "Fields 161 to 320"),
+        ("?part=3", "Fields 321 to 480"),
+        ("?part=4", "Fields 481 to 600"),
+    ]
+    assert [bool(current) for _link, current, _text in parts] == [True, False, False, False]
+
+    last = read_inputs(staff.get(f"{address}?part=4").content.decode())
+    assert len(last) < MAX_INPUTS
+    sent = {**build_form(), **last, "title": "Wide", "fields-0-label": "New"}
+    response = staff.post(f"{address}?part=4", sent)
+
+    assert response.status_code == 302
+    assert get_labels(wide) == {"f0": "Old", "f480": "New", "f599": "Old"}
+    assert wide.fields.get(name="f0").translations == {"fr": {"label": "Vieux"}}
+
+
+def test_a_wide_resource_is_translated_in_parts_and_nothing_is_lost(
+    staff: Client, wide: Resource
+) -> None:
+    address = f"{LIST}{wide.pk}/texts/fr/"
+    inputs = read_inputs(staff.get(f"{address}?part=2").content.decode())
+    key = wide.fields.get(name="f599").pk
+    assert len(inputs) < MAX_INPUTS
+    assert inputs[f"label-{key}"] == "Vieux"
+
+    response = staff.post(f"{address}?part=2", {**inputs, f"notes-{key}": "Notes"})
+
+    assert response.headers["Location"] == f"{address}?part=2"
+    assert dict(wide.fields.exclude(translations={}).values_list("name", "translations")) == {
+        "f0": {"fr": {"label": "Vieux"}},
+        "f599": {"fr": {"label": "Vieux", "notes": "Notes"}},
+    }
+
+
+@pytest.mark.slow
+def test_a_wide_draft_is_previewed_in_parts_and_keeps_every_type(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", MAX_INPUTS)
+    names = [f"f{number}" for number in range(MAX_FIELDS)]
+    resource = make_resource("f0\n1\n", name="wide")
+    text = f"{','.join(names)}\n{','.join('7' * MAX_FIELDS)}\n"
+    given = staff.post(f"{LIST}{resource.pk}/load/", {**FORM, "file": make_file(text)})
+    address = given["Location"]
+    first, last = (staff.get(address, {"part": part}).content.decode() for part in ("1", "4"))
+    assert "Fields 1201 to 1600" in first
+    assert f"<dd>{MAX_FIELDS}</dd>" in first
+    assert re.findall(r'name="type_(\d+)"', first) == [str(number) for number in range(400)]
+    assert re.findall(r'name="type_(\d+)"', last) == [str(n) for n in range(1_200, 1_600)]
+
+    again = {**read_inputs(first), "bad_rows": "refuse", "type_0": "text", "again": "1"}
+    answer = staff.post(f"{address}?part=1", again)
+    assert answer["Location"] == f"{address}?part=1"
+    chosen = staff.get(address).content.decode()
+    sent = {**read_inputs(chosen), "bad_rows": "refuse", "type_1599": "text", "load": "1"}
+    assert staff.post(f"{address}?part=4", sent).status_code == 302
+
+    types = dict(resource.fields.values_list("name", "type"))
+    assert len(types) == MAX_FIELDS
+    assert (types["f0"], types["f1"], types["f1599"]) == ("text", "int4", "text")
+
+
+@pytest.mark.parametrize(("query", "shown"), [("2", 2), ("9", 4), ("-1", 1), ("9" * 99, 1)])
+def test_any_number_of_a_part_is_understood(
+    monkeypatch: pytest.MonkeyPatch, query: str, shown: int
+) -> None:
+    monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", MAX_INPUTS)
+
+    parts = split_fields(RequestFactory().get("/", {"part": query}), COUNT, 5)
+
+    assert [part.number for part in parts if part.is_shown] == [shown]
+
+
+@pytest.mark.parametrize(("most", "count"), [(None, 400), (20_000, 400), (1_000, 160), (1_000, 0)])
+def test_all_fields_are_on_one_page_where_they_fit(
+    monkeypatch: pytest.MonkeyPatch, most: Any, count: int
+) -> None:
+    monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_NUMBER_FIELDS", most)
+
+    (part,) = split_fields(RequestFactory().get("/"), count, 5)
+
+    assert (part.rows, part.is_shown) == (slice(0, count), True)

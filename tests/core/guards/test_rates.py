@@ -1,0 +1,228 @@
+"""Limits of how often one client may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.backends import ModelBackend
+from django.core.cache import cache
+from django.test import Client
+from rest_framework.settings import api_settings
+
+from datastore_search.guards.clients import find_address
+from datastore_search.guards.rates import AddressThrottle, LoginThrottle, UserThrottle
+from datastore_search.models import Resource
+
+from ...builders import act, check_error, make_user, make_user_token
+
+NOW = 1_700_006_400.0
+
+PATHS = (
+    "/en/api/3/action/datastore_search?resource_id={}",
+    "/en/api/3/action/unknown",
+    "/en/datastore/dump/{}",
+    "/en/datastore/",
+    "/en/datastore/{}/schema.json",
+)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """A clock that stands still."""
+    clock = {"now": NOW}
+    for throttle in (AddressThrottle, LoginThrottle, UserThrottle):
+        monkeypatch.setattr(throttle, "timer", staticmethod(lambda: clock["now"]))
+    return clock
+
+
+@pytest.fixture(autouse=True)
+def rates(settings: Any, clock: dict[str, float]) -> Iterator[None]:
+    settings.REST_FRAMEWORK = {
+        "DEFAULT_THROTTLE_CLASSES": [
+            "datastore_search.guards.rates.AddressThrottle",
+            "datastore_search.guards.rates.UserThrottle",
+        ],
+        "DEFAULT_THROTTLE_RATES": {"anon": "2/minute", "user": "3/minute", "login": "2/minute"},
+    }
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def get_statuses(client: Client, path: str, count: int, **headers: str) -> list[int]:
+    return [client.get(path, headers=headers).status_code for _ in range(count)]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_one_request_too_many_is_429_with_the_seconds_to_wait(
+    client: Client, resource: Resource, clock: dict[str, float], path: str
+) -> None:
+    address = path.format(resource.pk)
+    get_statuses(client, address, 2)
+    clock["now"] += 15
+
+    refused = client.get(address)
+
+    assert refused.status_code == 429
+    assert refused["Retry-After"] == "45"
+    if "/api/" in path or "/dump/" in path:
+        error = check_error(refused, 429, "Too Many Requests")
+        assert error == {"message": "Too many requests. Try again in 45 seconds."}
+    else:
+        assert "Too many requests. Try again in 45 seconds." in refused.content.decode()
+        assert "no-store" in refused["Cache-Control"]
+
+
+def test_too_many_requests_are_refused_in_the_language_of_the_path(
+    client: Client, db: None
+) -> None:
+    path = "/vi/api/3/action/unknown"
+    get_statuses(client, path, 2)
+
+    error = check_error(client.get(path), 429, "Too Many Requests")
+
+    assert error == {"message": "Quá nhiều yêu cầu. Hãy thử lại sau 60 giây."}
+
+
+def test_a_large_body_counts_as_several_requests(client: Client, resource: Resource) -> None:
+    token = make_user_token("writer", "change")
+    record = {"code": "7", "title": "x" * 70_000}
+    sent = {"resource_id": str(resource.pk), "force": True, "records": [record]}
+    sent["method"] = "insert"
+
+    statuses = [act(client, "datastore_upsert", sent, token).status_code for _ in range(3)]
+
+    assert statuses == [200, 200, 429]
+
+
+def test_pages_dumps_and_the_api_are_counted_together(client: Client, resource: Resource) -> None:
+    statuses = [client.get(path.format(resource.pk)).status_code for path in PATHS]
+
+    assert statuses == [200, 400, 429, 429, 429]
+
+
+def test_users_have_their_own_rate_by_any_token_and_by_session(
+    client: Client, resource: Resource
+) -> None:
+    token = make_user_token("reader")
+    path = PATHS[0].format(resource.pk)
+
+    assert get_statuses(client, path, 4, Authorization=token) == [200, 200, 200, 429]
+    assert get_statuses(client, path, 3) == [200, 200, 429]
+    assert get_statuses(client, path, 1, Authorization="wrong") == [429]
+    user = make_user("other")
+    client.force_login(user)
+    assert get_statuses(client, "/en/datastore/", 4) == [200, 200, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("num_proxies", "forwarded", "expected"),
+    [
+        (None, "9.9.9.9, 10.0.0.{}", [200, 200, 429]),
+        (0, "9.9.9.9, 10.0.0.{}", [200, 200, 429]),
+        (1, "9.9.9.9, 10.0.0.{}", [200] * 3),
+        (1, "10.0.0.{}, 9.9.9.9", [200, 200, 429]),  # what a client forges does not count
+    ],
+)
+@pytest.mark.usefixtures("db")
+def test_a_forwarded_address_counts_only_behind_named_proxies(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    num_proxies: int | None,
+    forwarded: str,
+    expected: list[int],
+) -> None:
+    monkeypatch.setattr(api_settings, "NUM_PROXIES", num_proxies)
+
+    statuses = [
+        client.get(
+            "/en/datastore/", headers={"X-Forwarded-For": forwarded.format(number)}
+        ).status_code
+        for number in range(3)
+    ]
+
+    assert statuses == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("", "", True),
+        ("192.0.2.1:80", "192.0.2.1:81", False),
+    ],
+)
+def test_addresses_are_compared_as_networks(one: str, other: str, *, is_same: bool) -> None:
+    found = {find_address({"REMOTE_ADDR": each}) for each in (one, other)}
+
+    assert (len(found) == 1) is is_same
+    assert all(address and " " not in address for address in found)
+
+
+def test_a_kind_of_client_without_a_rate_is_not_limited(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.REST_FRAMEWORK = {
+        **settings.REST_FRAMEWORK,
+        "DEFAULT_THROTTLE_RATES": {"anon": "1/minute"},
+    }
+    path = PATHS[0].format(resource.pk)
+
+    assert get_statuses(client, path, 3, Authorization=make_user_token("reader")) == [200] * 3
+    assert get_statuses(client, path, 2) == [200, 429]
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names whose passwords were checked."""
+    hashed: list[str] = []
+
+    def check(_backend: ModelBackend, _request: Any, username: str = "", **_more: Any) -> None:
+        hashed.append(username)
+
+    monkeypatch.setattr(ModelBackend, "authenticate", check)
+    return hashed
+
+
+def log_in(client: Client, name: str = "admin", **more: Any) -> Any:
+    sent = {"username": name, "password": "guess"}
+    return client.post("/vi/admin/login/", sent, **more)
+
+
+def test_one_login_too_many_of_an_address_is_429_before_a_password_is_hashed(
+    client: Client, db: None, clock: dict[str, float], hashed: list[str]
+) -> None:
+    statuses = [log_in(client, name).status_code for name in "abcd"]
+    refused = log_in(client)
+    elsewhere = log_in(client, "e", REMOTE_ADDR="192.0.2.1")
+    shown = client.get("/vi/admin/login/")
+    clock["now"] += 60
+
+    assert statuses == [200, 200, 429, 429]
+    assert (refused.status_code, refused["Retry-After"]) == (429, "60")
+    assert '<html lang="vi">' in refused.content.decode()
+    assert (elsewhere.status_code, shown.status_code, log_in(client).status_code) == (200,) * 3
+    assert hashed == ["a", "b", "e", "admin"]
+
+
+def test_logins_are_not_counted_without_their_rate(
+    client: Client, db: None, settings: Any, hashed: list[str]
+) -> None:
+    settings.REST_FRAMEWORK = {"DEFAULT_THROTTLE_RATES": {"anon": "1/minute"}}
+
+    assert [log_in(client).status_code for _ in range(3)] == [200] * 3
+
+
+def test_a_login_without_the_token_of_its_form_is_not_counted(
+    db: None, client: Client, hashed: list[str]
+) -> None:
+    forged = Client(enforce_csrf_checks=True)
+
+    assert [log_in(forged).status_code for _ in range(3)] == [403] * 3
+    assert log_in(client).status_code == 200

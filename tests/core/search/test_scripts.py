@@ -1,0 +1,168 @@
+"""
+What a full-text query finds, in the scripts of twenty languages.
+
+``scripts.tsv`` has for each a text, a query, and whether the query finds the text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from datastore_search.filters.words import UNSPACED_LETTERS
+from datastore_search.models import Resource
+
+from ...builders import act, ask, get_record_table, get_result, make_resource, make_writer_token
+from ...shared import ModuleTransaction, restore_shared_resource
+
+
+class Pair(NamedTuple):
+    """A text of a record, a query, and whether it finds the text."""
+
+    language: str
+    text: str
+    q: str
+    found: str
+
+
+def _read_pairs() -> list[Pair]:
+    lines = (Path(__file__).parent / "scripts.tsv").read_text("utf-8").splitlines()
+    header, *pairs = (Pair(*line.split("\t")) for line in lines)
+    assert header == Pair._fields
+    return pairs
+
+
+PAIRS = _read_pairs()
+LANGUAGES = sorted({pair.language for pair in PAIRS})
+TEXTS = list(dict.fromkeys(pair.text for pair in PAIRS))
+
+
+def make_texts(texts: Iterable[str] = TEXTS) -> Resource:
+    """Make a resource with a record for each text."""
+    file = io.StringIO()
+    csv.writer(file).writerows([("place", "text"), *((f"p{n}", t) for n, t in enumerate(texts))])
+    return make_resource(file.getvalue(), language="simple", types={"text": "text"})
+
+
+@pytest.fixture(scope="module")
+def _texts(module_transaction: ModuleTransaction) -> Resource:
+    return make_texts()
+
+
+@pytest.fixture
+def texts(_texts: Resource, db: None) -> Resource:
+    """A resource with a record for each text."""
+    return restore_shared_resource(_texts) or make_texts()
+
+
+def select_vectors(resource: Resource) -> list[tuple[str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT data ->> 'text', search::text FROM {get_record_table(resource)}"
+            " ORDER BY data ->> 'text' COLLATE \"C\""
+        )
+        return list(cursor.fetchall())
+
+
+def find_texts(client: Client, resource: Resource, **parameters: Any) -> set[str]:
+    answer = ask(
+        client,
+        {"resource_id": str(resource.pk), "fields": ["text"], "limit": 1_000, **parameters},
+    )
+    return {record["text"] for record in get_result(answer)["records"]}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_query_finds_what_readers_of_the_language_expect(
+    client: Client, texts: Resource, language: str
+) -> None:
+    for pair in PAIRS:
+        if pair.language == language:
+            for q in (pair.q, {"text": pair.q}):
+                found = pair.text in find_texts(client, texts, q=q)
+                assert found is (pair.found == "yes"), (pair, q)
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("小明 & !北京", {"王小明"}),
+        ("北京 & 明王 | ガイド:*", {"ガイドブック", "ｶﾞｲﾄﾞﾌﾞｯｸ"}),
+        ("iPhone手机", {"我买了iPhone手机"}),
+        ("第3章", {"第3章 总则"}),
+        ("'Hauptstraße 5'", {"Hauptstraße 5", "Hauptstrasse 5"}),
+        ("ＲＩＶＥＲ＆ｌａｋｅ", set()),
+        ("lake | ＨＡＵＰＴＳＴＲＡẞＥ:*", {"Hauptstraße 5", "Hauptstrasse 5"}),
+    ],
+)  # fmt: skip
+def test_the_query_language_finds_the_same_letters(
+    client: Client, texts: Resource, q: str, found: set[str]
+) -> None:
+    assert find_texts(client, texts, q=q, plain=False) == found
+
+
+def test_a_write_makes_the_same_vectors_as_a_load(client: Client, texts: Resource) -> None:
+    token = make_writer_token()
+    written = make_texts(["?"] * len(TEXTS))
+    records = [{"_id": number, "text": text} for number, text in enumerate(TEXTS, 1)]
+
+    updated = act(
+        client,
+        "datastore_upsert",
+        {"resource_id": str(written.pk), "method": "update", "records": records, "force": True},
+        token,
+    )
+
+    assert updated.status_code == 200, updated.json()
+    written.refresh_from_db()
+    assert [text for text, _vector in select_vectors(written)] == sorted(TEXTS)
+    assert select_vectors(written) == select_vectors(texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(chr(0x4E00 + code) for code in Random(1).choices(range(20_000), k=120_000)),
+        "".join(chr(0x20000 + code) for code in Random(2).choices(range(40_000), k=120_000)),
+        "".join(chr(0xE01 + number * number % 46) + "ี่" for number in range(40_000)),
+        "ﷺ" * 100_000,
+        "㋿½" * 60_000,
+    ],
+    ids=["han", "rare han", "thai", "one letter for eighteen", "compatible forms"],
+)
+def test_the_longest_texts_fit_into_a_vector(db: None, text: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT length(datastore_search_vector(jsonb_build_object('text', %s::text),"
+            " 'english')) > 0, datastore_search_vector(jsonb_build_object('text', %s::text),"
+            " 'english') @@ datastore_search_tsquery(%s, 'english')",
+            [text, text, text[20_000:20_010]],
+        )
+        assert cursor.fetchone() == (True, True)
+
+
+@pytest.mark.slow
+def test_the_limit_of_words_counts_the_letters_that_are_cut(db: None) -> None:
+    """Python counts the words of a query, which PostgreSQL cuts."""
+    counted = re.compile(f"[{UNSPACED_LETTERS}]")
+    letters = [chr(code) for code in range(0x80, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT letter FROM unnest(%s::text[]) AS letter"
+            " WHERE strpos(datastore_search_split(letter), chr(31)) > 0",
+            [letters],
+        )
+        cut = [row[0] for row in cursor]
+
+    assert len(cut) > 90_000
+    assert cut == [letter for letter in letters if counted.match(letter)]

@@ -1,0 +1,136 @@
+"""The migrations run both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Field, Resource
+
+from ..builders import make_resource
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_migrations_can_be_undone_and_done_again() -> None:
+    make_resource()
+
+    call_command("migrate", "datastore_search", "zero", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relname LIKE 'datastore_search%'"
+            " UNION SELECT proname FROM pg_proc WHERE proname LIKE 'datastore_search%'"
+        )
+        left = cursor.fetchall()
+    call_command("migrate", verbosity=0)  # of the contrib apps, too
+
+    assert left == []
+    assert list_record_tables(connection) == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_triggers_come_and_go_with_the_migrations() -> None:
+    resource = make_resource()
+    triggers = _list_triggers()
+
+    call_command("migrate", "datastore_search", "0001", verbosity=0)
+    without = _list_triggers()
+    call_command("migrate", "datastore_search", verbosity=0)
+
+    assert (without, len(triggers)) == (set(), 9)
+    assert _list_triggers() == triggers
+    modified = Resource.objects.get().modified_at
+    assert modified == resource.modified_at
+    Field.objects.update(label="Code")
+    assert Resource.objects.get().modified_at > modified
+
+
+def _list_triggers() -> set[tuple[str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
+            " WHERE tgname LIKE 'datastore_search%'"
+        )
+        return set(cursor.fetchall())
+
+
+@pytest.mark.django_db
+def test_records_are_copied_without_a_search_path_as_in_a_restore(resource: Resource) -> None:
+    table = f"datastore_search_record_{resource.table_version_id}"
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL search_path = ''")
+        cursor.execute(f"INSERT INTO public.{table} (_id, data) SELECT 99, data"
+                       f" FROM public.{table} WHERE _id = 2 RETURNING search")  # fmt: skip
+        copied = cursor.fetchone()
+        cursor.execute("SET LOCAL search_path = public")
+        cursor.execute(f"SELECT search FROM {table} WHERE _id = 2")
+        assert copied == cursor.fetchone()
+
+
+@pytest.mark.django_db
+def test_fields_and_aliases_change_the_version_without_a_search_path(resource: Resource) -> None:
+    before = Resource.objects.described(resource.pk).version
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL search_path = ''")
+        cursor.execute("UPDATE public.datastore_search_field SET label = 'x'")
+        cursor.execute("SET LOCAL search_path = public")
+
+    assert Resource.objects.described(resource.pk).version != before
+
+
+@pytest.mark.django_db
+def test_the_models_need_no_further_migration() -> None:
+    call_command("makemigrations", "datastore_search", "--check", "--dry-run", verbosity=0)
+
+
+@pytest.fixture
+def _old_database(transactional_db: None) -> Iterator[None]:
+    """A table of the versions before 1.0."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE datastore_search_load ()")
+        yield
+        cursor.execute("DROP TABLE datastore_search_load")
+
+
+@pytest.mark.usefixtures("_old_database")
+@pytest.mark.parametrize("arguments", [(), ("datastore_search", "zero")])
+def test_a_database_of_before_is_refused_and_left_as_it_is(arguments: tuple[str, ...]) -> None:
+    resource = make_resource()
+
+    with pytest.raises(CommandError, match="which cannot be upgraded"):
+        call_command("migrate", *arguments, verbosity=0)
+
+    assert Resource.objects.get() == resource
+
+
+@pytest.mark.usefixtures("_old_database")
+def test_a_database_of_before_is_migrated_where_a_router_has_the_app_elsewhere(
+    settings: Any,
+) -> None:
+    settings.DATABASE_ROUTERS = [Elsewhere()]
+
+    call_command("migrate", verbosity=0)
+
+
+class Elsewhere:
+    """A router that has the app in another database."""
+
+    def allow_migrate(self, alias: str, app_label: str, **hints: Any) -> bool:
+        return not app_label.startswith("datastore_search")
+
+
+def test_the_keys_of_loads_are_also_deleted_by_postgresql(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
+            " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
+            " AND conrelid::regclass::text LIKE 'datastore_search_files%' ORDER BY attname"
+        )
+        found = cursor.fetchall()
+
+    assert found == [("load_id", "c", True), ("resource_id", "c", True),
+                     ("table_version_id", "n", True)]  # fmt: skip

@@ -1,0 +1,128 @@
+"""A file that is too large, or that may not be uploaded, is refused before it is received."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.models import MAX_ALIAS_LENGTH, Resource
+
+from ...builders import SURVEY, make_user
+from ...streams import FILE, MULTIPART, Answer, send
+from .forms import FORM, make_file
+
+GB = 2**30
+#: A form with a CSRF token: Django reads the body to find it.
+CSRF = "a" * 32
+TOKEN = f'--b\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n{CSRF}\r\n'
+
+
+@pytest.fixture
+def resource(db: None) -> Resource:
+    return Resource.objects.create(name="empty")
+
+
+@pytest.fixture(params=["load", "options"])
+def page(request: pytest.FixtureRequest, resource: Resource) -> str:
+    """The path of a page with a file input: that of a resource, or that of a draft."""
+    if request.param == "load":
+        return reverse("admin:datastore_search_resource_load", args=[resource.pk])
+    draft = Load.objects.create(resource=resource, state=LoadState.DRAFT, source="a.csv")
+    return reverse("admin:datastore_search_files_load_options", args=[draft.pk])
+
+
+def upload(path: str, size: int, user: Any = None, **environ: str) -> Answer:
+    """Send a file with a CSRF cookie, and with the session of a user if there is one."""
+    cookies = f"csrftoken={CSRF}"
+    if user is not None:
+        client = Client()
+        client.force_login(user)
+        cookies += f"; sessionid={client.cookies['sessionid'].value}"
+    return send(path, TOKEN.encode() + FILE, size, MULTIPART, HTTP_COOKIE=cookies, **environ)
+
+
+def test_an_anonymous_upload_is_not_read(page: str) -> None:
+    answer = upload(page, 3 * GB // 2)
+
+    assert (answer.status, answer.bytes_read) == (302, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        ({}, 302),
+        ({"is_staff": True}, 403),
+        ({"is_staff": True, "permissions": ("view_resource",)}, 403),
+    ],
+)
+def test_an_upload_without_permission_is_not_read(
+    page: str, values: dict[str, Any], status: int
+) -> None:
+    answer = upload(page, 1_000, make_user(**values))
+
+    assert (answer.status, answer.bytes_read) == (status, 0)
+
+
+def test_an_upload_for_an_unknown_object_is_not_read(db: None) -> None:
+    boss = make_user(is_staff=True, is_superuser=True)
+
+    for name in (
+        "datastore_search/resource/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/load/",
+        "datastore_search_files/load/999999/options/",
+    ):
+        answer = upload(f"/en/admin/{name}", 1_000, boss)
+        assert (answer.status, answer.bytes_read) == (404, 0)
+
+
+def test_an_upload_that_is_too_large_is_not_read(page: str) -> None:
+    answer = upload(page, 3 * GB // 2, make_user(is_staff=True, is_superuser=True))
+
+    assert (answer.status, answer.bytes_read) == (413, 0)
+    assert "The file is larger than 1.0" in answer.content
+    assert '<input type="file" name="file"' in answer.content
+
+
+def test_an_upload_is_read_up_to_the_limit(page: str, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10
+
+    answer = upload(page, 2**22, make_user(is_staff=True, is_superuser=True))
+
+    assert answer.status == 413
+    assert "The file is larger than 10" in answer.content
+    assert 2**20 < answer.bytes_read < 2**21
+
+
+def test_an_upload_whose_length_is_no_number_is_refused(page: str) -> None:
+    boss = make_user(is_staff=True, is_superuser=True)
+
+    answer = upload(page, 1_000, boss, CONTENT_LENGTH="many")
+
+    assert (answer.status, answer.bytes_read) == (400, 0)
+
+
+def test_a_forged_upload_is_still_refused(resource: Resource) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    path = reverse("admin:datastore_search_resource_load", args=[resource.pk])
+    client.cookies["csrftoken"] = CSRF
+
+    assert client.post(path, {**FORM, "file": make_file(SURVEY)}).status_code == 403
+    assert not Load.objects.exists()
+    own = {**FORM, "file": make_file(SURVEY), "csrfmiddlewaretoken": CSRF}
+    assert client.post(path, own).status_code == 302
+    assert Load.objects.count() == 1
+
+
+@pytest.mark.parametrize("model", ["resource", "load"])
+@pytest.mark.parametrize("page", ["change", "delete", "history"])
+def test_an_address_that_is_too_long_is_404(model: str, page: str, db: None) -> None:
+    client = Client()
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+
+    path = f"/en/admin/datastore_search/{model}/{'9' * (MAX_ALIAS_LENGTH + 1)}/{page}/"
+
+    assert client.get(path).status_code == 404

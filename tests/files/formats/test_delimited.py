@@ -1,0 +1,417 @@
+"""Rows and their lines, read by DuckDB or row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from datastore_search.contrib.files.formats import delimited, delimited_rows
+from datastore_search.contrib.files.formats.delimited_layout import Layout, find_layout
+from datastore_search.contrib.files.formats.delimited_rows import Dialect
+from datastore_search.contrib.files.formats.row_writer import MAX_ROW_BYTES
+from datastore_search.contrib.files.formats.staging import ROW_ERRORS, StagedTable
+from datastore_search.contrib.files.formats.stored_rows import STAGED_ROWS
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages import BadRow
+
+from ..failures import fails_with
+from .staging import fetch_rows, read_in_process, temporary_staging_area
+
+#: The line, and the cells.
+Rows = list[tuple[object, ...]]
+#: The line, and the message.
+Errors = list[tuple[int, str]]
+
+NO_OPTIONS = LoadOptions()
+MENDED = LoadOptions(encoding="utf-8+windows-1252")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file.csv"
+
+
+def read_file(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Errors]:
+    with read_in_process(path, options) as table:
+        return fetch_rows(table), read_errors(table)
+
+
+def read_errors(table: StagedTable) -> Errors:
+    errors = table.connection.execute(
+        f"SELECT line, error FROM {ROW_ERRORS} ORDER BY line"
+    ).fetchall()
+    return [(line, str(BadRow.from_json(json.loads(error)))) for line, error in errors]
+
+
+def read_names(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
+    with read_in_process(path, options) as table:
+        return table.names
+
+
+def read_notices(path: Path, options: LoadOptions = NO_OPTIONS) -> list[str]:
+    with read_in_process(path, options) as table:
+        return [str(notice) for notice in table.notices]
+
+
+# All ways -----------------------------------------------------------------------------------------
+
+
+def read_regular(path: Path, layout: Layout) -> Rows | None:
+    with temporary_staging_area() as staging_area:
+        if not delimited._stage_regular(path, layout, staging_area):
+            return None
+        return staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
+
+
+def read_row_by_row(path: Path, layout: Layout) -> tuple[Rows, int]:
+    with temporary_staging_area() as staging_area:
+        delimited._stage_row_by_row(path, layout, staging_area)
+        rows = staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
+        return rows, len(
+            staging_area.connection.execute(f"SELECT line FROM {ROW_ERRORS}").fetchall()
+        )
+
+
+CELLS = st.sampled_from(
+    [
+        *("", "1", " x ", "é", "\t", '5"', '"q"', '""', '"a,b"', '"n\nl"', '"n\r\nl"', '"d""q"'),
+        *(' "s" ', '"', '"x"y'),
+    ]
+)
+LINES = st.lists(CELLS, min_size=1, max_size=3).map(",".join)
+
+
+@hypothesis_settings(max_examples=40, deadline=None)
+@given(width=st.integers(1, 3), lines=st.lists(LINES, max_size=6), ending=st.sampled_from("\n\r"))
+def test_both_ways_find_the_same_rows_on_the_same_lines(
+    tmp_path_factory: pytest.TempPathFactory, width: int, lines: Sequence[str], ending: str
+) -> None:
+    path = tmp_path_factory.mktemp("both") / "file.csv"
+    header = ",".join(f"h{position}" for position in range(width))
+    path.write_bytes(ending.join([header, *lines, ""]).encode())
+    layout = find_layout(path, LoadOptions(delimiter=",", skip=0))
+
+    rows = read_regular(path, layout)
+    expected, errors = read_row_by_row(path, layout)
+
+    assert rows is None or (rows, 0) == (expected, errors)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_regular"),
+    [
+        (b"a,b\n1,2\n3,4\n", True),
+        (b'a,b\r\n1,"x\ny"\r\n3,"z\r\n"\r\n', True),
+        (b'a,b\r1,"x\ry"\r3,4', True),
+        (b"a,b\n1,2,\n\n\n", True),
+        (b"a\n1\n\n2\n", True),
+        (b"a,b\n\n1,2\n", False),
+        (b"a,b\n1,2\n3\n", False),
+        (b"a,b\n1,2\r\n3,4\n", False),
+        (b'a,b\n1,"2\r3"\n', False),
+        (b"a\n1\n\n", False),
+    ],
+)
+def test_duckdb_alone_reads_what_is_regular(path: Path, content: bytes, is_regular: bool) -> None:
+    path.write_bytes(content)
+
+    rows = read_regular(path, find_layout(path, NO_OPTIONS))
+
+    assert (rows is not None) is is_regular
+
+
+def test_a_row_that_duckdb_passes_over_is_found(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "_USUAL_ROW_BYTES", 1_000)
+    path.write_text(f"a,b\n1,{'x' * 5_000}\n2,y\n")
+
+    rows, errors = read_file(path)
+
+    assert rows == [(2, "1", "x" * 5_000), (3, "2", "y")]
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", ["[ab]*.csv", "plain.csv.gz", "it's.csv", "a.csv?b", "dữ liệu"])
+def test_no_name_misleads_duckdb(path: Path, name: str) -> None:
+    path.with_name("a.csv").write_text("x\n1\n")
+    named = path.with_name(name)
+    named.write_text("a,b\n1,2\n")
+
+    assert read_file(named) == ([(2, "1", "2")], [])
+
+
+# Lines --------------------------------------------------------------------------------------------
+
+
+def test_each_row_has_the_line_on_which_it_begins(path: Path) -> None:
+    path.write_bytes(
+        b'\n"a\nname",b\n\n1,"x\n\ny"\n2\n3,4\n"bad" x,5\n6,"z\r\nz"\n\n\n7,8,9\n10,"11"\n\n'
+    )
+
+    rows, errors = read_file(path)
+
+    assert [row[0] for row in rows] == [5, 9, 11, 16]
+    assert [line for line, _why in errors] == [8, 10, 15]
+
+
+def test_lines_of_a_long_file_are_right_to_the_end(path: Path) -> None:
+    blocks = "1,one\n" * 999 + '2,"two\nlines"\n'
+    path.write_text("a,b\n" + blocks * 100)
+
+    rows, _errors = read_file(path)
+
+    assert len(rows) == 100_000
+    assert rows[0] == (2, "1", "one")
+    assert rows[999] == (1_001, "2", "two\nlines")
+    assert rows[-1] == (100 * 1_001, "2", "two\nlines")
+
+
+def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
+    path.write_text('a,b\n1,2\n3,"4\n' + "5,6\n" * 1_000)
+
+    rows, errors = read_file(path)
+
+    assert len(rows) == 1_001
+    assert errors == [(3, "A quotation mark is opened and never closed.")]
+
+
+def test_quotes_left_open_again_and_again_are_no_table(path: Path) -> None:
+    path.write_text("a,b\n" + 'a","b\n' * 100)
+
+    with fails_with("file.unknown_dialect"):
+        read_file(path, LoadOptions(delimiter=","))
+
+
+def test_a_cell_of_four_megabytes_is_read(path: Path) -> None:
+    long = "é" * (2 * 2**20) + "\n" + "x" * 1_000
+    path.write_text(f'a,b\n1,"{long}"\n2\n3,y\n')
+
+    rows, errors = read_file(path)
+
+    assert rows == [(2, "1", long), (5, "3", "y")]
+    assert errors == [(4, "The header has 2 cells; the row has 1.")]
+
+
+@pytest.mark.parametrize(
+    "cell", ["x" * 17 * 2**20, f'"{"x" * 17 * 2**20}"', '"' + ("x" * 16 + "\n") * 2**20 + '"']
+)
+def test_a_row_that_is_too_long_is_a_fault_and_costs_no_other(path: Path, cell: str) -> None:
+    path.write_text(f"a,b\n1,{cell}\n2,y\n")
+
+    rows, errors = read_file(path)
+
+    assert rows == [(3 + cell.count("\n"), "2", "y")]
+    assert errors == [(2, "The row is longer than 16 MB.")]
+
+
+def test_of_a_line_without_end_only_the_start_is_kept() -> None:
+    longest = max(
+        len(text)
+        for text, _end in delimited_rows._read_lines(BytesIO(b"x" * 40 * 2**20 + b"\ny"), 0, b'"')
+    )
+
+    assert longest <= MAX_ROW_BYTES + 2 * delimited_rows._BLOCK_BYTES
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "cells"),
+    [
+        (Dialect(","), b'a,"b,c",', ["a", "b,c", ""]),
+        (Dialect(","), b' a , "b" ,"c""d"', [" a ", "b", 'c"d']),
+        (Dialect("||"), b'a|b||"c||d"||e', ["a|b", "c||d", "e"]),
+        (Dialect(",", escape="\\"), rb'"a\"b","c\\"', ['a"b', "c\\"]),
+        (Dialect(" "), b'a "b c" d', ["a", "b c", "d"]),
+        (Dialect("·"), "a·b".encode(), ["a", "b"]),
+    ],
+)
+def test_cells_are_split(dialect: Dialect, text: bytes, cells: list[str]) -> None:
+    assert dialect.split_cells(text) == cells
+
+
+# The layout ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("a;b\n1,5;2,5\n3,5;4,5\n", ("a", "b")),
+        ("a,x;b,y\n1,5;2,5\n3,5;4,5\n", ("a,x", "b,y")),
+        ("text\nhello, world\nfoo, bar\n", ("text",)),
+        ("name, age\nAnna, 30\n", ("name", "age")),
+        ("id,tags\n1,a;b\n2,c;d\n", ("id", "tags")),
+        ('id,data\n1,"{""a"": 1; ""b"": 2}"\n', ("id", "data")),
+        ("a,b,c\n1,2\n3,4\n5,6\n", ("a", "b", "c")),
+        ("Report\na,b\n1,2\n3,4\n", ("a", "b")),
+        ("Report\n\nname,town\nAnna,Ulm\n", ("name", "town")),
+        ("a,b\nx,y,z\nq,r,s\n", ("a", "b")),
+        ("id,,\n1,x,y\n2,z,w\n", ("id", "field_2", "field_3")),
+        ("2019,2020\n1,2\n", ("2019", "2020")),
+        ("#id,name\n1,Anna\n", ("#id", "name")),
+        ("Name; notice\n", ("Name", "notice")),
+        ("don't,won't\n'tis,'twas\n", ("don't", "won't")),
+        ("a\n1,5\n2,5\n", ("a",)),
+    ],
+)
+def test_the_header_and_its_delimiter_are_found(
+    path: Path, content: str, names: tuple[str, ...]
+) -> None:
+    path.write_text(content)
+
+    assert read_names(path) == names
+
+
+def test_lines_to_skip_are_not_searched_for_titles(path: Path) -> None:
+    path.write_text("Report\n\na,b\n1,2\n")
+
+    assert read_names(path, LoadOptions(skip=0, delimiter=",")) == ("Report",)
+    assert read_names(path, LoadOptions(skip=2)) == ("a", "b")
+    assert read_names(path, LoadOptions(skip=3)) == ("1", "2")
+    with fails_with("file.nothing_below_skipped"):
+        read_file(path, LoadOptions(skip=4))
+
+
+@pytest.mark.parametrize("delimiter", ["\n", '"', "'", "\\", "a\rb", "12345", "\0"])
+def test_what_cannot_be_a_delimiter_is_refused(path: Path, delimiter: str) -> None:
+    path.write_text("a,b\n")
+
+    with fails_with("option.invalid_delimiter"):
+        read_file(path, LoadOptions(delimiter=delimiter))
+
+
+@pytest.mark.parametrize("delimiter", ["tab", "TAB", "\\t", "\t"])
+def test_a_delimiter_may_be_a_word(path: Path, delimiter: str) -> None:
+    path.write_text("a,b\tc\n")
+
+    assert read_names(path, LoadOptions(delimiter=delimiter)) == ("a,b", "c")
+
+
+# Encodings ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("position", [2**20 - 1, 2**20, 2**20 + 1])
+def test_a_tone_in_the_next_block_is_joined_to_its_vowel(path: Path, position: int) -> None:
+    start = b"a,t\xean\n"
+    path.write_bytes(start + b"x" * (position - len(start)) + b"\xf4\xf2,H\xe0 N\xf4\xf2i\n")
+
+    ((_line, first, second),), _errors = read_file(path, LoadOptions(encoding="windows-1258"))
+
+    assert (str(first)[-1], second) == ("ộ", "Hà Nội")
+
+
+def test_letters_far_down_decide_the_encoding(path: Path) -> None:
+    path.write_bytes(b"a,b\n" + b"x,1\n" * 300_000 + "São Paulo,2\nJoão,3\n".encode("cp1252"))
+
+    rows, _errors = read_file(path)
+
+    assert [row[1] for row in rows[-2:]] == ["São Paulo", "João"]
+    assert read_notices(path) == [
+        "The file does not declare its character encoding: it was read as Windows-1252."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "failure"),
+    [
+        (b"a\n\xe9\n", LoadOptions(encoding="utf-8"), "file.wrong_encoding"),
+        (b"a\n\x81\n", LoadOptions(encoding="cp1252"), "file.wrong_encoding"),
+        (b"a\n1\n\0", LoadOptions(encoding="utf-16"), "file.wrong_encoding"),
+        (b"a\n\x81\n", MENDED, "file.wrong_encoding"),
+        (b"a\n\0\n", MENDED, "file.binary"),
+        (b"a\0b\n", LoadOptions(encoding="latin-1"), "file.binary"),
+        (b"a\n1\n", LoadOptions(encoding="base64"), "option.unknown_encoding"),
+        (b"a\n1\n", LoadOptions(encoding="unicode_escape"), "option.unknown_encoding"),
+        (b"a\n1\n", LoadOptions(encoding="no\0name"), "option.unknown_encoding"),
+        ("é\n".encode() * 50 + b"\xe9\n", NO_OPTIONS, "file.damaged_utf8"),
+        (b"\x01\x02\x03\xff\xfe\n" * 10, NO_OPTIONS, "file.binary"),
+        ("a,b\n1,2\n".encode("utf-16-le") + b"\x01\0", NO_OPTIONS, "file.binary"),
+    ],
+)
+def test_what_is_not_in_its_encoding_is_refused(
+    path: Path, content: bytes, options: LoadOptions, failure: str
+) -> None:
+    path.write_bytes(content)
+
+    with fails_with(failure):
+        read_file(path, options)
+
+
+def test_bytes_that_are_not_utf8_are_read_as_windows_1252_by_choice(path: Path) -> None:
+    lines = [b"name,note"] + ["é,đường".encode()] * 30
+    lines[2] = b"caf\xe9,\x93x\x94"
+    lines[5] = "é,".encode() + b"\x80 5"  # both in one line
+    path.write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines) + b"\n")
+
+    rows, _errors = read_file(path, MENDED)
+
+    assert rows[0] == (2, "é", "đường")
+    assert (rows[1], rows[4]) == ((3, "café", "“x”"), (6, "é", "€ 5"))
+    (notice,) = read_notices(path, MENDED)
+    assert notice == (
+        "Characters that are not UTF-8 were read as Windows-1252, as chosen. Lines with such"
+        " characters: 2 (3, 6)"
+    )
+
+
+def test_the_first_lines_that_were_mended_are_named(path: Path) -> None:
+    path.write_bytes(b"a\n" + "é\n".encode() * 600_000 + b"\xe9\xe8\n" * 12)
+
+    (notice,) = read_notices(path, MENDED)
+
+    first = ", ".join(str(line) for line in range(600_002, 600_012))
+    assert notice.endswith(f"Lines with such characters: 12 ({first}, …)")
+
+
+def test_a_file_without_damage_is_not_mended(path: Path) -> None:
+    path.write_bytes("a\né\n".encode())
+
+    assert read_file(path, MENDED) == ([(2, "é")], [])
+    assert read_notices(path, MENDED) == []
+
+
+# Formats ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "names"),
+    [
+        (b'[{"a": 1}]', "data.csv", ("a",)),
+        (b'\xef\xbb\xbf \n {"a": 1}\n{"a": 2}\n', "data", ("a",)),
+        ('[{"a": 1}]'.encode("utf-16"), "data.json", ("a",)),
+        (b"[id],[name]\n1,x\n", "data.csv", ("[id]", "[name]")),
+        (b"{id};name\n1;x\n", "data.json.csv", ("{id}", "name")),
+        (b"a,b\n1,2\n", "data.json", ("a", "b")),
+        (b"a,b\n1,2\n", "data.xlsx", ("a", "b")),
+    ],
+)
+def test_the_content_tells_the_format_before_the_name(
+    path: Path, content: bytes, name: str, names: tuple[str, ...]
+) -> None:
+    path.write_bytes(content)
+
+    with read_in_process(path, NO_OPTIONS, name=name) as table:
+        assert table.names == names
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"%PDF-1.4", "PDF"),
+        (b"\xff\xd8\xff\xe0", "JPEG"),
+        (b"  <html>", "HTML"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"SQLite format 3\0", "SQLite"),
+    ],
+)
+def test_other_formats_are_called_by_their_name(path: Path, content: bytes, name: str) -> None:
+    path.write_bytes(content)
+
+    with fails_with("file.unsupported_format", match=f"the format {name},"):
+        read_file(path)

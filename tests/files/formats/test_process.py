@@ -1,0 +1,302 @@
+"""The process that reads: how it is limited and ended, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Timer
+from time import monotonic, sleep
+
+import psutil
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connections
+from django.test import override_settings
+from django.utils import timezone
+
+from datastore_search.conf import conf
+from datastore_search.contrib.files.formats import process
+from datastore_search.contrib.files.formats.process import open_table
+from datastore_search.contrib.files.formats.staging import create_staging_area
+from datastore_search.contrib.files.jobs import LoadOptions, drafts, queue, runner
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.sources.limits import ReadingLimits
+from datastore_search.models import Resource
+
+from ..failures import fails_with
+from .staging import temporary_staging_area
+
+OPTIONS = LoadOptions()
+
+#: A portal that opens a file, and waits.
+_OPENS = """
+import os, sys, django
+django.setup()
+from pathlib import Path
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.formats.process import open_table
+with open_table(Path(sys.argv[1]), LoadOptions()): pass
+"""
+
+#: What the process that reads has imported, of what it has no need of.
+_IMPORTS = """
+import sys, datastore_search.contrib.files.formats.child
+heavy = "django.db.models", "psycopg", "datastore_search.models", "datastore_search.database"
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "file.csv"
+    path.write_text("a,b\n1,x\n")
+    return path
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a module of the test's own be the child; its file is to be written."""
+    (tmp_path / "modules").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    monkeypatch.setattr(process, "_CHILD", "child_of_a_test")
+    return tmp_path / "modules" / "child_of_a_test.py"
+
+
+def read_file(path: Path) -> None:
+    with open_table(path, OPTIONS):
+        pass
+
+
+def list_child_processes() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "child" in " ".join(child.cmdline())]
+
+
+def is_ended(stand_in: Path) -> bool:
+    """Return whether a child that waits was ended before its time."""
+    return not list_child_processes() and not stand_in.with_name("waited").exists()
+
+
+def _call_later(call: Callable[[], object]) -> Timer:
+    """Call in another thread, a second from now; return the thread."""
+
+    def call_and_close() -> None:
+        call()
+        connections.close_all()
+
+    timer = Timer(1, call_and_close)
+    timer.start()
+    return timer
+
+
+#: A child that waits, and leaves a file if it is not ended before.
+_WAITS = """
+import time
+from pathlib import Path
+time.sleep(120)
+Path(__file__).with_name("waited").touch()
+"""
+
+# How it ends --------------------------------------------------------------------------------------
+
+
+#: The beginning of a process that has the limits of a file.
+_LIMITED = """
+import json, sys
+from pathlib import Path
+from django.conf import settings
+from datastore_search.contrib.files.sources.limits import ReadingLimits
+request = json.loads(sys.stdin.buffer.readline())
+settings.configure(**request["settings"])
+ReadingLimits.for_file(Path(request["path"])).enforce()
+"""
+
+
+@override_settings(DATASTORE_SEARCH_READ_CPU_SECONDS=0)
+def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -> None:
+    stand_in.write_text(_LIMITED + "while True: pass\n")
+
+    with fails_with("load.reader_timeout"):
+        read_file(path)
+
+
+def test_a_process_that_waits_for_ever_is_ended(
+    path: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TIMEOUT_SECONDS", 1)
+    stand_in.write_text(_WAITS)
+
+    with fails_with("load.reader_timeout"):
+        read_file(path)
+    assert is_ended(stand_in)
+
+
+def test_a_killed_process_is_taken_for_one_without_memory(path: Path, stand_in: Path) -> None:
+    stand_in.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+
+    with fails_with("load.out_of_memory"):
+        read_file(path)
+
+
+def test_a_process_that_breaks_down_says_so(
+    path: Path, stand_in: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.write_text("import os; print('a panic', flush=True); os.abort()")
+
+    with fails_with("load.reader_crashed"):
+        read_file(path)
+    assert "signal 6" in caplog.text
+
+
+def test_an_unexpected_error_comes_with_its_traceback(path: Path, stand_in: Path) -> None:
+    stand_in.write_text("raise ZeroDivisionError('of all things')")
+
+    with pytest.raises(process.UnexpectedReadingError, match="of all things"):
+        read_file(path)
+
+
+def test_the_process_ends_with_its_parent(path: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)  # reading it blocks
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _OPENS, str(fifo)],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "example_project.settings"},
+    )
+    deadline = monotonic() + 60
+    child = None
+    while child is None and monotonic() < deadline:
+        child = next(iter(psutil.Process(parent.pid).children()), None)
+        sleep(0.05)
+    assert child is not None
+
+    parent.kill()
+    parent.wait(timeout=60)
+    gone, _alive = psutil.wait_procs([child], timeout=60)
+
+    assert gone == [child]
+
+
+# What it may take ---------------------------------------------------------------------------------
+
+
+def test_what_needs_more_memory_than_a_process_may_take_is_refused(
+    path: Path, stand_in: Path
+) -> None:
+    stand_in.write_text(_LIMITED + "bytearray(2**30)\n")
+
+    with fails_with("load.out_of_memory"):
+        read_file(path)
+
+
+def test_duckdb_is_closed_with_memory_after_a_shortage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    more: list[int] = []
+    monkeypatch.setattr(ReadingLimits, "extend_memory", lambda _limits, size: more.append(size))
+
+    with pytest.raises(MemoryError), create_staging_area(tmp_path):
+        raise MemoryError
+
+    assert more == [conf.LOAD_MEMORY_BYTES]
+
+
+def test_many_cores_make_no_more_threads() -> None:
+    with (
+        temporary_staging_area() as staging_area
+    ):  # each thread has a stack, which counts for the limit of memory
+        found = staging_area.connection.execute(
+            "SELECT name, value FROM duckdb_settings() WHERE name IN ('threads', 'async_threads')"
+        ).fetchall()
+
+    assert {value for _name, value in found} == {"2"}
+
+
+@override_settings(DATASTORE_SEARCH_MAX_UNPACKED_BYTES=100_000)
+def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))
+
+    with fails_with("archive.too_large"):
+        read_file(path)
+
+
+def test_the_process_knows_no_secrets(path: Path, stand_in: Path, tmp_path: Path) -> None:
+    stand_in.write_text(
+        "import json, os, sys\n"
+        "request = json.loads(sys.stdin.readline())\n"
+        "named = sorted(os.environ)\n"
+        "raise SystemExit(json.dumps([named, sorted(request['settings'])]))"
+    )
+    os.environ["DATABASE_PASSWORD"] = "secret"
+
+    try:
+        with pytest.raises(process.UnexpectedReadingError) as error:
+            read_file(path)
+    finally:
+        del os.environ["DATABASE_PASSWORD"]
+
+    environment, settings = json.loads(str(error.value).strip().splitlines()[-1])
+    assert "PYTHONPATH" in environment
+    assert "DATABASE_PASSWORD" not in environment
+    assert "SECRET_KEY" not in settings
+
+
+def test_the_process_imports_neither_models_nor_postgresql() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", _IMPORTS], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_wide_table_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"k{n}" for n in range(1_000)]
+    path.write_text(",".join(names) + "\n" + (",".join("1" * 1_000) + "\n") * 50)
+
+    with open_table(path, OPTIONS) as table:
+        assert (len(table.names), table.count_rows()) == (1_000, 50)
+
+
+# Loads and drafts ---------------------------------------------------------------------------------
+
+
+def test_a_cancelled_load_ends_while_its_file_is_read(
+    transactional_db: None, path: Path, stand_in: Path
+) -> None:
+    stand_in.write_text(_WAITS)
+    resource = Resource.objects.create(name="slow")
+    load = queue.create_load(resource, OPTIONS, source="file.csv")
+    _call_later(lambda: Load.objects.filter(pk=load.pk).update(cancel_requested_at=timezone.now()))
+
+    with fails_with("load.cancelled"):
+        runner.run_load(load, path)
+
+    load.refresh_from_db()
+    assert load.state == LoadState.CANCELLED
+    assert is_ended(stand_in)
+
+
+def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_in: Path) -> None:
+    stand_in.write_text(_WAITS)
+    resource = Resource.objects.create(name="slow")
+    load = queue.create_load(
+        resource,
+        OPTIONS,
+        source="file.csv",
+        file=ContentFile(b"a,b\n1,2\n", name="file.csv"),
+        state=LoadState.DRAFT,
+    )
+    deletion = _call_later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
+
+    drafts.preview_draft(load)
+
+    deletion.join(timeout=60)
+    assert not Load.objects.filter(pk=load.pk).exists()
+    assert is_ended(stand_in)
+
+
+# The portal meanwhile -----------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+"""The fields that a file with another header changes, and the data dictionary that stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from datastore_search.contrib.files.models import Load
+from datastore_search.models import Field, Resource
+
+from ..failures import fails_with
+from ..files import load_new_resource, load_text, read_rows, read_types
+
+
+@pytest.fixture
+def described_resource(db: None) -> Resource:
+    """A resource with a data dictionary."""
+    resource = load_new_resource("a,b,c\n1,x,2020-01-01\n")
+    Field.objects.filter(resource=resource, name="b").update(
+        label="The b", notes="Of it", chosen_type="text", extra_info={"unit": "m"}
+    )
+    return resource
+
+
+def test_missing_fields_refuse_the_file_and_the_message_names_the_option(
+    described_resource: Resource,
+) -> None:
+    with fails_with("load.missing_fields") as refusal:
+        load_text(described_resource, "a\n2\n")
+
+    assert str(refusal.value) == (
+        "The file lacks fields of the resource: “b”, “c”. If they may be removed, tick "
+        "“Fields may disappear” in the admin, or give the command --drop-missing-fields."
+    )
+    assert read_rows(described_resource) == [[1, 1, "x", "2020-01-01"]]
+    failed = Load.objects.filter(resource=described_resource).first()
+    assert failed is not None
+    assert failed.rendered_notices[-1] == "Removed fields: “b”, “c”."
+
+
+def test_new_and_retyped_fields_have_notices(described_resource: Resource) -> None:
+    load = load_text(described_resource, "d,a,b,c\n1.5,many,x,2020-01-01\n")
+
+    assert load.rendered_notices == [
+        "New fields: “d”.",
+        "Field “a” was of type int4, and is of type text now.",
+    ]
+    assert read_types(described_resource) == {"d": "numeric", "a": "text", "b": "text", "c": "date"}
+
+
+def test_the_dictionary_survives_and_the_order_is_the_file_s(described_resource: Resource) -> None:
+    load = load_text(described_resource, "c,b,a\n2020-01-01,5,1\n")
+
+    assert load.rendered_notices == []
+    assert read_types(described_resource) == {"c": "date", "b": "text", "a": "int4"}
+    field = described_resource.fields.get(name="b")
+    assert (field.label, field.notes, field.chosen_type, field.extra_info) == (
+        "The b",
+        "Of it",
+        "text",
+        {"unit": "m"},
+    )

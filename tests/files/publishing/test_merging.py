@@ -1,0 +1,420 @@
+"""Append and upsert: records, fields and keys, and readers and writers at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+from django.test import Client
+
+from datastore_search.contrib.files.jobs import clean_up_loads
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.publishing import merging
+from datastore_search.contrib.files.tables.merging import add_rows, stage_rows
+from datastore_search.contrib.files.tables.staging import list_staging_tables
+from datastore_search.database.indexes import create_order_indexes
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Field, Resource
+
+from ...builders import ask, get_ids, make_writer_token
+from ...core.writing.tables import Table
+from ..failures import fails_with
+from ..files import (
+    list_row_errors,
+    load_new_resource,
+    load_text,
+    read_records,
+    read_rows,
+    read_types,
+)
+
+STOCK = "code,name,count\na,apple,1\nb,bread,2\nc,,3\n"
+
+
+@pytest.fixture
+def stock(db: None) -> Resource:
+    """Three records with a key."""
+    return load_new_resource(STOCK, key=("code",))
+
+
+# Append -------------------------------------------------------------------------------------------
+
+
+def test_append_adds_the_rows_behind_the_records(db: None) -> None:
+    resource = load_new_resource("a,b\n1,x\n2,y\n")
+    served = resource.table_version
+
+    load = load_text(resource, "a,b\n3,z\n1,x\n", mode="append")
+
+    assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
+    assert resource.table_version == served
+    assert served is not None
+    served.refresh_from_db()
+    assert (served.record_count, served.value_counts) == (4, {})
+    assert (load.state, load.record_count) == (LoadState.READY, 2)
+    assert load.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
+    assert list_staging_tables(connection) == set()
+
+
+def test_a_new_field_is_added_and_the_old_records_lack_it(db: None) -> None:
+    resource = load_new_resource("a\n1\n")
+
+    load = load_text(resource, "a,New one\n2,5\n", mode="append")
+
+    assert read_types(resource) == {"a": "int4", "New one": "int4"}
+    assert read_records(resource) == [
+        {"_id": 1, "a": 1, "New one": None},
+        {"_id": 2, "a": 2, "New one": 5},
+    ]
+    assert len(read_records(resource, filters={"New one": None})) == 1
+    assert load.rendered_notices[0] == "New fields: “New one”."
+
+
+def test_a_missing_field_is_null_in_the_new_records(db: None) -> None:
+    resource = load_new_resource("a,b\n1,x\n")
+
+    load = load_text(resource, "a\n2\n", mode="append")
+
+    assert read_rows(resource) == [[1, 1, "x"], [2, 2, None]]
+    assert len(read_records(resource, filters={"b": None})) == 1
+    assert (
+        load.rendered_notices[0]
+        == "Fields that the file does not have, empty in the new records: “b”."
+    )
+
+
+def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
+    resource = load_new_resource("a\n1\n")
+    Field.objects.filter(resource=resource).update(chosen_type="text")
+
+    load = load_text(resource, "a\n2\n", mode="append")
+
+    assert read_types(resource) == {"a": "int4"}
+    assert read_rows(resource) == [[1, 1], [2, 2]]
+    assert load.rendered_notices[0] == "Field “a” keeps its type int4, though text was chosen."
+
+
+@pytest.mark.parametrize(
+    ("before", "types", "added", "row"),
+    [
+        ("31/12/2023,1", {}, "02/03/2024,2", ["2024-03-02", 2]),
+        ("31/12/2023,1", {}, ",2", [None, 2]),
+        ("31/12/99,5 %", {"day": "date:dmyy", "n": "int4:%"}, "02/03/00,7 %", ["2000-03-02", 7]),
+    ],
+)
+def test_values_are_read_as_the_file_before_wrote_them(
+    db: None, before: str, types: dict[str, str], added: str, row: list[Any]
+) -> None:
+    resource = load_new_resource(f"day,n\n{before}\n", types=types)
+
+    load_text(resource, f"day,n\n{added}\n", mode="append")
+
+    assert read_types(resource) == {"day": "date", "n": "int4"}
+    assert read_rows(resource)[1:] == [[2, *row]]
+
+
+def test_formats_by_choice_are_not_guessed_for_added_records(db: None) -> None:
+    resource = load_new_resource("day,share\n2023-12-31,5\n")
+
+    with fails_with("load.bad_rows"):
+        load_text(resource, "day,share\n02/03/00,7 %\n", mode="append")
+    choices: dict[str, Any] = {"date_order": "dmyy", "types": {"share": "int4:%"}}
+    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append", **choices)
+
+    assert read_rows(resource)[1:] == [[2, "2000-03-02", 7]]
+
+
+def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
+    with fails_with("load.bad_rows"):
+        load_text(stock, "code,name,count\nd,x,1\nb,x,2\n,x,3\nd,x,4\nc,x,many\n", mode="append")
+
+    assert len(read_records(stock)) == 3
+    failed = Load.objects.filter(resource=stock).first()
+    assert failed is not None
+    assert list_row_errors(failed) == [
+        (3, "code", "b", "A record with this key already exists."),
+        (4, "code", "", "A field of the key is empty."),
+        (5, "code", "d", "Line 2 has the same key."),
+        (6, "count", "many", "The value is not of type int4."),
+    ]
+    assert failed.row_error_count == 4
+
+
+def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> None:
+    load = load_text(stock, "code,name,count\nd,x,1\nb,x,2\n", mode="append", bad_rows="skip")
+
+    assert [row[1:] for row in read_rows(stock)][3:] == [["d", "x", 1]]
+    assert len(read_rows(stock)) == 4
+    assert (load.record_count, load.row_error_count, load.row_errors.count()) == (1, 1, 1)
+
+
+def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
+    resource = load_new_resource("a\nshort\n")
+    assert resource.table_version_id is not None
+    create_order_indexes(connection, resource.table_version_id, {"a": "{t}"})
+    Field.objects.filter(resource=resource).update(has_order_index=True)
+    long = "".join(chr(0x4E00 + number) for number in range(5000))
+
+    load_text(resource, f"a\n{long}\n", mode="append")
+
+    assert read_rows(resource)[1] == [2, long]
+    assert not Field.objects.get(resource=resource).has_order_index
+
+
+# Upsert -------------------------------------------------------------------------------------------
+
+
+def test_upsert_changes_known_records_and_adds_the_others(stock: Resource) -> None:
+    load = load_text(stock, "code,name,count\nd,dill,4\nb,beans,2\na,apple,1\n", mode="upsert")
+
+    assert read_rows(stock, sort="_id") == [
+        [1, "a", "apple", 1],
+        [2, "b", "beans", 2],
+        [3, "c", None, 3],
+        [4, "d", "dill", 4],
+    ]
+    assert load.rendered_notices == ["Records added: 1; changed: 1; the same as before: 1."]
+    assert load.record_count == 3
+
+
+def test_upserted_words_are_found_and_old_ones_are_not(stock: Resource) -> None:
+    load_text(stock, "code,name\nb,beans\n", mode="upsert")
+
+    for word, expected in (("beans", [2]), ("bread", [])):
+        assert get_ids(ask(Client(), {"resource_id": str(stock.pk), "q": word})) == expected
+
+
+def test_an_upsert_keeps_what_the_file_does_not_say_and_empties_what_it_leaves_empty(
+    stock: Resource,
+) -> None:
+    load_text(stock, "code,name\nb,\nd,dill\n", mode="upsert")
+
+    assert read_rows(stock, sort="_id")[1:] == [
+        [2, "b", None, 2],
+        [3, "c", None, 3],
+        [4, "d", "dill", None],
+    ]
+
+
+def test_the_key_may_be_given_with_the_first_upsert(db: None) -> None:
+    resource = load_new_resource("a,b\n1,x\n2,y\n")
+
+    load_text(resource, "a,b\n2,z\n", mode="upsert", key=("a",))
+    load_text(resource, "a,b\n1,w\n", mode="upsert")
+
+    assert resource.primary_key == ["a"]
+    assert read_rows(resource, sort="_id") == [[1, 1, "w"], [2, 2, "z"]]
+
+
+def test_a_key_of_two_fields_tells_records_apart(db: None) -> None:
+    resource = load_new_resource("a,b,c\n1,x,old\n1,y,old\n", key=("a", "b"))
+
+    load_text(resource, "a,b,c\n1,y,new\n2,x,new\n", mode="upsert")
+
+    assert [row[1:] for row in read_rows(resource, sort="_id")] == [
+        [1, "x", "old"],
+        [1, "y", "new"],
+        [2, "x", "new"],
+    ]
+
+
+def test_numbers_of_the_same_value_are_the_same_key(db: None) -> None:
+    resource = load_new_resource("a,b\n1.5,old\n2.25,old\n", key=("a",))
+
+    load_text(resource, "a,b\n1.50,new\n", mode="upsert")
+
+    assert [row[2] for row in read_rows(resource, sort="_id")] == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "failure"),
+    [
+        ("a\n1\n", {}, "key.required"),
+        ("a\n1\n", {"key": ("b",)}, "key.missing_field"),
+        ("a,b\n1,1\n", {"key": ("a",)}, "key.duplicate"),
+    ],
+)
+def test_an_upsert_without_a_key_that_tells_records_apart_is_refused(
+    db: None, text: str, options: dict[str, Any], failure: str
+) -> None:
+    resource = load_new_resource("a,b\n1,x\n1,y\n")
+
+    with fails_with(failure):
+        load_text(resource, text, mode="upsert", **options)
+
+    assert read_rows(resource) == [[1, 1, "x"], [2, 1, "y"]]
+    resource.refresh_from_db()
+    assert resource.primary_key == []
+
+
+def test_another_key_is_refused(stock: Resource) -> None:
+    with fails_with("key.cannot_change") as refusal:
+        load_text(stock, "code,count\na,5\n", mode="upsert", key=("count",))
+
+    assert str(refusal.value) == (
+        "The key of the resource is code. Only a load that replaces the records can change it."
+    )
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_name_with_a_percent_sign_may_be_a_key(db: None, mode: str) -> None:
+    resource = load_new_resource("% of a,b\nx,1\n", key=("% of a",))
+
+    load_text(resource, "% of a,b\ny,2\n", mode=mode)
+
+    assert read_rows(resource, sort="_id") == [[1, "x", 1], [2, "y", 2]]
+
+
+def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> None:
+    def read_row_versions() -> list[tuple[int, str]]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT _id, ctid::text FROM"
+                f" datastore_search_record_{stock.table_version_id} ORDER BY _id"
+            )
+            return list(cursor.fetchall())
+
+    before = read_row_versions()
+    load_text(stock, STOCK.replace("bread", "beans"), mode="upsert")
+
+    after = read_row_versions()
+    assert (after[0], after[2]) == (before[0], before[2])
+    assert after[1] != before[1]
+
+
+# The API's tables, and others who change them -----------------------------------------------------
+
+
+def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None:
+    table = Table(make_writer_token())
+    table.run(
+        "create",
+        fields=[{"id": "key", "type": "int8"}, {"id": "by", "type": "text"}],
+        primary_key=["key"],
+        records=[{"key": 5, "by": "api"}],
+    )
+
+    load_text(table.resource, "by,key\nfile,6\n", mode="append")
+    table.run("upsert", records=[{"key": 6, "by": "api"}, {"key": 7}])
+
+    assert [(row["_id"], row["key"], row["by"]) for row in table.read_records()] == [
+        (1, 5, "api"),
+        (2, 6, "api"),
+        (3, 7, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stock: stock.fields.filter(name="count").update(type="text"),
+        lambda stock: Resource.objects.filter(pk=stock.pk).update(table_version=None),
+    ],
+    ids=["field", "table"],
+)
+def test_a_resource_that_changed_between_reading_and_merging_refuses_the_file(
+    stock: Resource, monkeypatch: pytest.MonkeyPatch, change: Callable[[Resource], object]
+) -> None:
+    stage = stage_rows
+
+    def stage_and_change(*arguments: Any) -> None:
+        stage(*arguments)
+        change(stock)
+
+    monkeypatch.setattr(merging, "stage_rows", stage_and_change)
+
+    with fails_with("load.resource_changed"):
+        load_text(stock, "code,count\na,5\n", mode="upsert")
+
+
+def test_a_merge_that_fails_leaves_everything_as_it_was(
+    stock: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise RuntimeError
+
+    before = read_rows(stock)
+    monkeypatch.setattr(merging, "add_rows", fail)
+
+    with pytest.raises(RuntimeError):
+        load_text(stock, "code,name,count,more\na,x,9,1\nd,x,9,1\n", mode="upsert")
+
+    assert read_rows(stock) == before
+    assert "more" not in read_types(stock)
+    assert list_record_tables(connection) >= {stock.table_version_id}
+
+
+# At once ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[Table]:
+    """A committed table of 300 records."""
+    table = Table(make_writer_token())
+    resource = Resource.objects.create(name="r", pk=table.id)
+    load_text(resource, write_records(0, "old"), key=("key",))
+    yield table
+    Resource.objects.all().delete()
+    clean_up_loads()
+
+
+def write_records(first: int, by: str) -> str:
+    return "key,by\n" + "".join(f"{key},{by}\n" for key in range(first, first + 300))
+
+
+def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
+    committed: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged, go_on = threading.Event(), threading.Event()
+    add = add_rows
+
+    def add_and_wait(*arguments: Any, **options: Any) -> int:
+        count = add(*arguments, **options)
+        merged.set()
+        assert go_on.wait(30)
+        return count
+
+    monkeypatch.setattr(merging, "add_rows", add_and_wait)
+
+    def merge() -> None:
+        try:
+            load_text(committed.resource, write_records(900, "file"), mode="append")
+        finally:
+            connections.close_all()
+
+    def write() -> int:
+        try:
+            records = [{"key": 0, "by": "api"}, {"key": 5000, "by": "api"}]
+            response = committed.call("upsert", records=records, force=True)
+            return int(response.status_code)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        merge_future = pool.submit(merge)
+        assert merged.wait(30)
+        write_future = pool.submit(write)
+        with pytest.raises(TimeoutError):
+            write_future.result(timeout=0.5)
+        assert len(committed.read_records()) == 300
+        go_on.set()
+        merge_future.result(timeout=60)
+        assert write_future.result(timeout=60) == 200
+
+    assert committed.count_records() == (601, 601)
+    by = [record["by"] for record in committed.read_records()]
+    assert [by.count(name) for name in ("old", "file", "api")] == [299, 300, 2]
+
+
+def test_a_load_within_a_transaction_that_is_taken_back_changes_nothing(stock: Resource) -> None:
+    before = read_rows(stock)
+
+    with transaction.atomic():
+        load_text(stock, "code\nz\n", mode="append")
+        transaction.set_rollback(True)
+
+    assert read_rows(stock) == before

@@ -1,0 +1,215 @@
+"""Loads: their states, what they leave behind, and what readers see meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, load_file
+from datastore_search.contrib.files.jobs.monitor import JobMonitor
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.files.publishing import replacing
+from datastore_search.contrib.files.tables.indexing import create_indexes
+from datastore_search.contrib.files.tables.locks import hold_job_lock
+from datastore_search.database.tables import list_record_tables
+from datastore_search.models import Resource, TableVersion
+
+from ..builders import SURVEY, ask, get_ids, get_result
+from .builders import load_csv, make_loaded_resource, make_unpublished_version
+from .failures import fails_with
+
+
+@pytest.fixture(autouse=True)
+def no_tables_of_others(db: None) -> None:
+    """Drop the tables that a test with its own transactions may have left."""
+    clean_up_loads()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "file.csv"
+    path.write_text("a,b\n1,x\n2,y\n")
+    return path
+
+
+def read_records(resource: Resource) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = get_result(ask(Client(), {"resource_id": str(resource.pk)}))[
+        "records"
+    ]
+    return records
+
+
+def test_a_load_records_what_it_did(db: None, path: Path) -> None:
+    resource = Resource.objects.create(name="r")
+
+    load = load_file(resource, path)
+
+    load.refresh_from_db()
+    resource.refresh_from_db()
+    assert resource.table_version is not None
+    assert (resource.table_version.loads.get(), resource.table_version.record_count) == (load, 2)
+    assert resource.table_version.language == "english"
+    assert resource.table_version.published_at == load.finished_at
+    assert (load.state, load.record_count, load.source, load.error) == ("ready", 2, "file.csv", "")
+    assert load.finished_at is not None
+    assert load.finished_at >= load.created_at
+
+
+def test_a_load_passes_through_its_states(
+    db: None, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[LoadState] = []
+    enter_state = JobMonitor.enter_state
+
+    def record_state(monitor: JobMonitor, state: LoadState) -> None:
+        seen.append(state)
+        enter_state(monitor, state)
+
+    monkeypatch.setattr(JobMonitor, "enter_state", record_state)
+
+    load_file(Resource.objects.create(name="r"), path)
+
+    assert seen == [LoadState.READING, LoadState.COPYING, LoadState.INDEXING, LoadState.READY]
+
+
+def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("a\n" + "1\n" * 5000)
+    seen: list[tuple[int, int]] = []
+
+    load_file(Resource.objects.create(name="r"), path, progress=lambda *state: seen.append(state))
+
+    assert seen[0] == (0, 5000)
+    assert seen[-1] == (5000, 5000)
+    assert seen == sorted(seen)
+
+
+def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path: Path) -> None:
+    before = read_records(resource)
+    tables = list_record_tables(connection)
+    path.write_text("")
+
+    with fails_with("file.empty"):
+        load_file(resource, path)
+
+    load = Load.objects.filter(resource=resource).first()
+    assert load is not None
+    assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
+    assert load.finished_at is not None
+    assert read_records(resource) == before
+    assert list_record_tables(connection) == tables
+
+
+def test_an_unexpected_failure_is_recorded_and_raised(
+    resource: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_options: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(replacing, "create_indexes", fail)
+
+    with pytest.raises(RuntimeError, match="secret"):
+        load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
+
+    load = Load.objects.filter(resource=resource).first()
+    assert load is not None
+    assert load.state == LoadState.FAILED
+    assert "secret" not in load.error
+    assert list_record_tables(connection) == {resource.table_version_id}
+    assert TableVersion.objects.get().pk == resource.table_version_id
+
+
+def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -> None:
+    first = resource.table_version_id
+
+    load_csv(resource, "a\n1\n")
+
+    assert read_records(resource) == [{"_id": 1, "a": 1}]
+    assert resource.table_version_id != first
+    assert first not in list_record_tables(connection)
+
+
+def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -> None:
+    names = [
+        "name with blanks", "it's 50%, \"or so\"", "%s", "100%", "v1.2", "; DROP TABLE x; --", "{}",
+        "Mức độ hoàn thành nhiệm vụ khảo sát lưu vực sông trong năm báo cáo (phần trăm)",
+        "UPPER", "upper", "data", "search", "\\", "$x", "n" * 200, "名前", "a\tb"[::2],
+    ]  # fmt: skip
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    resource = make_loaded_resource(
+        f"{header}\n" + ",".join(f"v{i}" for i in range(len(names))) + "\n"
+    )
+
+    (record,) = read_records(resource)
+
+    assert list(record) == ["_id", *names]
+    assert list(record.values()) == [1, *(f"v{i}" for i in range(len(names)))]
+    for index, name in enumerate(names):
+        key = f"${name}" if name.startswith("$") else name
+        response = ask(client, {"resource_id": str(resource.pk), "filters": {key: f"v{index}"}})
+        assert get_ids(response) == [1]
+
+
+def test_the_language_of_the_search_takes_effect_with_the_next_load(
+    client: Client, resource: Resource
+) -> None:
+    def search_ids() -> list[int]:
+        return get_ids(ask(client, {"resource_id": str(resource.pk), "q": "running"}))
+
+    resource.language = "simple"
+    resource.save()
+    csv = "a\nruns\nrunning\n"
+    assert search_ids() == [5]
+    load_csv(resource, csv)
+    assert search_ids() == [2]
+    resource.language = "english"
+    resource.save()
+    load_csv(resource, csv)
+    assert sorted(search_ids()) == [1, 2]
+
+
+# What is left behind ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def resource_loaded(transactional_db: None) -> Any:
+    yield make_loaded_resource(SURVEY)
+    Resource.objects.all().delete()
+
+
+def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
+    load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.COPYING)
+    with hold_job_lock(connection, load.pk):
+        version = make_unpublished_version(load)
+
+        assert clean_up_loads() == 0
+
+        load.refresh_from_db()
+        assert load.state == LoadState.COPYING
+        assert version.pk in list_record_tables(connection)
+    clean_up_loads()
+
+
+def test_a_resource_deleted_during_its_load_leaves_nothing(
+    transactional_db: None, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = Resource.objects.create(name="gone")
+    index = create_indexes
+
+    def delete_meanwhile(*args: Any, **options: Any) -> None:
+        index(*args, **options)
+        Resource.objects.all().delete()
+
+    monkeypatch.setattr(replacing, "create_indexes", delete_meanwhile)
+
+    with fails_with("load.resource_deleted"):
+        load_file(resource, path)
+
+    assert list_record_tables(connection) == set()
+
+
+# Readers meanwhile --------------------------------------------------------------------------------

@@ -1,0 +1,200 @@
+"""Why a field is text although its values look like something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from datastore_search.contrib.files.formats import staging
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.messages import Notice
+from datastore_search.contrib.files.types import explanations
+from datastore_search.contrib.files.types.inference import collect_type_notices, decide_formats
+
+from ..formats.staging import stage_columns
+
+
+def explain(values: Sequence[str | None]) -> str:
+    """Give the reason for a column of text; nothing if there is none to give."""
+    with stage_columns({"x": values}) as table:
+        (decision,) = decide_formats(table, LoadOptions(), explain=True)
+        assert decision.field_format.name == "text"
+        return str(decision.explanation or "")
+
+
+NUMBERS = [str(number) for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (["river", "lake"], ""),
+        ([None, ""], "text: the field has no values"),
+        (
+            [*NUMBERS, "n/a"],
+            "text: all values look like numbers, but 1 of 101, the first in line 102: “n/a”",
+        ),
+        ([*NUMBERS[:50], "a", "b", "c", "d"], ""),
+        (["1", "x"], ""),
+        (
+            ["1", "2", "n/a"],
+            "text: all values look like numbers, but 1 of 3, the first in line 4: “n/a”",
+        ),
+        (
+            ["+84901", "+84902"],
+            "text: numbers would lose the leading sign of values, first in line 2: “+84901”",
+        ),
+        (
+            ["1", "00", "7"],
+            "text: numbers would lose the leading zeros of values, first in line 3: “00”",
+        ),
+        (
+            ["1e5", "2"],
+            "text: numbers would lose how values are written, first in line 2: “1e5”",
+        ),
+        (
+            ["0", "-0"],
+            "text: numbers would lose how values are written, first in line 3: “-0”",
+        ),
+        (
+            ["12345678901234567890", "1"],
+            (
+                "text: whole numbers of more than 18 digits are treated as codes, first in "
+                "line 2: “12345678901234567890”"
+            ),
+        ),
+        (
+            ["1,234.50", "1234.50"],
+            (
+                "text: the values look like numbers, but are not all written in one way, and "
+                "would be returned differently"
+            ),
+        ),
+        (
+            ["31/12/2024", "30.12.2024"],
+            (
+                "text: the values look like dates, but are not all written in one way, and "
+                "would be returned differently"
+            ),
+        ),
+        (
+            [*(f"{day:02}/12/2024" for day in range(1, 31)), "31/11/2024"],
+            "text: all values look like dates, but 1 of 31, the first in line 32: “31/11/2024”",
+        ),
+        (
+            ["31/12/24"],
+            "text: years of two digits are never guessed, as in line 2: “31/12/24”",
+        ),
+        (
+            ["12 mars 2024"],
+            "text: the language of months is never guessed, as in line 2: “12 mars 2024”",
+        ),
+        (
+            ["Mar 3, 99"],
+            "text: the language of months is never guessed, as in line 2: “Mar 3, 99”",
+        ),
+        (
+            ["12,5 %"],
+            (
+                "text: the unit of numbers is never left out without a choice, as in line 2: "
+                "“12,5 %”"
+            ),
+        ),
+        (
+            ["€ 1.234,50"],
+            (
+                "text: the unit of numbers is never left out without a choice, as in line 2: "
+                "“€ 1.234,50”"
+            ),
+        ),
+        (
+            ["2024-12-31T10:00:00", "2024-12-31 10:00:00"],
+            (
+                "text: the values look like dates with a time, but are not all written in "
+                "one way, and would be returned differently"
+            ),
+        ),
+        (
+            ["01/02/2024"],
+            (
+                "Field “x” stays text: it is not clear whether the day or the month comes "
+                "first, as in “01/02/2024”. Choose date:dmy or date:mdy."
+            ),
+        ),
+        (
+            ["1,234", "1"],
+            (
+                "Field “x” stays text: the comma may separate thousands or decimals, as in "
+                "“1,234”. Choose int4:point or numeric:comma."
+            ),
+        ),
+    ],
+)
+def test_a_text_field_is_explained(values: Sequence[str | None], reason: str) -> None:
+    assert explain(values) == reason
+
+
+def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "_MAX_SAMPLE_ROWS", 10)
+
+    text = explain(["x"] * 30 + [str(number) for number in range(1_000)])
+
+    assert text == "text: all values look like numbers, but 30 of 1030, the first in line 2: “x”"
+
+
+def test_a_load_without_a_preview_explains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explanations, "_count_matches", None)
+
+    with stage_columns({"x": ["007"]}) as table:
+        assert decide_formats(table, LoadOptions())[0].explanation is None
+
+
+def test_ambiguous_values_have_a_notice_without_a_preview() -> None:
+    with stage_columns({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
+        options = LoadOptions(saved_types={"lost": "int4"})
+        notices = collect_type_notices(table, options, decide_formats(table, options))
+
+    rendered = [str(Notice.from_json(notice.to_json())) for notice in notices]
+    assert rendered == [
+        "The type kept for “lost” was not applied: the file has no such field.",
+        (
+            "Field “day” stays text: it is not clear whether the day or the month comes "
+            "first, as in “1/2/2024”. Choose date:dmy or date:mdy."
+        ),
+        (
+            "Field “n” is read with a decimal point: “1.234”. If the point separates "
+            "thousands, choose int4:comma."
+        ),
+    ]
+
+
+def test_declared_types_are_taken_where_all_values_match() -> None:
+    columns: dict[str, Sequence[str | None]] = {
+        "int": ["1", "2"],
+        "wrong": ["1", "x"],
+        "digits": ["1", "2"],
+        "day": ["2024-02-29", None],
+        "empty": [None, None],
+    }
+    with stage_columns(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
+        decisions = decide_formats(table, LoadOptions(), explain=True)
+
+    assert [decision.field_format.name for decision in decisions] == [
+        "float8", "text", "text", "date", "bool",
+    ]  # fmt: skip
+    assert str(decisions[0].explanation) == "float8: declared in the file"
+
+
+def test_a_chosen_type_overrides_a_declared_one() -> None:
+    with stage_columns({"a": ["1"]}, declared_types=("int4",)) as table:
+        (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
+
+    assert (decision.field_format.name, decision.is_chosen) == ("text", True)
+
+
+def test_a_field_may_be_named_by_its_label() -> None:
+    with stage_columns({"a_2": ["1"]}, labels=("a",)) as table:
+        assert (
+            decide_formats(table, LoadOptions(types={"a": "text"}))[0].field_format.name == "text"
+        )

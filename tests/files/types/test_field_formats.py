@@ -1,0 +1,256 @@
+"""Whatever format a column has, its texts can be written again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from datastore_search.contrib.files.formats.staging import ROW_ERRORS
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.types.chosen_formats import parse_field_format
+from datastore_search.contrib.files.types.field_formats import field_formats
+from datastore_search.contrib.files.types.inference import decide_formats
+
+from ..failures import fails_with
+from ..formats.staging import render_records, stage_columns
+from .spellings import (
+    PARSERS,
+    WRITERS,
+    Spelling,
+    list_date_spellings,
+    list_decimal_spellings,
+    list_iso_spellings,
+    list_moment_spellings,
+)
+
+thorough = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def read_columns(
+    columns: Sequence[Sequence[str | None]], **options: Any
+) -> list[tuple[str, list[Any]]]:
+    """Read columns of one table: of each its format, and the values that are stored."""
+    rows = max(map(len, columns))
+    padded = {
+        f"x{n or ''}": [*values, *[None] * (rows - len(values))] for n, values in enumerate(columns)
+    }
+    with stage_columns(padded) as table:
+        decisions = decide_formats(table, LoadOptions(**options))
+        records = render_records(table, decisions)
+    return [
+        (decision.field_format.name, [record[name] for record in records[: len(values)]])
+        for decision, name, values in zip(decisions, padded, columns, strict=True)
+    ]
+
+
+def read_column(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
+    """Read one column: its format, and the values that are stored."""
+    (column,) = read_columns([values], **options)
+    return column
+
+
+DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31))
+MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)).map(  # noqa: DTZ001 # no zone is meant
+    lambda moment: moment.replace(microsecond=0)
+)
+NUMBERS = st.decimals(-(10**14), 10**14, places=2).filter(lambda number: number != 0)
+
+
+@thorough
+@given(st.sampled_from(list(list_moment_spellings())), st.lists(MOMENTS, min_size=1))
+def test_timestamps_are_read_as_they_were_written_or_stay_text(
+    spelling: Spelling, at: list[datetime]
+) -> None:
+    values = [spelling.write(moment) for moment in at]
+
+    format_name, stored = read_column(values)
+
+    if format_name == "text":
+        assert stored == values
+        assert all(moment.day <= 12 for moment in at)
+        format_name, stored = read_column(values, date_order=spelling.format_name[-3:])
+    assert format_name.partition(":")[0] == "timestamp"
+    assert [spelling.write(datetime.fromisoformat(moment)) for moment in stored] == values
+
+
+@settings(thorough, max_examples=10)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(list(list_decimal_spellings())), st.lists(NUMBERS, min_size=1)),
+        min_size=1,
+    )
+)
+def test_decimals_are_read_as_they_were_written(
+    columns: list[tuple[Spelling, list[Decimal]]],
+) -> None:
+    texts = [[spelling.write(number) for number in numbers] for spelling, numbers in columns]
+
+    for (_, numbers), (format_name, stored) in zip(columns, read_columns(texts), strict=True):
+        assert format_name.partition(":")[0] == "numeric"
+        assert [*map(str, stored)] == [*map(str, numbers)]
+
+
+NOTATIONS = st.one_of(
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(list_date_spellings())), DAYS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(list_moment_spellings())), MOMENTS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(list_decimal_spellings())), NUMBERS),
+    st.datetimes(datetime(1, 1, 1)).map(str),  # noqa: DTZ001 # no zone is meant
+    st.times().map(str),
+    st.floats(allow_nan=True).map(repr),
+    st.integers(-(2**65), 2**65).map(str),
+    st.sampled_from(["true", "True", "FALSE", "yes", "007", "+84901234567", "1e5", "-0", "-0,0"]),
+    st.sampled_from(["1,234", "1.234", "0,5", "1 234", "31/12/24", "2024-2-3", "24:00", "NA", ""]),
+    st.text("0123456789/.-:, +eET'AMPampm\u00a0", min_size=1, max_size=12),
+)
+#: Values of one type_name mostly, so that most columns have a format that could lose something.
+COLUMNS = st.one_of(
+    st.lists(NOTATIONS, min_size=1, max_size=4),
+    st.builds(
+        lambda spelling, days: [spelling.write(day) for day in days],
+        st.sampled_from(list(list_date_spellings())),
+        st.lists(DAYS, min_size=1, max_size=3),
+    ).flatmap(lambda column: st.lists(NOTATIONS, max_size=1).map(lambda more: column + more)),
+    st.lists(
+        st.builds(
+            lambda write, moment: write(moment),
+            st.sampled_from([lambda at: at.isoformat("T", "minutes"), *list_iso_spellings()]),
+            st.datetimes(datetime(1, 1, 1)),  # noqa: DTZ001 # no zone is meant
+        ),
+        min_size=2,
+        max_size=3,
+    ),
+    st.lists(st.text("0123456789,.", min_size=1, max_size=9), min_size=1, max_size=2),
+    st.lists(st.text("0123456789 ", min_size=1, max_size=9), min_size=1, max_size=2),
+    st.lists(st.text("123/-.", min_size=6, max_size=10), min_size=1, max_size=2),
+)
+
+
+@pytest.mark.slow
+@settings(thorough, max_examples=15)
+@given(st.lists(COLUMNS, min_size=10, max_size=10))
+@example(
+    [
+        ["2024-12-31 24:00"],
+        ["9.0", "9", "1e-05"],
+        ["2024-02-29T12:34:56", "2024-02-29 12:34:56"],
+        ["1.234.567", "1234"],
+        ["31/12/2024", "1/2/2024", "01/02/2024"],
+    ]
+)
+def test_a_column_of_any_formats_loses_nothing(columns: list[list[str]]) -> None:
+    for values, (format_name, stored) in zip(columns, read_columns(columns), strict=True):
+        type_name = format_name.partition(":")[0]
+        expected = [value for value in values if value != "" or type_name == "text"]
+        parsed = [PARSERS[type_name](value) for value in stored if value is not None]
+        assert any(_write_values(write, parsed) == expected for write in WRITERS[type_name]), (
+            format_name,
+            stored,
+        )
+
+
+def _write_values(write: Any, values: list[Any]) -> list[str] | None:
+    return [write(value) for value in values]
+
+
+def test_every_format_can_be_chosen_and_has_a_title() -> None:
+    types = {f"x{number or ''}": name for number, name in enumerate(field_formats)}
+
+    assert read_columns([[""]] * len(types), types=types) == [
+        (name, ["" if name == "text" else None]) for name in field_formats
+    ]
+    for name, field_format in field_formats.items():
+        assert parse_field_format(name) is field_format
+        assert str(field_format.title).startswith(field_format.field_type.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "stored"),
+    [
+        ("date:dmy", ["1/2/2024", "01-02-2024"], ["2024-02-01"] * 2),
+        ("date:mdy", ["1.2.2024"], ["2024-01-02"]),
+        ("date:ymd", ["2024.1.2", "2024-01-02"], ["2024-01-02"] * 2),
+        (
+            "timestamp:dmy",
+            ["1/2/2024", "1/2/2024 9:05 PM"],
+            ["2024-02-01T00:00:00.000", "2024-02-01T21:05:00.000"],
+        ),
+        ("timestamp:mdy", ["12/31/2024 12:00:01AM"], ["2024-12-31T00:00:01.000"]),
+        ("int4:point", ["1,234", "+1234", "007"], ["1234", "1234", "7"]),
+        ("int4:comma", ["1.234", "1 234"], ["1234", "1234"]),
+        ("int8:spaced", ["1\u202f234\u00a0567 890"], ["1234567890"]),
+        ("numeric:comma", ["1.234,50", "1234,5", "-0,5"], ["1234.50", "1234.5", "-0.5"]),
+        ("numeric:point", ["1,234.50", "1’234.50"], ["1234.50", "1234.50"]),
+        ("bool:ja,yes/nein", ["ja", "nein", "yes"], [True, False, True]),
+    ],
+)
+def test_a_chosen_format_accepts_what_it_can_read(
+    name: str, values: list[str], stored: list[Any]
+) -> None:
+    assert read_column(values, types={"x": name}) == (name, stored)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("date:dmy", "12/31/2024"),
+        ("date:dmy", "31/12/24"),
+        ("date:dmy", "29/02/2023"),
+        ("date:ymd", "0000/01/01"),
+        ("timestamp:dmy", "31/12/2024 24:00"),
+        ("timestamp:dmy", "31/12/2024 13:00 PM"),
+        ("int4:point", "1,23"),
+        ("int4:point", "0,123"),
+        ("int4:point", "3,000,000,000"),
+        ("numeric:comma", "1.5"),
+        ("numeric:comma", "1.234.5"),
+        ("numeric:point", "5 %"),
+        ("numeric:point", "$5"),
+        ("bool:ja/nein", "Ja"),
+    ],
+)
+def test_a_value_that_does_not_match_a_chosen_format_is_a_row_error(name: str, value: str) -> None:
+    with stage_columns({"x": [value]}) as table:
+        decide_formats(table, LoadOptions(types={"x": name}))
+
+        assert table.connection.execute(
+            f"SELECT line, field, value FROM {ROW_ERRORS}"
+        ).fetchall() == [(2, "x", value)]
+
+
+@pytest.mark.parametrize("order", ["dmy", "mdy", "ymd"])
+def test_a_format_of_dates_accepts_the_days_that_exist(order: str) -> None:
+    years = (0, 1, 4, 100, 400, 1899, 1900, 1904, 2000, 2023, 2024, 2100, 9999)
+    values_by_parts = {
+        (year, month, day): "/".join(
+            {"d": str(day), "m": f"{month:02}", "y": f"{year:04}"}[part] for part in order
+        )
+        for year, month, day in product(years, range(14), range(33))
+    }
+    with stage_columns({"x": list(values_by_parts.values())}) as table:
+        decide_formats(table, LoadOptions(types={"x": f"date:{order}"}))
+        errors = table.connection.execute(f"SELECT value FROM {ROW_ERRORS}").fetchall()
+
+    assert {value for (value,) in errors} == {
+        value for parts, value in values_by_parts.items() if not _is_day(*parts)
+    }
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["date:xyz", "int4:dmy", "bool:ja", "bool:ja/ja", "bool:{v}/x"])
+def test_an_unknown_format_is_refused(name: str) -> None:
+    with fails_with("option.unknown_type"):
+        parse_field_format(name)

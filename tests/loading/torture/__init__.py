@@ -1,5 +1,0 @@
-"""
-Small files, each with a trap, and what must come of them.
-
-They were made once, by the programs that their traps name or with ``tests.loading.contents``.
-"""

@@ -1,0 +1,396 @@
+"""``datastore_doctor``: each kind of damage is made, found, and mended where that loses nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, OperationalError, connection
+from django.test import Client
+
+from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.operations.doctor import diagnose
+from datastore_search.database.indexes import create_order_indexes, name_key_index, set_key
+from datastore_search.database.substrings import name_substring_index
+from datastore_search.database.tables import drop_indexes
+from datastore_search.models import Resource, TableVersion
+
+from ..builders import (
+    act,
+    ask,
+    get_ids,
+    get_record_table,
+    get_result,
+    make_listed_resource,
+    make_resource,
+    make_writer_token,
+)
+from ..core.management.test_commands import run_command
+from ..core.models.test_names import add_old_alias
+from ..files.builders import make_loaded_resource, make_unpublished_version
+from ..processes import build_database_url
+
+
+def examine(*arguments: str) -> list[dict[str, Any]]:
+    """Run the command, and return what it finds; it fails when anything damaged is left."""
+    out, failure = StringIO(), None
+    try:
+        call_command("datastore_doctor", "--json", *arguments, stdout=out)
+    except CommandError as error:
+        failure = error
+    found: list[dict[str, Any]] = json.loads(out.getvalue())
+    assert bool(failure) is any(not row["is_fixed"] for row in found)
+    return found
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def list_codes(found: list[dict[str, Any]]) -> list[str]:
+    return [row["code"] for row in found]
+
+
+def check_is_mended(code: str, name: str) -> None:
+    """Damage is found, mended, and not found again."""
+    (found,) = examine()
+    assert (found["code"], found["name"], found["is_fixed"]) == (code, name, False)
+    (mended,) = examine("--fix")
+    assert (mended["code"], mended["is_fixed"]) == (code, True)
+    assert examine() == []
+
+
+def test_a_portal_that_is_whole_has_no_finding(resource: Resource) -> None:
+    assert run_command("datastore_doctor", "--count")[0] == "Nothing is damaged.\n"
+    assert examine("--count") == []
+
+
+def test_a_function_of_another_version_is_replaced(resource: Resource) -> None:
+    execute(
+        "CREATE OR REPLACE FUNCTION datastore_search_phrase(run text) RETURNS text"
+        " LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT RETURN run"
+    )
+
+    check_is_mended("function.outdated", "datastore_search_phrase(text)")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE datastore_search_resource DISABLE TRIGGER datastore_search_version",
+        "DROP TRIGGER datastore_search_version ON datastore_search_resource",
+    ],
+)
+def test_a_trigger_that_does_not_fire_is_restored(resource: Resource, statement: str) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")  # or the test's own changes hold the table
+    execute(statement)
+
+    check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
+
+
+def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resource) -> None:
+    table = get_record_table(resource)
+    execute(f"ALTER TABLE {table} ALTER COLUMN search DROP EXPRESSION")
+    execute(f"UPDATE {table} SET search = ''")
+
+    check_is_mended("vectors.stale", str(resource.pk))
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'UPDATE {table} SET data = data || \'{{"title": "Lizards"}}\' WHERE _id = 1'
+        )
+        cursor.execute(
+            f"SELECT count(*) FROM {table}"
+            " WHERE search = '' OR search <> datastore_search_vector(data, 'english')"
+        )
+        assert cursor.fetchone() == (0,)
+
+
+def make_unanalyzed(count: int) -> Resource:
+    """Write records with an action, which takes no statistics, unlike a load."""
+    sent = {"resource": {"name": "new"}, "records": [{"n": number} for number in range(count)]}
+    answer = act(Client(), "datastore_create", sent, make_writer_token())
+    created = get_result(answer, "datastore_create")
+    return Resource.objects.get(pk=created["resource_id"])
+
+
+def test_missing_statistics_are_taken(db: None) -> None:
+    resource = make_unanalyzed(51)
+
+    check_is_mended("statistics.missing", str(resource.pk))
+
+
+def test_a_table_that_autovacuum_does_not_analyze_yet_is_whole(db: None) -> None:
+    table = get_record_table(make_unanalyzed(50))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stats WHERE tablename = %s", [table])
+        assert cursor.fetchone() == (0,)
+    assert examine() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deleted_field_is_found_and_added_again(indexed: Resource, client: Client) -> None:
+    indexes = list_indexes(indexed)
+    indexed.fields.filter(name="level").delete()
+
+    (found,) = examine()
+    assert (found["code"], found["name"]) == ("field.missing", str(indexed.pk))
+    assert "“level”" in found["message"]
+    check_is_mended("field.missing", str(indexed.pk))
+
+    field = indexed.fields.get(name="level")
+    assert (field.type, field.has_order_index) == ("numeric", True)
+    assert len(list_indexes(indexed)) == len(indexes)
+    parameters = {"resource_id": str(indexed.pk), "sort": "level desc, code", "limit": 1}
+    (record,) = get_result(ask(client, parameters))["records"]
+    assert record["level"] == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_invalid_index_is_rebuilt() -> None:
+    index = make_invalid_index(make_resource())
+
+    check_is_mended("index.invalid", index)
+
+
+def make_invalid_index(resource: Resource) -> str:
+    """Create an index again, which gives up as another session still writes; return its name."""
+    table = get_record_table(resource)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s"
+            " AND indexdef LIKE '%%(search)%%'",
+            [table],
+        )
+        name, definition = cursor.fetchone()
+        cursor.execute(f"DROP INDEX {name}")
+        with psycopg.connect(build_database_url()) as writer:
+            writer.execute(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE".encode())
+            cursor.execute("SET lock_timeout = 100")
+            with pytest.raises(OperationalError):
+                cursor.execute(definition.replace("INDEX", "INDEX CONCURRENTLY", 1))
+            cursor.execute("RESET lock_timeout")
+    return str(name)
+
+
+def list_indexes(resource: Resource) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT replace(indexdef, tablename, 't') AS definition FROM pg_indexes"
+            " WHERE tablename = %s ORDER BY definition",
+            [get_record_table(resource)],
+        )
+        return [definition for (definition,) in cursor.fetchall()]
+
+
+@pytest.fixture
+def indexed() -> Resource:
+    """A resource with an index of each kind but substrings, and a key."""
+    rows = "".join(f"{number},{number % 7},river\n" for number in range(2_001))
+    resource = make_loaded_resource(f"code,level,kind\n{rows}", indexes=_KINDS)
+    version = resource.table_version
+    assert version
+    set_key(connection, version.pk, ["code"])
+    Resource.objects.update(primary_key=["code"])
+    return Resource.objects.get()
+
+
+_KINDS = ["filters", "words", "numbers", "dates", "texts"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_missing_index_is_created_as_it_was(indexed: Resource) -> None:
+    before = list_indexes(indexed)
+    for definition, role in (
+        ("gin (data jsonb_path_ops)", "filters"),
+        ("gin (search)", "words"),
+        ("data -> 'level'::text", "_by_"),
+        ("UNIQUE INDEX", "_key"),
+    ):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT indexname FROM pg_indexes WHERE tablename = %s"
+                " AND strpos(indexdef, %s) > 0 AND NOT indexname LIKE '%%pkey'",
+                [get_record_table(indexed), definition],
+            )
+            ((name,),) = cursor.fetchall()
+            cursor.execute(f"DROP INDEX {name}")
+
+        (found,) = examine()
+        assert (found["code"], found["name"]) == ("index.missing", str(indexed.pk))
+        assert role in found["message"]
+        assert list_codes(examine("--fix")) == ["index.missing"]
+        assert examine() == []
+        assert list_indexes(indexed) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_that_records_break_is_left_to_a_person(indexed: Resource) -> None:
+    table = get_record_table(indexed)
+    execute(f"DROP INDEX {table}_key")
+    execute(f"UPDATE {table} SET data = data || '{{\"code\": 1}}' WHERE _id = 3")
+
+    (found,) = examine("--fix")
+
+    assert (found["code"], found["is_fixed"]) == ("index.missing", False)
+    assert [each["code"] for each in examine()] == ["index.missing"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_broken_creation_has_left_is_dropped() -> None:
+    resource = make_resource("code\n1\n1\n")
+    table, before = get_record_table(resource), list_indexes(resource)
+    with pytest.raises(IntegrityError):
+        execute(f"CREATE UNIQUE INDEX CONCURRENTLY by_hand ON {table} ((data -> 'code'))")
+
+    check_is_mended("index.invalid", "by_hand")
+
+    assert list_indexes(resource) == before
+
+
+def test_an_index_that_nothing_uses_is_dropped(resource: Resource) -> None:
+    before = list_indexes(resource)
+    execute(f"CREATE INDEX by_hand ON {get_record_table(resource)} USING gin (search)")
+
+    (found,) = examine()
+    assert (found["code"], found["name"]) == ("index.superfluous", "by_hand")
+    execute("DROP INDEX by_hand")
+    execute(f"CREATE INDEX by_hand ON {get_record_table(resource)} ((data -> 'title'))")
+    check_is_mended("index.superfluous", "by_hand")
+
+    assert list_indexes(resource) == before
+
+
+def test_a_table_gets_the_indexes_that_were_chosen_since(resource: Resource) -> None:
+    Resource.objects.update(indexes=["words"])
+    version, before = Resource.objects.get().version, list_indexes(resource)
+
+    check_is_mended("index.choice", str(resource.pk))
+
+    assert [each for each in before if "jsonb_path_ops" not in each] == list_indexes(resource)
+    assert Resource.objects.get().version > version
+    Resource.objects.update(indexes=["filters", "words"])
+    check_is_mended("index.choice", str(resource.pk))
+    assert list_indexes(resource) == before
+
+
+def test_a_table_of_no_resource_is_dropped(resource: Resource) -> None:
+    load = Load.objects.create(resource=resource, source="a.csv", state=LoadState.FAILED)
+    version = make_unpublished_version(load)
+
+    check_is_mended("table.unserved", str(version.pk))
+
+
+def test_what_may_lose_records_is_left_to_a_person(resource: Resource) -> None:
+    table = get_record_table(resource)
+    execute(f"ALTER TABLE {table} ADD COLUMN more text")
+    execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey")
+    execute(f"DELETE FROM {table} WHERE _id = 1")
+
+    found = examine("--fix", "--count")
+
+    assert list_codes(found) == ["table.columns", "index.missing", "count.wrong"]
+    assert {row["can_be_fixed"] for row in found} == {False}
+    assert found[-1]["message"] == "There are 5 records, not 6."
+    assert TableVersion.objects.get(resource=resource).record_count == 6
+
+
+def test_a_missing_table_is_reported_and_not_made(resource: Resource) -> None:
+    execute(f"DROP TABLE {get_record_table(resource)}")
+
+    assert list_codes(examine("--fix", "--count")) == ["table.missing"]
+
+
+def test_the_text_names_the_damage_and_the_status_is_1(resource: Resource) -> None:
+    execute("CREATE TABLE datastore_search_staging_123456 (line bigint)")
+
+    with pytest.raises(CommandError, match=r"Damaged: 1\.") as failure:
+        run_command("datastore_doctor")
+
+    assert failure.value.returncode == 1
+    out, _err = run_command("datastore_doctor", "--fix")
+    assert out == (
+        "table.staging 123456: The load is over, and its rows are still in a table. Fixed.\n"
+        "Nothing is damaged.\n"
+    )
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_a_resource_gets_back_the_table_of_its_last_version(
+    resource: Resource, client: Client, stale: bool
+) -> None:
+    number = resource.table_version_id
+    old = TableVersion.objects.create(resource=resource, language="simple")  # as of an older dump
+    Resource.objects.update(table_version=old if stale else None)
+
+    (found, *others) = [row for row in examine() if row["code"] == "table.lost"]
+    assert f"version {number}: 6, of " in found["message"]
+    assert others == []
+    assert str(number) not in [row["name"] for row in examine()]
+    assert list_codes(examine("--fix")) == ["table.lost"]
+    assert examine() == []
+    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
+    resource = make_resource()
+    table = get_record_table(resource)
+    execute(f"CREATE INDEX by_hand ON {table} USING gin (search)")
+    errors = StringIO()
+
+    with psycopg.connect(build_database_url()) as reader:
+        reader.execute(f"SELECT FROM {table}".encode())
+        with pytest.raises(CommandError):
+            call_command("datastore_doctor", "--fix", stdout=StringIO(), stderr=errors)
+
+    assert errors.getvalue() == (
+        "index.superfluous by_hand: The table is in use. Try again later.\n"
+    )
+    assert list_codes(examine("--fix")) == ["index.superfluous"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda number: set_key(connection, number, []),
+        lambda number: drop_indexes(connection, name_key_index(number)),
+    ],
+)
+def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None:
+    resource = make_resource()
+    number = resource.table_version_id
+    assert number
+    table = get_record_table(resource)
+    set_key(connection, number, ["code"])
+    create_order_indexes(connection, number, {"code": "({v})"})
+    execute(f"CREATE INDEX {name_substring_index(number)} ON {table} (_id)")
+
+    with psycopg.connect(build_database_url()) as reader:
+        reader.execute(f"SELECT FROM {table}".encode())
+        with pytest.raises(OperationalError) as caught:
+            change(number)
+
+    assert isinstance(caught.value.__cause__, psycopg.errors.LockNotAvailable)
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_an_old_alias_that_is_the_name_of_another_resource_is_named() -> None:
+    make_listed_resource("survey")
+    mine = make_listed_resource("mine")
+    add_old_alias(mine, "survey")
+
+    (found,) = [each for each in diagnose() if each.name == "survey"]
+    assert (found.code, found.name, found.mend) == ("name.taken", "survey", None)
+    assert str(mine.pk) in found.message

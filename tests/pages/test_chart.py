@@ -1,0 +1,413 @@
+"""The chart of a question: what it shows, its drawing and figures, its files and limits."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.test import Client
+
+from datastore_search.contrib.pages.charts import data as chart_data
+from datastore_search.contrib.pages.charts import drawing as chart_drawing
+from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Series
+from datastore_search.contrib.pages.charts.drawing import draw_chart
+from datastore_search.models import Resource
+
+from ..builders import make_writer_token
+from ..core.writing.tables import Table
+from ..files.builders import make_loaded_resource
+from ..shared import ModuleTransaction
+from .parsing import extract_text
+
+#: Sixty records of five years: two kinds, three stages, some without a stage.
+ROWS = "".join(
+    f"{'river' if n % 3 else 'lake'},{('open', 'closed', '')[n % 3]},{n},{n * 10}.5,"
+    f"{2016 + n % 5}-0{n % 6 + 1}-01,{str(n % 4 == 0).lower()},title {n}\n"
+    for n in range(60)
+)
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
+    return make_loaded_resource(f"kind,stage,n,budget,day,open,title\n{ROWS}", title="Survey")
+
+
+@pytest.fixture
+def survey(_records: Resource, db: None) -> Resource:
+    return _records
+
+
+def open_chart(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> Any:
+    return client.get(f"/{locale}/datastore/{resource.pk}/chart/", query or {})
+
+
+def parse_figures(response: Any) -> list[list[str]]:
+    """Return the texts of the table of figures row by row, header first."""
+    page = response.content.decode()
+    assert response.status_code == 200, extract_text(response)
+    rows = re.findall("<tr>(.*?)</tr>", page, re.DOTALL)
+    return [
+        [
+            html.unescape(re.sub("<[^>]*>", "", cell))
+            for cell in re.findall("<t[hd].*?</t[hd]>", row)
+        ]
+        for row in rows
+    ]
+
+
+def parse_drawing(response: Any) -> ET.Element:
+    (drawing,) = re.findall("<svg xmlns.*?</svg>", response.content.decode(), re.DOTALL)
+    return ET.fromstring(drawing)
+
+
+def list_bars(response: Any) -> list[str]:
+    """Return what the bars of a drawing say."""
+    svg = "{http://www.w3.org/2000/svg}"
+    return [each.findtext(f"{svg}title", "") for each in parse_drawing(response).iter(f"{svg}rect")]
+
+
+def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
+    resource = make_loaded_resource("kind,n\na\u0001b,1\nc\ufffe,2\n", title="All\u0001 of them")
+
+    response = open_chart(client, resource, {"by": "kind"})
+    svg = open_chart(client, resource, {"by": "kind", "format": "svg"})
+    png = open_chart(client, resource, {"by": "kind", "format": "png"})
+    assert (png["Content-Type"], png.content[:4]) == ("image/png", b"\x89PNG")
+
+    assert list_bars(response) == [
+        "a\N{REPLACEMENT CHARACTER}b · 1",
+        "c\N{REPLACEMENT CHARACTER} · 1",
+    ]
+    assert ET.fromstring(svg.content).tag.endswith("svg")
+    assert not re.search("style|<script|on[a-z]+=|href", svg.content.decode())
+
+
+# What is shown ------------------------------------------------------------------------------------
+
+
+def test_records_are_counted_by_a_text_with_the_largest_first(
+    client: Client, survey: Resource
+) -> None:
+    response = open_chart(client, survey, {"by": "kind"})
+
+    assert parse_figures(response) == [
+        ["kind", "number of records"],
+        ["river", "40"],
+        ["lake", "20"],
+    ]
+    assert list_bars(response) == ["river · 40", "lake · 20"]
+    assert "<h1><bdi>Number of records by kind</bdi></h1>" in response.content.decode()
+    assert "The highest is 40 (river), the lowest 20 (lake)." in extract_text(response)
+
+
+@pytest.mark.parametrize(
+    ("figure", "river", "lake"),
+    [
+        ("sum", "12,020.0", "5710.0"),
+        ("avg", "300.5", "285.5"),
+        ("min", "10.5", "0.5"),
+        ("max", "590.5", "570.5"),
+        ("median", "300.5", "285.5"),
+    ],
+)
+def test_every_figure_is_shown(
+    client: Client, survey: Resource, figure: str, river: str, lake: str
+) -> None:
+    response = open_chart(client, survey, {"show": figure, "of": "budget", "by": "kind"})
+
+    header, *rows = parse_figures(response)
+    assert header[2] == "Records"
+    assert rows == [["river", river, "40"], ["lake", lake, "20"]]
+
+
+@pytest.mark.parametrize(
+    ("step", "labels"),
+    [
+        ("year", ["2016", "2017", "2018", "2019", "2020"]),
+        ("quarter", ["2016 Q1", "2016 Q2", "2016 Q3", "2016 Q4", "2017 Q1"]),
+        ("month", ["2016-01", "2016-02", "2016-03", "2016-04", "2016-05"]),
+        ("week", ["2015-12-28", "2016-01-04", "2016-01-11", "2016-01-18", "2016-01-25"]),
+    ],
+)
+def test_periods_have_no_gaps(
+    client: Client, survey: Resource, step: str, labels: list[str]
+) -> None:
+    rows = parse_figures(open_chart(client, survey, {"by": "day", "per": step}))[1:]
+
+    assert [row[0] for row in rows[:5]] == labels
+    assert sum(int(row[1]) for row in rows) == 60
+
+
+@pytest.mark.parametrize(("kind", "zone"), [("timestamp", ""), ("timestamptz", "Z")])
+def test_hours_have_no_gaps(client: Client, db: None, kind: str, zone: str) -> None:
+    rows = f"2020-02-29T22:10:00{zone}\n2020-03-01T01:59:00{zone}\n"
+    resource = make_loaded_resource(f"t\n{rows}", types={"t": kind})
+
+    response = open_chart(client, resource, {"by": "t", "per": "hour"})
+
+    assert parse_figures(response)[1:] == [
+        ["2020-02-29 22:00", "1"],
+        ["2020-02-29 23:00", "0"],
+        ["2020-03-01 00:00", "0"],
+        ["2020-03-01 01:00", "1"],
+    ]
+
+
+def test_a_step_is_chosen_by_the_span_of_the_dates(client: Client, db: None) -> None:
+    for last, label in {
+        "2020-02-01": "2020-01-02", "2022-01-01": "2020-01", "2030-01-01": "2020 Q1",
+        "2050-01-01": "2020",
+    }.items():  # fmt: skip
+        resource = make_loaded_resource(f"d\n2020-01-02\n{last}\n")
+        assert parse_figures(open_chart(client, resource))[1][0] == label
+
+
+def test_numbers_are_counted_in_ranges_without_gaps(client: Client, db: None) -> None:
+    resource = make_loaded_resource(
+        "n\n" + "".join(f"{n / 2}\n" for n in [*range(-30, 20), 300, 300])
+    )
+
+    response = open_chart(client, resource, {"by": "n", "show": "sum", "of": "n"})
+    rows = parse_figures(response)[1:]
+
+    assert rows[:3] == [
+        ["-20–-10", "-127.5", "10"],
+        ["-10–0", "-105.0", "20"],
+        ["0–10", "95.0", "20"],
+    ]
+    assert rows[3] == ["10–20", "0", "0"]
+    assert rows[-1] == ["150–160", "300.0", "2"]
+
+
+def test_a_whole_number_with_few_values_has_each_of_them(client: Client, db: None) -> None:
+    resource = make_loaded_resource("year\n" + "2021\n" * 3 + "2019\n" * 5)
+
+    assert parse_figures(open_chart(client, resource, {"by": "year"}))[1:] == [
+        ["2019", "5"],
+        ["2021", "3"],
+    ]
+
+
+def test_groups_are_split(client: Client, survey: Resource) -> None:
+    response = open_chart(client, survey, {"by": "kind", "split": "stage"})
+
+    assert parse_figures(response) == [
+        ["kind", "open", "closed", "empty"],
+        ["river", "0", "20", "20"],
+        ["lake", "20", "0", "0"],
+    ]
+
+
+def test_records_without_a_value_are_in_the_figures_alone(client: Client, db: None) -> None:
+    resource = make_loaded_resource("d,k\n2020-01-01,a\n,b\n,c\n2020-01-02,d\n")
+
+    response = open_chart(client, resource, {"by": "d"})
+
+    assert parse_figures(response)[1:] == [["2020-01-01", "1"], ["2020-01-02", "1"], ["empty", "2"]]
+    assert list_bars(response) == ["2020-01-01 · 1", "2020-01-02 · 1"]
+    assert '<a href="../?empty.d=yes">' in response.content.decode()
+
+
+def test_a_chart_is_proposed(client: Client, survey: Resource) -> None:
+    response = open_chart(client, survey)
+
+    assert parse_figures(response)[0] == ["kind", "number of records"]
+    proposals = re.findall(
+        '<li><a href="([^"]*)"><bdi>(.*?)</bdi></a></li>', response.content.decode()
+    )
+    assert [title for _link, title in proposals] == [
+        "Number of records by day, per month",
+        "Number of records by n",
+        "Sum of n by day, per month",
+        "Sum of n by kind",
+    ]
+    for link, _title in proposals:
+        path = f"/en/datastore/{survey.pk}/chart/{html.unescape(link)}"
+        assert client.get(path).status_code == 200
+
+
+def test_the_question_holds(client: Client, survey: Resource) -> None:
+    query = {"by": "kind", "field.stage": "OPEN", "q": "title", "sort": "n", "limit": "50"}
+
+    response = open_chart(client, survey, query)
+    page = response.content.decode()
+
+    assert parse_figures(response)[1:] == [["lake", "20"]]
+    hidden = re.findall('type="hidden" name="([^"]*)" value="([^"]*)"', page)
+    assert hidden == [("field.stage", "OPEN"), ("q", "title")]
+    assert '<a href="../?field.stage=OPEN&amp;q=title&amp;field.kind=lake">' in page
+    assert f'<a href="/en/datastore/{survey.pk}/?field.stage=OPEN&amp;q=title">' in page
+    chip = re.search('<bdi>stage: OPEN</bdi><a href="([^"]*)"', page)
+    assert chip
+    assert html.unescape(chip[1]) == "?q=title&show=count&by=kind&per=each"
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def test_the_figures_are_sent_as_csv(client: Client, survey: Resource) -> None:
+    query = {"show": "sum", "of": "budget", "by": "kind", "split": "open", "format": "csv"}
+
+    response = open_chart(client, survey, query, locale="vi")
+
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"] == 'attachment; filename="chart.csv"'
+    rows = list(csv.reader(io.StringIO(response.content.decode())))
+    assert rows[0] == ["kind", "open", "sum_budget"]
+    assert rows[1] == ["river", "không", "9015.0"]
+
+
+# What cannot be shown -----------------------------------------------------------------------------
+
+
+def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
+    resource = make_loaded_resource('"<i>""",b\n' + '"<b onclick=""x()"">",1\n' * 4 + "],2\n")
+
+    response = open_chart(client, resource, {"by": '<i>"'})
+
+    assert "<b onclick" not in response.content.decode()
+    assert parse_figures(response)[1] == ['<b onclick="x()">', "4"]
+    parse_drawing(response)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"by": "nope"}, "Unknown field: “nope”"),
+        ({"show": "sum", "of": "kind", "by": "kind"}, "Unknown field: “kind”"),
+        ({"by": "kind", "from.n": "x"}, "“x” is not a whole number, or is too large."),
+        ({"by": "kind", "filters": "{"}, "The parameter “filters” is not valid JSON."),
+    ],
+)
+def test_an_error_is_said_in_words(
+    client: Client, survey: Resource, query: Any, message: str
+) -> None:
+    response = open_chart(client, survey, query)
+
+    assert response.status_code == 400
+    assert message in extract_text(response)
+    assert "<svg" not in response.content.decode()
+
+
+def test_what_does_not_suit_is_chosen_anew(client: Client, survey: Resource) -> None:
+    query = {"show": "nope", "by": "kind", "per": "month", "split": "kind", "format": "gif"}
+
+    response = open_chart(client, survey, query)
+
+    assert parse_figures(response)[1:] == [["river", "40"], ["lake", "20"]]
+
+
+def test_only_the_largest_groups_are_shown(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chart_data, "MAX_CATEGORIES", 5)
+    monkeypatch.setattr(chart_data, "MAX_SERIES", 2)
+
+    response = open_chart(client, survey, {"by": "title"})
+    assert len(parse_figures(response)) == 6
+    assert "Only the 5 largest of 60 groups are shown." in extract_text(response)
+
+    response = open_chart(client, survey, {"by": "kind", "split": "stage"})
+    assert len(parse_figures(response)[0]) == 3
+    text = "Only the 2 most common of 3 values of stage are shown."
+    assert text in extract_text(response)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"by": "day", "per": "day"}, {"by": "title", "split": "n"}, {"by": "n", "per": "each"}],
+)
+def test_too_many_groups_are_refused(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch, query: Any
+) -> None:
+    monkeypatch.setattr(chart_data, "MAX_STEPS", 50)
+    monkeypatch.setattr(chart_data, "_MAX_ROWS", 59)
+
+    response = open_chart(client, survey, query)
+
+    assert response.status_code == 400
+    assert "There are too many groups for a chart." in extract_text(response)
+
+
+def test_a_question_without_records_has_nothing_to_draw(client: Client, survey: Resource) -> None:
+    response = open_chart(client, survey, {"by": "n", "field.kind": "sea"})
+
+    assert response.status_code == 200
+    assert "There is nothing to draw." in extract_text(response)
+
+
+def test_values_that_are_no_numbers_are_left_out(client: Client, db: None) -> None:
+    resource = make_loaded_resource("k,n\na,NaN\nb,2\nb,Infinity\nc,1e308\n", types={"n": "float8"})
+
+    for query in ({"by": "n"}, {"show": "max", "of": "n", "by": "k"}):
+        assert open_chart(client, resource, query).status_code == 200
+
+
+def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
+    table = Table(make_writer_token())
+    table.run(
+        "create",
+        fields=[{"id": "n", "type": "numeric"}],
+        records=[{"n": n} for n in range(41)],
+    )
+
+    rows = parse_figures(open_chart(client, table.resource))[1:]
+
+    assert len(rows) == 20
+    assert rows[0] == ["0–2", "2"]
+    assert rows[-1] == ["≥ 38", "3"]
+
+
+# The drawing --------------------------------------------------------------------------------------
+
+
+def make_data(*sizes: float) -> ChartData:
+    groups = tuple(
+        Group(f"g{n}", f"g{n}", (Point(str(size), str(size), size),), 1, is_on_axis=True)
+        for n, size in enumerate(sizes)
+    )
+    return ChartData(groups, (Series(""),), len(groups), 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "labels"),
+    [
+        ([93], ["0", "20", "40", "60", "80", "100"]),
+        ([-3, 8], ["-5", "0", "5", "10"]),
+        ([0.0004], ["0", "0.0001", "0.0002", "0.0003", "0.0004"]),
+        ([0], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        ([-1e300, 1e300], ["-1e300", "-5e299", "0", "5e299", "1e300"]),
+        ([5e-324], ["0", "1e-300"]),
+    ],
+)
+def test_a_scale_has_round_numbers_and_zero(sizes: list[float], labels: list[str]) -> None:
+    drawing = draw_chart(make_data(*sizes), "", has_categories=False)
+
+    assert drawing
+    assert [each.text for each in drawing.labels if each.anchor == "end"] == labels
+
+
+def test_a_negative_figure_is_a_bar_on_the_other_side() -> None:
+    drawing = draw_chart(make_data(-5, 10), "", has_categories=True)
+
+    assert drawing
+    low, high = drawing.bars
+    assert float(low.x) + float(low.width) == pytest.approx(float(high.x), abs=0.2)
+    assert float(high.width) == pytest.approx(2 * float(low.width), abs=0.2)
+
+
+def test_every_series_has_a_colour_and_a_line_of_its_own() -> None:
+    assert len(set(chart_drawing._COLOURS)) == len(chart_drawing._COLOURS) == chart_data.MAX_SERIES
+    lines = zip(chart_drawing._COLOURS, chart_drawing._DASHES, strict=True)
+    assert len(set(lines)) == chart_data.MAX_SERIES

@@ -1,0 +1,254 @@
+"""The facets beside the records: which fields have one, what they count, and what they send."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.contrib.pages.facets import panel as facets
+from datastore_search.models import Resource
+
+from ..builders import make_writer_token
+from ..core.writing.tables import Table
+from ..files.builders import make_loaded_resource
+from .parsing import extract_text, open_page
+
+#: Forty records: three stages, two of them twice as common with rivers; ten codes; no two titles.
+ROWS = "".join(
+    f"{'river' if n % 2 else 'lake'},{('open', 'closed', 'open', '')[n % 4]},{n % 10},title {n},"
+    f"{n * 1000.5},2020-01-{n % 28 + 1:02}\n"
+    for n in range(40)
+)
+HEADER = "kind,stage,code,title,budget,day"
+
+
+@dataclass
+class ParsedFacet:
+    """What a page shows of a facet: texts of checkboxes, names of inputs, notes."""
+
+    boxes: dict[str, str] = field(default_factory=dict)
+    checked: list[str] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+    outline: str = ""
+    ends: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def survey(db: None) -> Resource:
+    return make_loaded_resource(f"{HEADER}\n{ROWS}")
+
+
+def get_form(page: str) -> str:
+    return str(*re.findall('<form class="datastore-facets".*?</form>', page, re.DOTALL))
+
+
+def parse_facets(page: str) -> dict[str, ParsedFacet]:
+    """Return the facets of a page by their labels."""
+    found: dict[str, ParsedFacet] = {}
+    for part in re.findall("<fieldset>(.*?)</fieldset>", get_form(page), re.DOTALL):
+        (label,) = re.findall("<legend><bdi>(.*?)</bdi>", part)
+        facet = found[label] = ParsedFacet()
+        for name, value, checked, shown, count in re.findall(
+            r'type=checkbox name="(.*?)" value="(.*?)"( checked)?><(?:bdi|em)>(.*?)</(?:bdi|em)>'
+            r"<i[^>]*></i><b>(.*?)</b>",
+            part,
+        ):
+            facet.boxes[html.unescape(f"{name}={value}")] = (
+                f"{html.unescape(shown)} {count}".strip()
+            )
+            facet.checked += [html.unescape(value)] if checked else []
+        facet.inputs = dict(
+            re.findall(r'<input id="facet-[^"]*" name="([^"]*)" value="([^"]*)"', part)
+        )
+        facet.outline = "".join(re.findall('<path d="(.*?)"', part))
+        ends = re.findall('<p class="datastore-ends" dir="ltr">(.*?)</p>', part)
+        facet.ends = re.findall("<bdi>(.*?)</bdi>", "".join(ends))
+        facet.notes = re.findall('<p class="datastore-muted">(.*?)</p>', part)
+    return found
+
+
+def list_hidden(page: str) -> list[tuple[str, str]]:
+    found = re.findall('type="hidden" name="([^"]*)" value="([^"]*)"', get_form(page))
+    return [(html.unescape(name), html.unescape(value)) for name, value in found]
+
+
+# Which fields -------------------------------------------------------------------------------------
+
+
+def test_few_values_come_before_ranges_and_texts(client: Client, survey: Resource) -> None:
+    found = parse_facets(open_page(client, survey))
+
+    assert list(found) == ["kind", "stage", "code", "budget", "day", "title"]
+    assert found["kind"].boxes == {"field.kind=lake": "lake 20", "field.kind=river": "river 20"}
+    assert found["budget"].inputs == {"from.budget": "", "to.budget": ""}
+    assert found["title"].inputs == {"contains.title": "", "field.title": ""}
+
+
+def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(12)]
+    rows = "".join(",".join([str(n % 2 == 0)] * 12) + "\n" for n in range(8))
+    resource = make_loaded_resource(f"{','.join(names)}\n{rows}")
+
+    page = open_page(client, resource, {"field.f11": "true"})
+    assert list(parse_facets(page)) == ["f0", "f1", "f2", "f3", "f11"]
+    assert '<a href="?field.f11=true&amp;facet=f8"><bdi>f8</bdi></a>' in get_form(page)
+
+    page = open_page(client, resource, {"facet": ["f8", "f9"]})
+    assert list(parse_facets(page)) == ["f8", "f9", "f0", "f1", "f2"]
+    assert '<a href="?facet=f9" aria-label="Close “f8”">×</a>' in get_form(page)
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def test_a_facet_counts_all_conditions_but_its_own(client: Client, survey: Resource) -> None:
+    found = parse_facets(
+        open_page(client, survey, {"field.kind": "River", "field.stage": "open", "q": "title"})
+    )
+
+    assert found["kind"].boxes == {"field.kind=lake": "lake 20", "field.kind=River": "River"}
+    assert found["kind"].checked == ["River"]
+    assert found["stage"].boxes == {
+        "field.stage=closed": "closed 10",
+        "field.stage=open": "open",
+        "empty.stage=yes": "empty 10",
+    }
+    assert found["stage"].checked == ["open"]
+    assert found["code"].boxes == {}
+
+
+def test_texts_that_differ_in_case_are_one_value(client: Client, db: None) -> None:
+    resource = make_loaded_resource("a\n" + "Open\n" * 3 + "open\n" * 2 + "x\n" * 4)
+
+    found = parse_facets(open_page(client, resource, {"field.a": "OPEN"}))["a"]
+
+    assert found.boxes == {"field.a=x": "x 4", "field.a=Open": "Open 5"}
+    assert found.checked == ["Open"]
+
+
+def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resource) -> None:
+    all_records = parse_facets(open_page(client, survey))["budget"]
+    found = parse_facets(open_page(client, survey, {"field.code": ["0", "1"], "to.budget": "9"}))
+
+    assert all_records.ends == ["0", "40,000"]
+    assert found["budget"].ends == ["0.0", "31,015.5"]
+    assert found["budget"].inputs == {"from.budget": "", "to.budget": "9"}
+    assert found["budget"].outline != all_records.outline
+
+
+def test_a_value_is_sent_the_same_in_every_language(client: Client, db: None) -> None:
+    resource = make_loaded_resource("n,b\n" + "12345,true\n" * 3 + "7,\n" * 3)
+
+    found = parse_facets(open_page(client, resource, {"field.n": "12.345"}, locale="vi"))
+
+    assert found["n"].boxes == {"field.n=7": "7 3", "field.n=12345": "12.345 3"}
+    assert found["n"].checked == ["12345"]
+    assert list(found["b"].boxes) == ["field.b=true", "field.b=false"]
+
+
+# What the form sends ------------------------------------------------------------------------------
+
+
+def test_the_form_keeps_the_rest_of_the_question(client: Client, survey: Resource) -> None:
+    query = [
+        ("q", "title"),
+        ("field.kind", "RIVER"),
+        ("empty.stage", "yes"),
+        ("contains.title", "title"),
+        ("contains.title", "1"),
+        ("not.code", "3"),
+        ("sort", "code"),
+        ("facet", "code"),
+    ]
+
+    page = open_page(client, survey, query)
+
+    assert list_hidden(page) == [
+        ("q", "title"),
+        ("contains.title", "1"),
+        ("not.code", "3"),
+        ("sort", "code"),
+        ("facet", "code"),
+    ]
+    found = parse_facets(page)
+    assert found["kind"].checked == ["river"]
+    assert found["stage"].checked == ["yes"]
+    assert found["title"].inputs == {"contains.title": "title", "field.title": ""}
+
+
+def test_facets_stay_when_nothing_matches(client: Client, survey: Resource) -> None:
+    page = open_page(client, survey, {"field.kind": "lake", "field.stage": "closed"})
+
+    assert "No record matches." in page
+    assert parse_facets(page)["stage"].boxes == {
+        "field.stage=open": "open 20",
+        "field.stage=closed": "closed",
+    }
+    assert parse_facets(page)["code"].notes == ["No values"]
+
+
+# Bounds -------------------------------------------------------------------------------------------
+
+
+def test_all_records_are_not_counted_again(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facets, "read_facets", None)
+
+    assert parse_facets(open_page(client, survey))["kind"].boxes["field.kind=lake"] == "lake 20"
+
+
+def test_a_large_table_shows_what_the_load_has_stored(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = make_loaded_resource("n\n" + "".join(f"{n}\n" * (30 - n) for n in range(13)))
+    monkeypatch.setattr(facets, "_MAX_SMALL_TABLE", 0)
+    monkeypatch.setattr(facets, "read_facets", None)
+
+    found = parse_facets(open_page(client, resource))["n"]
+
+    assert list(found.boxes) == [f"field.n={n}" for n in range(10)]
+    assert found.notes == ["57 with other values"]
+
+
+def test_facets_that_take_too_long_are_of_all_records(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_PAGES_VERSION = "1"
+    monkeypatch.setattr(facets, "MAX_SECONDS", 0.0001)
+
+    response = client.get(f"/en/datastore/{survey.pk}/", {"field.kind": "lake"})
+    found = parse_facets(response.content.decode())
+
+    assert "1–20 of 20" in extract_text(response)
+    assert found["stage"].boxes == {
+        "field.stage=open": "open 20",
+        "field.stage=closed": "closed 10",
+        "empty.stage=yes": "empty 10",
+    }
+    assert found["stage"].notes == ["Figures of all records"]
+    assert found["budget"].ends == ["0", "40,000"]
+    assert found["budget"].notes == ["Figures of all records"]
+    assert found["kind"].notes == []
+    assert "ETag" not in response
+    assert "ETag" in client.get(f"/en/datastore/{survey.pk}/")
+
+
+def test_a_table_of_the_api_has_facets(client: Client, db: None) -> None:
+    table = Table(make_writer_token())
+    table.run(
+        "create",
+        fields=[{"id": "a", "type": "text"}, {"id": "b", "type": "text"}],
+        records=[{"a": f"v{n % 2}", "b": f"w{n}"} for n in range(30)],
+    )
+
+    found = parse_facets(open_page(client, table.resource))
+
+    assert found["a"].boxes == {"field.a=v0": "v0 15", "field.a=v1": "v1 15"}
+    assert found["b"].inputs == {"contains.b": "", "field.b": ""}

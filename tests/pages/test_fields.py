@@ -1,0 +1,130 @@
+"""The fields on the data page, and the profiles of their values."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from django.test import Client
+from django.utils import translation
+
+from datastore_search.contrib.pages.table import profiles
+from datastore_search.contrib.pages.table.columns import Column
+from datastore_search.contrib.pages.table.type_labels import label_type
+from datastore_search.field_types import field_types
+from datastore_search.models import Resource
+
+from ..builders import make_writer_token
+from ..core.writing.tables import Table
+from ..files.files import load_new_resource, load_text
+from .parsing import extract_text
+
+
+def get_fields_text(resource: Resource, client: Client | None = None) -> str:
+    """Return the section of the fields as text, with single blanks."""
+    response = (client or Client()).get(f"/en/datastore/{resource.pk}/")
+    assert response.status_code == 200
+    page = response.content.decode()
+    (section,) = re.findall(r'<details class="datastore-fields">.*?</details>', page, re.DOTALL)
+    response.content = section.encode()
+    return extract_text(response).strip()
+
+
+def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
+    resource = load_new_resource("kind,day\n" + "river,2024-01-01\n" * 1_200 + "lake,\n" * 300)
+    resource.fields.filter(name="kind").update(label="What it is", notes="By law")
+
+    assert get_fields_text(resource) == (
+        "Fields Figures of all records"
+        " What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
+        " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200"
+    )
+
+
+def test_the_unit_of_a_field_is_beside_its_type(client: Client, db: None) -> None:
+    resource = load_new_resource("price,rate,name\n1,2,a\n")
+    resource.fields.filter(name="price").update(extra_info={"unit": "<€>" + "x" * 50})
+    resource.fields.filter(name="rate").update(extra_info={"unit": ["%"]})  # not a text
+
+    assert f"price whole number · <€>{'x' * 36}… 1 value" in get_fields_text(resource)
+    assert "rate whole number 1 value" in get_fields_text(resource)
+    unit = f" · <bdi>&lt;€&gt;{'x' * 36}…</bdi>"
+    table = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    assert f"<summary>whole number{unit}</summary>" in table
+    record = client.get(f"/en/datastore/{resource.pk}/r/1/").content.decode()
+    assert f"<small>whole number{unit}</small>" in record
+
+
+def test_numbers_have_a_histogram(db: None) -> None:
+    section = get_fields_text(
+        load_new_resource("n\n" + "".join(f"{number}\n" for number in range(40)))
+    )
+
+    assert (
+        section == "Fields Figures of all records n whole number 40 values 0 to 39 mean 19.5 0 40"
+    )
+
+
+def test_a_number_of_many_digits_is_written_with_an_exponent() -> None:
+    column = Column("n", "n", "", "float8", "number")
+
+    with translation.override("en"):
+        assert profiles._format_value(column, 1.5 * 10**308) == "1.5e+308"
+        assert profiles._format_value(column, "9" * 309) == "1e+309"
+        assert profiles._format_value(column, 123456.5) == "123,456.5"
+        assert profiles._format_value(column, "NaN") == "NaN"
+
+
+def test_every_type_has_words() -> None:
+    with translation.override("vi"):
+        labels = {name: label_type(name) for name in field_types}
+
+    assert len(labels) > 15
+    assert [name for name, label in labels.items() if label == name] == []
+    assert label_type("int2") == label_type("int4") == "whole number"
+    assert label_type("timestamptz") == "date and time in UTC"
+
+
+def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
+    resource = load_new_resource("a\n1\n2\n")
+    assert "since" not in get_fields_text(resource)
+
+    load_text(resource, "a\n3\n", mode="append")
+
+    assert "The figures describe the 2 records of" in get_fields_text(resource)
+    assert "some have changed since." in get_fields_text(resource)
+
+
+def test_a_table_of_the_api_has_its_fields_without_figures(db: None) -> None:
+    table = Table(make_writer_token())
+    table.run("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
+
+    assert get_fields_text(table.resource) == "Fields a whole number of it"
+
+
+def test_a_common_value_leads_to_its_records(db: None) -> None:
+    rows = "12345.5,2020-05-06,true,R&D\n" * 3 + f"1,2020-05-07,,{'x' * 101}\n" * 2
+    resource = load_new_resource(f"n,d,b,t\n{rows}")
+
+    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
+    links = dict(re.findall('<li><a href="([^"]*)"><bdi>(.*?)</bdi></a><i', page))
+
+    assert links == {
+        "?field.t=R%26D": "R&amp;D",
+        "?field.b=true": "có",
+    }
+    for link in links:
+        found = Client().get(f"/en/datastore/{resource.pk}/{html.unescape(link)}", follow=True)
+        assert "1–3 of 3" in extract_text(found)
+
+
+def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None:
+    resource = load_new_resource("a,n\n" + "".join(f"x,{n}\n" for n in range(40)))
+
+    page = Client().get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    (heading,) = re.findall("<th scope=col class=n><a.*?</svg>", page)
+    assert '<svg viewBox="0 0 20 100" preserveAspectRatio="none" aria-hidden="true">' in heading
+    assert '<a href="#about-2">Statistics</a>' in heading
+    (card,) = re.findall('<li id="about-2">.*?</figure>', page, re.DOTALL)
+    assert "0 to 39" in card

@@ -1,0 +1,285 @@
+"""What is in another language than the page says so."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from datastore_search.contrib.pages.languages import (
+    capitalize_phrase,
+    choose_common_language,
+    compose_phrase,
+    is_foreign,
+    join_phrases,
+    mark_text,
+    write_attributes,
+    write_language,
+)
+from datastore_search.models import Resource
+
+from ..files.builders import make_loaded_resource
+from ..shared import ModuleTransaction
+
+#: Texts of the resource: no word of them is one of an English page.
+LABELS = {"ten": "Tên nơi", "loai": "Loại nước", "sau": "Độ sâu", "vd": "Vĩ độ", "kd": "Kinh độ"}
+NOTES = "Ghi chú của trường"
+TITLE, DESCRIPTION = "Khảo sát sông biển", "Mô tả của khảo sát"
+PUBLISHER, PLACE = "Cục Thủy lợi", "Việt Nam"
+VALUES = {"sông", "biển", "Hồ Tây", "Sông Hồng", "Vịnh Bắc", "Hồ"}
+FOREIGN = {*LABELS.values(), *VALUES, TITLE, DESCRIPTION, NOTES, PUBLISHER, PLACE}
+
+
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
+    """Records, labels, notes, title and description in Vietnamese."""
+    names = ("Hồ Tây", "Sông Hồng", "Vịnh Bắc")
+    rows = "".join(
+        f"{names[n % 3]},{'sông' if n % 2 else 'biển'},{n}.5,{10 + n % 4},{106 + n % 3}\n"
+        for n in range(30)
+    )
+    resource = make_loaded_resource(
+        f"{','.join(LABELS)}\n{rows}", title=TITLE, description=DESCRIPTION, publisher=PUBLISHER
+    )
+    for field in resource.fields.all():
+        field.label, field.notes = LABELS[field.name], NOTES
+        field.save()
+    resource.content_language, resource.spatial = "vi", PLACE
+    resource.save()
+    return resource
+
+
+@pytest.fixture
+def survey(_records: Resource, db: None) -> Resource:
+    return _records
+
+
+def open_page(client: Client, resource: Resource, path: str = "", locale: str = "en") -> str:
+    address = path if path.startswith("/") else f"/{locale}/datastore/{resource.pk}/{path}"
+    response = client.get(address)
+    assert response.status_code == 200, address
+    return response.content.decode()
+
+
+class LanguageParser(HTMLParser):
+    """Collects the texts of a page with the languages that their elements state."""
+
+    #: Elements whose end tag may be left out: what ends them, up to what is around them.
+    ENDED_BY = {
+        "li": ({"li"}, {"ul", "ol"}),
+        "td": ({"td", "th"}, {"tr"}),
+        "th": ({"td", "th"}, {"tr"}),
+        "tr": ({"tr"}, {"table"}),
+        "tbody": ({"thead"}, {"table"}),
+        "option": ({"option"}, {"select", "datalist"}),
+    }
+    VOID = {"input", "link", "meta", "path", "rect", "circle", "br", "base", "use"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[tuple[str, str]] = []
+        self._open: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        ended, around = self.ENDED_BY.get(tag, (set(), set()))
+        for position in range(len(self._open) - 1, -1, -1):
+            if self._open[position][0] in around:
+                break
+            if self._open[position][0] in ended:
+                del self._open[position:]
+                break
+        language = dict(attrs).get("lang") or (self._open[-1][1] if self._open else "")
+        is_closed = tag in self.VOID and (self.get_starttag_text() or "").endswith("/>")
+        if not is_closed and tag not in self.VOID - {"rect", "circle", "path"}:
+            is_language = tag == "a" and "hreflang" in dict(attrs)
+            self._open.append(("link to a language" if is_language else tag, language))
+
+    def handle_endtag(self, tag: str) -> None:
+        names = [name for name, _language in self._open]
+        if tag in names:
+            del self._open[len(names) - 1 - names[::-1].index(tag) :]
+
+    def handle_data(self, data: str) -> None:
+        tag, language = self._open[-1] if self._open else ("", "")
+        # Programs have no language, and the titles of a page and of a drawing are of the page.
+        is_title = tag == "title" and self._open[-2][0] in {"head", "svg"}
+        if data.strip() and not is_title and tag not in {"script", "code", "link to a language"}:
+            self.texts.append((data.strip(), language))
+
+
+def list_mistaken(page: str) -> list[tuple[str, str]]:
+    """List the texts of a page whose language is not stated, or wrongly."""
+    parser = LanguageParser()
+    parser.feed(page)
+    mistaken = []
+    for text, language in parser.texts:
+        # In a drawing a figure is beside the name of its group.
+        names = text.rstrip("…").split(" · ")
+        is_vietnamese = names[0] in FOREIGN
+        if not is_vietnamese and any(each in text for each in FOREIGN):
+            mistaken.append(("unmarked", text))
+        elif is_vietnamese != (language == "vi"):
+            mistaken.append((language, text))
+    return mistaken
+
+
+QUESTION = {"field.loai": "sông", "contains.ten": "Hồ", "sort": "sau desc"}
+FILTERS = json.dumps({"$or": [{"loai": ["sông", "biển"]}, {"ten": {"ne": "Hồ Tây"}}]})
+MAP = "lat=vd&lon=kd&title=ten"
+PAGES = {
+    "table, facets, fields": "",
+    "chips, captions": f"?{urlencode(QUESTION | {'hide': 'kd', 'filters': FILTERS})}",
+    "nothing found": "?q=song+khongco",
+    "row": "r/2/",
+    "chart": "chart/?show=sum&of=sau&by=ten&split=loai",
+    "columns": "chart/?show=count&by=loai",
+    "lines": "chart/?show=avg&of=sau&by=vd&per=each&split=loai",
+    "map": f"map/?{MAP}",
+    "API": f"api/?{urlencode(QUESTION)}",
+    "embedded table": f"?embed=1&{urlencode(QUESTION)}",
+    "embedded chart": "chart/?show=sum&of=sau&by=ten&embed=1",
+    "embedded map": f"map/?embed=1&{MAP}&{urlencode(QUESTION)}",
+}
+
+
+def test_values_in_another_language_say_so(client: Client, survey: Resource) -> None:
+    for address in PAGES.values():
+        page = open_page(client, survey, address)
+
+        assert list_mistaken(page) == []
+        assert 'lang="vi"' in page
+        # In the language of the texts nothing is marked but the names of other languages.
+        own = open_page(client, survey, address, "vi")
+        assert set(re.findall(r"<(\w+)[^>]* lang=", own)) <= {"html", "a", "svg"}
+
+
+def test_each_kind_of_text_is_there(client: Client, survey: Resource) -> None:
+    """What ``list_mistaken`` reads is on the pages."""
+    assert all(
+        each in open_page(client, survey, PAGES["table, facets, fields"]) for each in FOREIGN
+    )
+    chips = open_page(client, survey, PAGES["chips, captions"])
+    vi = '<bdi lang="vi" dir="ltr">'
+    assert f"<li><bdi>{vi}Loại nước</bdi>: {vi}sông</bdi></bdi>" in chips
+    assert f"<li><bdi>{vi}Tên nơi</bdi> contains “{vi}Hồ</bdi>”</bdi>" in chips
+    assert f"<bdi>Sorted by {vi}Độ sâu</bdi> ↓</bdi>" in chips
+    assert f"<bdi>Hidden: {vi}Kinh độ</bdi></bdi>" in chips
+    either = f"({vi}Loại nước</bdi>: {vi}sông</bdi> or {vi}biển</bdi>)"
+    assert f"<bdi>{either} or {vi}Tên nơi</bdi> is not {vi}Hồ Tây</bdi></bdi>" in chips
+    assert 'aria-label="Remove “Loại nước: sông”"' in chips
+    assert '<datalist id="field-1-field-values" lang="vi" dir="ltr"><option value="' in chips
+    chart = open_page(client, survey, PAGES["chart"])
+    title = f"Sum of {vi}Độ sâu</bdi> by {vi}Tên nơi</bdi>, split by {vi}Loại nước</bdi>"
+    assert f"<h1><bdi>{title}</bdi></h1>" in chart
+    assert f"<caption><bdi>{title}</bdi></caption>" in chart
+    assert '<option value="loai" lang="vi" dir="ltr" selected>Loại nước</option>' in chart
+    assert re.search(rf"The highest is [\d.]+ \({vi}Vịnh Bắc</bdi>, {vi}sông</bdi>\)", chart)
+    shown = open_page(client, survey, PAGES["map"])
+    assert f"<h1><bdi>Map of {vi}{TITLE}</bdi></bdi></h1>" in shown
+    assert '<g lang="vi"><a href="' in shown
+
+
+def test_rows_say_their_language_once(client: Client, db: None) -> None:
+    words = make_loaded_resource("a,b,c,n\nsông,biển,hồ,1.5\n")
+    numbers = make_loaded_resource("a,n,m,o\nsông,1.5,2.5,3.5\n")
+    Resource.objects.update(content_language="vi")
+
+    page = open_page(client, words)
+    body = page[page.index("<tbody") : page.index("</tbody")]
+    assert "<tbody lang=vi>" in body
+    assert "<th scope=row lang=en>" in body
+    assert re.findall(r"<td[^>]*>", body) == [
+        "<td data-l=a>", "<td data-l=b>", "<td data-l=c>", "<td data-n=n lang=en>",
+    ]  # fmt: skip
+    page = open_page(client, numbers)
+    body = page[page.index("<tbody") : page.index("</tbody")]
+    assert "<tbody>" in body
+    assert re.findall(r"<t[dh][^>]*>", body) == [
+        "<th scope=row>", "<td data-l=a lang=vi>",
+        "<td data-n=n>", "<td data-n=m>", "<td data-n=o>",
+    ]  # fmt: skip
+
+
+def test_the_catalogue_says_the_language_of_its_texts(client: Client, survey: Resource) -> None:
+    page = open_page(client, survey, "/en/datastore/")
+
+    assert list_mistaken(page) == []
+    assert TITLE in page
+    assert DESCRIPTION in page
+
+
+def test_drawings_say_the_language_of_their_labels(client: Client, survey: Resource) -> None:
+    """Also as files, where a group has no value, and where words of the page are around."""
+    survey_with_gaps = make_loaded_resource("loai,n\nsông,1\nbiển,2\nsông,3\n,4\n,5\n")
+    Resource.objects.filter(pk=survey_with_gaps.pk).update(content_language="vi")
+    response = client.get(f"/en/datastore/{survey_with_gaps.pk}/chart/?by=loai&format=svg")
+
+    root = ET.fromstring(response.content)
+    assert root.get("lang") == "en"
+    assert root.findtext("{*}title") == "Number of records by loai"
+    assert {text.text for text in root.findall("{*}g[@lang='vi']/{*}text")} == {"sông", "biển"}
+    titles = {title.text for title in root.findall("{*}g[@lang='vi']/{*}rect/{*}title")}
+    assert titles == {"sông · 2", "biển · 1"}
+    assert [title.text for title in root.findall("{*}rect/{*}title")] == ["empty · 2"]
+    places = client.get(f"/en/datastore/{survey.pk}/map/?{MAP}&format=places.json").json()
+    assert places["language"] == "vi"
+
+
+# The rule -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "expected"),
+    [
+        ("en", "vi", True),
+        ("en", "en", False),
+        ("en", "", False),
+        ("en-gb", "en", False),
+        ("en", "en-gb", True),
+        ("zh-hant", "zh-hans", True),
+    ],
+)
+def test_a_page_may_be_in_a_variant(page: str, language: str, expected: bool) -> None:
+    with translation.override(page):
+        assert is_foreign(language) is expected
+
+
+def test_an_unknown_language_has_no_direction() -> None:
+    with translation.override("en"):
+        assert write_attributes("ar") == ' lang="ar" dir="rtl"'
+        assert write_attributes("tlh") == ' lang="tlh"'
+        assert write_language("vi", "vi") == ""
+        assert write_language("", "vi") == " lang=en"
+        assert choose_common_language(["", "vi", "en"]) == ""
+        assert choose_common_language(["", "vi"]) == ""
+        assert choose_common_language([]) == ""
+
+
+def test_a_phrase_isolates_what_may_run_in_another_direction() -> None:
+    def compose(language: str, text: str) -> str:
+        with translation.override(language):
+            return compose_phrase("%(a)s, %(b)s", a=mark_text(text), b="31").html
+
+    assert compose("en", "Start") == "Start, 31"
+    assert compose("en", "بداية") == "<bdi>بداية</bdi>, 31"
+    assert compose("ar", "Start") == "<bdi>Start</bdi>, 31"
+
+
+def test_a_phrase_escapes_its_parts() -> None:
+    with translation.override("en"):
+        value = mark_text("<b>%s", "vi")
+        phrase = compose_phrase("<%(a)s> & 5 %% of %(b)s", a=value, b="&")
+        joined = join_phrases(" <or> ", [value, mark_text("x")])
+
+    marked = '<bdi lang="vi" dir="ltr">&lt;b&gt;%s</bdi>'
+    assert str(phrase) == "<<b>%s> & 5 % of &"
+    assert phrase.html == f"&lt;{marked}&gt; &amp; 5 % of &amp;"
+    assert (joined.text, joined.html) == ("<b>%s <or> x", f"{marked} &lt;or&gt; x")
+    assert capitalize_phrase(mark_text("sum")).html == "Sum"
+    assert capitalize_phrase(value) == value

@@ -1,0 +1,304 @@
+"""The map of a question: which fields have places, its drawing, clusters, links and limits."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.test import Client
+
+from datastore_search.contrib.pages.maps import data as map_data
+from datastore_search.contrib.pages.maps.data import MapData, Place
+from datastore_search.contrib.pages.maps.drawing import draw_map
+from datastore_search.contrib.pages.maps.geometry import (
+    CoordinateFields,
+    Path,
+    find_coordinate_fields,
+)
+from datastore_search.models import Resource
+
+from ..files.builders import make_loaded_resource
+from ..shared import ModuleTransaction
+from .parsing import extract_text, parse_table
+
+SITES = """\
+code,name,lat,lon,kind
+a,Hà Nội,21.0278,105.8342,city
+b,Huế,16.4637,107.5909,city
+c,Cần Thơ,10.0452,105.7469,city
+d,nowhere,,,city
+e,beyond,95,200,error
+f,Đà Lạt,11.9404,108.4583,town
+"""
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def _records(module_transaction: ModuleTransaction) -> Resource:
+    return make_loaded_resource(SITES, title="Sites")
+
+
+@pytest.fixture
+def sites(_records: Resource, db: None) -> Resource:
+    return _records
+
+
+def open_map(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> Any:
+    return client.get(f"/{locale}/datastore/{resource.pk}/map/", query or {})
+
+
+def parse_drawing(response: Any) -> ET.Element:
+    (drawing,) = re.findall("<svg xmlns.*?</svg>", response.content.decode(), re.DOTALL)
+    return ET.fromstring(drawing)
+
+
+def list_links(response: Any) -> dict[str, str]:
+    """Return the links of a drawing by what they say."""
+    return {
+        str(each.findtext(f".//{SVG}title")): str(each.get("href"))
+        for each in parse_drawing(response).iter(f"{SVG}a")
+    }
+
+
+# One by one ---------------------------------------------------------------------------------------
+
+
+def test_records_are_points_that_lead_to_them(client: Client, sites: Resource) -> None:
+    query = {"lat": "lat", "lon": "lon", "field.kind": "city"}
+
+    response = open_map(client, sites, query)
+
+    assert parse_table(response) == [
+        ["name", "Latitude; longitude"],
+        ["Hà Nội", "21.0278; 105.8342"],
+        ["Huế", "16.4637; 107.5909"],
+        ["Cần Thơ", "10.0452; 105.7469"],
+    ]
+    assert list_links(response) == {
+        "Hà Nội · 21.0278; 105.8342": "../r/1/?field.kind=city",
+        "Huế · 16.4637; 107.5909": "../r/2/?field.kind=city",
+        "Cần Thơ · 10.0452; 105.7469": "../r/3/?field.kind=city",
+    }
+    text = extract_text(response)
+    assert "3 of 4 records are on the map. Records without a place: 1." in text
+
+
+def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -> None:
+    resource = make_loaded_resource(
+        "name,lat,lon\na\u0001b,10.5,106.25\n", title="All\u0001 of them"
+    )
+
+    svg = open_map(client, resource, {"format": "svg"})
+    png = open_map(client, resource, {"format": "png"})
+    assert (png["Content-Type"], png.content[:4]) == ("image/png", b"\x89PNG")
+
+    assert "a\N{REPLACEMENT CHARACTER}b" in "".join(ET.fromstring(svg.content).itertext())
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [
+        ("Latitude", "Longitude"),
+        ("site_lat", "site_long"),
+        ("decimalLatitude", "decimalLongitude"),
+        ("Vĩ độ", "Kinh độ"),
+        ("GPS LAT (deg)", "GPS LNG (deg)"),
+        ("Breitengrad", "Längengrad"),
+        ("خط العرض", "خط الطول"),
+    ],
+)
+def test_fields_are_recognised_by_their_names(latitude: str, longitude: str) -> None:
+    types = {"id": "int4", latitude: "numeric", "n": "numeric", longitude: "float8"}
+
+    assert find_coordinate_fields(types, {}) == CoordinateFields(latitude, longitude)
+
+
+def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:
+    resource = make_loaded_resource("id,lat,n,lon\n1,10.5,7,106.25\n")
+
+    assert parse_table(open_map(client, resource))[1] == ["1", "10.5; 106.25"]
+    page = client.get(f"/en/datastore/{resource.pk}/", {"from.n": "1", "sort": "n"})
+    assert '<a href="map/?from.n=1">Map of these records</a>' in page.content.decode()
+
+
+def test_other_fields_are_not_taken_for_places(client: Client, db: None) -> None:
+    for row in (
+        "lat,n\n1.5,2",
+        "lat,lon\n1.5,700",
+        "start_lat,end_lon\n1,2",
+        "platform,salon\n1,2",
+    ):
+        resource = make_loaded_resource(f"{row}\n")
+
+        assert "No field suits a map." in extract_text(open_map(client, resource))
+        assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+
+# GeoJSON ------------------------------------------------------------------------------------------
+
+SHAPES = {
+    "point": {"type": "Point", "coordinates": [106, 10]},
+    "line": {"type": "LineString", "coordinates": [[100, 10], [110, 10], [110, 20]]},
+    "area": {
+        "type": "Feature",
+        "geometry": {
+            "type": "MultiPolygon",
+            "coordinates": [[[[100, 10], [104, 10], [104, 14], [100, 10]]]],
+        },
+    },
+    "collection": {
+        "type": "GeometryCollection",
+        "geometries": [
+            {"type": "MultiPoint", "coordinates": [[101, 11], [102, 12, 5]]},
+            {"type": "MultiLineString", "coordinates": [[[100, 10], [105, 15]]]},
+        ],
+    },
+}
+NO_SHAPES = [
+    {"type": "Point", "coordinates": [200, 10]},
+    {"type": "Point", "coordinates": ["x", None]},
+    {"type": "Polygon", "coordinates": 5},
+    {"type": "LineString", "coordinates": [[1], {}]},
+    {"kind": "Point"},
+    [1, 2],
+]
+
+
+def make_shapes(kind: str) -> Resource:
+    rows = [*SHAPES.items(), *((f"none {n}", shape) for n, shape in enumerate(NO_SHAPES))]
+    lines = [f'{name},"{json.dumps(shape).replace(chr(34), chr(34) * 2)}"' for name, shape in rows]
+    return make_loaded_resource(
+        "name,geometry\n" + "\n".join(lines) + "\nempty,\n", types={"geometry": kind}
+    )
+
+
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_geojson_is_drawn_as_points_lines_and_areas(client: Client, db: None, kind: str) -> None:
+    response = open_map(client, make_shapes(kind))
+
+    drawing = parse_drawing(response)
+    assert len(drawing.findall(f".//{SVG}a/{SVG}circle")) == 3
+    lines = drawing.findall(f".//{SVG}a/{SVG}path[@fill='none']")
+    areas = drawing.findall(f".//{SVG}a/{SVG}path[@class='area']")
+    assert [str(each.get("d")).count("L") for each in lines] == [2, 1]
+    assert [str(each.get("d"))[-1] for each in areas] == ["Z"]
+    assert [row[0] for row in parse_table(response)[1:]] == list(SHAPES)
+    assert f"Records without a place: {len(NO_SHAPES) + 1}." in extract_text(response)
+
+
+def test_only_so_much_geojson_is_read(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = make_shapes("json")
+    monkeypatch.setattr(map_data, "MAX_SHAPES", 2)
+    assert len(parse_table(open_map(client, resource))) == 3
+    monkeypatch.setattr(map_data, "MAX_SHAPES_BYTES", 150)
+
+    response = open_map(client, resource)
+
+    assert [row[0] for row in parse_table(response)[1:]] == ["point"]
+    assert "The first ones are shown" in extract_text(response)
+
+
+# For the script -----------------------------------------------------------------------------------
+
+
+def test_a_script_gets_the_places(client: Client, db: None) -> None:
+    response = open_map(client, make_shapes("json"), {"format": "places.json"})
+
+    places = {place["title"]: place for place in response.json()["places"]}
+    assert places["point"] == {
+        "title": "point",
+        "link": "../r/1/",
+        "count": 1,
+        "points": [[10.0, 106.0]],
+        "lines": [],
+        "areas": [],
+    }
+    assert places["line"]["lines"] == [[[10.0, 100.0], [10.0, 110.0], [20.0, 110.0]]]
+    assert places["area"]["areas"] == [[[10.0, 100.0], [10.0, 104.0], [14.0, 104.0], [10.0, 100.0]]]
+
+
+# Clusters -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(db: None, monkeypatch: pytest.MonkeyPatch) -> Resource:
+    """Sixty records around two places, and one far away."""
+    monkeypatch.setattr(map_data, "MAX_PLACES", 40)
+    rows = [f"{10 + n % 5 / 100},{106 + n / 1000},{n}" for n in range(30)]
+    rows += [f"{21 + n % 5 / 100},{105 + n / 1000},{n}" for n in range(29)]
+    return make_loaded_resource("lat,lon,n\n" + "\n".join([*rows, "0,0,7", "0,0,8"]) + "\n")
+
+
+def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Resource) -> None:
+    response = open_map(client, many)
+
+    rows = parse_table(response)[1:]
+    assert [row[1] for row in rows] == ["30", "29", "2"]
+    assert rows[0][0] == "10.0200; 106.0145"
+    assert "61 of 61 records are on the map, in 3 clusters." in extract_text(response)
+    link = list_links(response)["30 · 10.0200; 106.0145"]
+    inner = open_map(client, many, dict(re.findall("[?&]([^=]*)=([^&]*)", link)))
+    assert "30 of 30 records are on the map." in extract_text(inner)
+    assert re.findall("<bdi>(.*?)</bdi><a", inner.content.decode()) == [
+        "lat ≥ 10.0", "lat ≤ 10.04", "lon ≥ 106.0", "lon ≤ 106.029",
+    ]  # fmt: skip
+
+
+def test_the_links_of_clusters_are_read_in_every_language(client: Client, many: Resource) -> None:
+    response = open_map(client, many, locale="vi")
+
+    links = re.findall('<td class="n"><a href="([^"]*)">', response.content.decode())
+    for link, count in zip(links, (30, 29, 2), strict=True):
+        path = html.unescape(link).removeprefix("../")
+        page = client.get(f"/vi/datastore/{many.pk}/{path}&limit=100")
+        assert len(parse_table(page)) == 1 + count
+
+
+def test_a_cluster_of_one_place_leads_to_its_records(client: Client, many: Resource) -> None:
+    links = list_links(open_map(client, many))
+
+    assert links["2 · 0.0000; 0.0000"].startswith("../?from.lat=0")
+
+
+def test_few_places_among_many_records_are_points(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(map_data, "MAX_PLACES", 4)
+
+    for places in ("", "1,2,3\n"):
+        resource = make_loaded_resource(
+            "n,lat,lon\n" + "7,,\n" * 5 + places, types={"lat": "numeric", "lon": "numeric"}
+        )
+        response = open_map(client, resource, {"lat": "lat", "lon": "lon"})
+        assert "Records without a place: 5." in extract_text(response)
+        assert ("<circle" in response.content.decode()) == bool(places)
+
+
+# The drawing --------------------------------------------------------------------------------------
+
+
+def make_places(*positions: tuple[float, float]) -> MapData:
+    places = tuple(Place((Path((each,)),), "t", "p", "l", "l") for each in positions)
+    return MapData(places, len(places), 0)
+
+
+def test_a_drawing_has_true_shapes_and_a_scale() -> None:
+    drawing = draw_map(make_places((0, 60), (10, 60), (0, 65)), "")
+
+    assert drawing
+    west, east, north = ((float(mark.x), float(mark.y)) for mark in drawing.marks)
+    wide, high = east[0] - west[0], west[1] - north[1]
+    # Five degrees of latitude, and ten of longitude at 62.5 degrees north.
+    assert wide / high == pytest.approx(10 * 0.46175 / 5, abs=0.01)
+    assert [label.text for label in drawing.labels] == [
+        "2° W", "0°", "2° E", "4° E", "6° E", "8° E", "10° E", "12° E",
+        "60° N", "62° N", "64° N",
+        "100 km",
+    ]  # fmt: skip

@@ -1,0 +1,108 @@
+"""The page of a record: its address, its fields, and the records beside it."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.models import Field, Resource
+
+from ..builders import get_ids, make_resource, make_writer_token
+from ..core.writing.tables import Table
+from .parsing import extract_text
+
+KEYS = ["a/b", "50%", "a,b", "~", "", "..", "đ 1", "a~2Fb", "_id:5", '"?#&']
+
+
+def open_record(client: Client, resource: Resource, key: str, query: Any = None) -> Any:
+    return client.get(f"/en/datastore/{resource.pk}/r/{key}/", query or {})
+
+
+def list_links(response: Any) -> dict[str, str]:
+    links = re.findall(r'<a rel="(prev|next)" href="([^"]*)"', response.content.decode())
+    return {rel: html.unescape(link) for rel, link in links}
+
+
+def test_a_record_has_all_its_fields(client: Client, db: None) -> None:
+    text = "word " * 1_000 + "end"
+    resource = make_resource(f"long,n,site,none\n{text},12345.50,https://a.example/,\n")
+    Field.objects.filter(resource=resource, name="n").update(label="Budget", notes="in euros")
+
+    page = open_record(client, resource, "1").content.decode()
+
+    assert f"<dd><bdi>{text}</bdi></dd>" in page
+    assert "<bdi>Budget</bdi><small><code><bdi>n</bdi></code> · number</small>" in page
+    assert "<small><bdi>in euros</bdi></small>" in page
+    assert "<bdi>12,345.50</bdi>" in page
+    assert '<a href="https://a.example/" rel="nofollow noopener">' in page
+    assert '<span class="datastore-null">empty</span>' in page
+
+
+def test_a_record_is_found_by_its_primary_key(client: Client, db: None) -> None:
+    table = Table(make_writer_token())
+    fields = [{"id": "a", "type": "text"}, {"id": "n", "type": "int"}]
+    records = [{"a": key, "n": number} for number, key in enumerate(KEYS)] + [{"a": None, "n": 99}]
+    table.run("create", fields=fields, primary_key=["a", "n"], records=records)
+    resource = table.resource
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    links = re.findall(r'<th scope=row><a href="([^"]*)">(\d+)</a>', page)
+
+    assert len(links) == len(KEYS) + 1
+    for link, number in links:
+        response = client.get(f"/en/datastore/{resource.pk}/{html.unescape(link)}")
+        assert response.status_code == 200
+        assert f"<h1>Record {number}</h1>" in response.content.decode()
+
+
+@pytest.mark.parametrize("key", ["7", "x", "0", "9" * 19, "9" * 40, "_id:1", "1,2", "~"])
+def test_a_record_that_is_not_there_is_404(client: Client, resource: Resource, key: str) -> None:
+    response = open_record(client, resource, key)
+
+    assert response.status_code == 404
+    assert "There is no such record." in extract_text(response)
+
+
+def test_the_records_beside_it_are_those_of_the_question(
+    client: Client, resource: Resource
+) -> None:
+    query = {"field.stage": "active", "sort": "amount desc"}
+    page = client.get(f"/en/datastore/{resource.pk}/", query).content.decode()
+    rows = re.findall(r'<th scope=row><a href="([^"]*)">', page)
+    assert [re.match(r"r/(\d)/", row)[1] for row in rows] == ["4", "2", "1", "6"]  # type: ignore[index]
+
+    second = client.get(f"/en/datastore/{resource.pk}/{html.unescape(rows[1])}")
+
+    question = "field.stage=active&sort=amount+desc"
+    assert list_links(second) == {
+        "prev": f"../4/?{question}&at=1",
+        "next": f"../1/?{question}&at=3",
+    }
+    path = f"/en/datastore/{resource.pk}/?{question}".replace("&", "&amp;")
+    assert f'<a href="{path}">' in second.content.decode()
+    first = open_record(client, resource, "4", {**query, "at": "1"})
+    assert list(list_links(first)) == ["next"]
+    last = open_record(client, resource, "6", {**query, "at": "4"})
+    assert list(list_links(last)) == ["prev"]
+
+
+@pytest.mark.parametrize("query", [{"at": "3"}, {"at": "x"}, {"at": "9" * 30}, {"field.no": "1"}])
+def test_a_record_is_shown_without_its_place(
+    client: Client, resource: Resource, query: dict[str, str]
+) -> None:
+    response = open_record(client, resource, "1", query)
+
+    assert response.status_code == 200
+    assert list_links(response) == {}
+
+
+def test_the_link_to_the_api_gives_the_record(client: Client, resource: Resource) -> None:
+    page = open_record(client, resource, "3").content.decode()
+
+    link = re.search(r'<a href="([^"]*)">This record as JSON</a>', page)
+    assert link
+    assert get_ids(client.get(html.unescape(link[1]))) == [3]

@@ -1,0 +1,153 @@
+"""What stands around a page: other languages, signing in and out, a portal's own template."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import make_resource, make_user
+
+LANGUAGE_LINK = re.compile(r'<a href="([^"]*)" hreflang="([^"]*)" lang="\2">([^<]*)</a>')
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "fit-the-pages.md"
+
+
+def list_language_links(response: Any) -> dict[str, tuple[str, str]]:
+    """Return the link and the name of each language of a page."""
+    found = LANGUAGE_LINK.findall(response.content.decode())
+    return {code: (html.unescape(link), normalize("NFC", name)) for link, code, name in found}
+
+
+# Languages ----------------------------------------------------------------------------------------
+
+
+def test_a_page_links_to_itself_in_the_languages_of_the_app(
+    client: Client, resource: Resource
+) -> None:
+    response = client.get(f"/en_GB/datastore/{resource.pk}/")
+
+    links = list_language_links(response)
+    assert {*links} == {"ar", "de", "en", "es", "fr", "pt-br", "vi"}
+    assert links["vi"] == (f"/vi/datastore/{resource.pk}/", "Tiếng Việt")
+    assert "<summary>British English</summary>" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("languages", "listed"),
+    [(["en", "nl"], ["nl"]), (["en"], []), (["en", "tlh", "vi"], ["tlh", "vi"])],
+)
+def test_a_portal_with_few_languages_lists_them_all(
+    client: Client, resource: Resource, settings: Any, languages: list[str], listed: list[str]
+) -> None:
+    settings.LANGUAGES = [(code, f"Name of {code}") for code in languages]
+
+    links = list_language_links(client.get("/en/datastore/"))
+
+    assert [*links] == listed
+    assert links.get("tlh") in {None, ("/tlh/datastore/", "Name of tlh")}
+
+
+def test_a_page_names_itself_in_every_language_for_search_engines(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.LANGUAGES = [("en", "English"), ("pt-br", "Portuguese")]
+
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    assert re.findall(r'<link rel="alternate" hreflang="([^"]*)" href="([^"]*)">', page) == [
+        (code, f"http://testserver/{code}/datastore/{resource.pk}/") for code in ("en", "pt-br")
+    ]
+    missing = "/en/datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/"
+    for path in (missing, f"/en/datastore/{resource.pk}/?q=a"):
+        assert '<link rel="alternate"' not in client.get(path).content.decode()
+
+
+def test_a_condition_keeps_its_meaning_in_another_language(
+    client: Client, resource: Resource
+) -> None:
+    query = {"from.amount": "1.000,5", "q": "river", "limit": "50"}
+    links = list_language_links(client.get(f"/de/datastore/{resource.pk}/", query))
+
+    asked = parse_qs(urlsplit(links["en"][0]).query)
+    assert json.loads(asked.pop("filters")[0]) == {"amount": {"gte": "1000.5"}}
+    assert asked == {"q": ["river"], "limit": ["50"]}
+    shown = client.get(links["en"][0]).content.decode()
+    assert "amount ≥ 1000.5" in shown
+
+
+# Signing in and out -------------------------------------------------------------------------------
+
+
+def test_signing_in_leads_back(client: Client, resource: Resource) -> None:
+    page = client.get(f"/en/datastore/{resource.pk}/", {"q": "river"})
+
+    (address,) = re.findall(r'<a href="([^"]*)" rel="nofollow">Sign in</a>', page.content.decode())
+    parts = urlsplit(html.unescape(address))
+    assert parts.path == "/en/admin/login/"
+    assert parse_qs(parts.query) == {"next": [f"/en/datastore/{resource.pk}/?q=river"]}
+    assert not page.cookies
+    assert "Sign out" not in page.content.decode()
+
+
+def test_signing_out_leads_back(resource: Resource) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user(is_staff=True))
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    form = re.search(r'<form method="post" action="([^"]*)">.*?Sign out', page, re.DOTALL)
+    assert form
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+
+    response = client.post(form[1], sent)
+
+    assert response.headers["Location"] == f"/en/datastore/{resource.pk}/"
+    assert "Sign in" in client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+
+def test_pages_link_to_the_viewer_of_the_api(client: Client, resource: Resource) -> None:
+    page = f"/en_GB/datastore/{resource.pk}/"
+
+    assert '<li><a href="/en_GB/api/docs/">API</a></li>' in client.get(page).content.decode()
+    assert (
+        '<a href="/en_GB/api/docs/">All parameters</a>'
+        in client.get(f"{page}api/").content.decode()
+    )
+
+
+@pytest.mark.urls("tests.pages.test_downloads")
+def test_a_portal_without_a_viewer_has_no_link_to_it(client: Client, resource: Resource) -> None:
+    assert ">API</a>" not in client.get(f"/datastore/{resource.pk}/").content.decode()
+
+
+# A portal's own template --------------------------------------------------------------------------
+
+
+def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
+    client: Client, db: None, settings: Any, tmp_path: Path
+) -> None:
+    resource = make_resource("a\n1\n", title="Rivers")
+    (portal, own, css) = (
+        block.partition("\n")[2] for block in HOW_TO.read_text(encoding="utf-8").split("```")[1::2]
+    )
+    assert len(own.strip().splitlines()) <= 10
+    for name, text in (("portal/base.html", portal), ("datastore_search/base.html", own)):
+        file = tmp_path / name
+        file.parent.mkdir()
+        file.write_text(text)
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+
+    for address in ("/en/datastore/", f"/en/datastore/{resource.pk}/"):
+        page = client.get(address).content.decode()
+        assert "<header>My portal</header>" in page
+        assert "datastore_search/datastore.css" in page
+        assert page.count("<main") == 1
+        assert "Rivers" in page
+    assert "--datastore-accent" in css

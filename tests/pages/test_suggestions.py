@@ -1,0 +1,120 @@
+"""Suggestions of a data page: other queries where nothing is found, and values of its inputs."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.contrib.pages.facets import did_you_mean
+from datastore_search.messages.availability import ShareExceeded
+from datastore_search.models import Resource
+
+from ..files.builders import make_loaded_resource
+from .parsing import open_page
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
+
+
+def list_suggested(page: str) -> list[tuple[str, str, str]]:
+    """List the suggested queries: text, link, and the number of records."""
+    found = re.findall(r'<li><a href="([^"]*)"><bdi>([^<]*)</bdi></a> \((.*?)\)', page)
+    return [(html.unescape(text), html.unescape(link), count) for link, text, count in found]
+
+
+# Other queries ------------------------------------------------------------------------------------
+
+
+def test_a_query_that_finds_nothing_has_links_to_others(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"q": "rivr"})
+
+    assert list_suggested(page) == [("river", "?q=river", "1 record")]
+    assert "Did you mean:" in page
+    assert "<mark>River</mark> level" in open_page(client, resource, {"q": "river"})
+
+
+def test_a_link_keeps_conditions_order_and_columns(client: Client, resource: Resource) -> None:
+    query = {"q": "wateshed", "field.stage": "active", "sort": "code desc", "hide": "amount"}
+
+    ((text, link, count),) = list_suggested(open_page(client, resource, query))
+
+    assert (text, count) == ("watershed", "1 record")
+    assert link == "?field.stage=active&sort=code+desc&hide=amount&q=watershed"
+
+
+@pytest.mark.parametrize(
+    "query", [{"q": "qqqqqqqq"}, {"field.stage": "gone"}, {"q": "river foxes"}]
+)
+def test_a_page_without_suggestions_names_none(
+    client: Client, resource: Resource, query: dict[str, str]
+) -> None:
+    page = open_page(client, resource, query)
+
+    assert "No record matches." in page
+    assert "Did you mean" not in page
+
+
+def test_suggestions_that_fail_are_left_out(
+    client: Client,
+    resource: Resource,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(*_given: object) -> None:
+        raise ShareExceeded
+
+    monkeypatch.setattr(did_you_mean, "suggest_queries", refuse)
+
+    page = open_page(client, resource, {"q": "rivr"})
+
+    assert "No record matches." in page
+    assert "Did you mean" not in page
+    assert "No queries were suggested on a page" in caplog.text
+
+
+def test_a_page_whose_suggestions_took_too_long_is_not_kept_by_caches(
+    client: Client, resource: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATASTORE_SEARCH_PAGES_VERSION = "1"
+    address = f"/en/datastore/{resource.pk}/?q=rivr"
+    assert "ETag" in client.get(address)
+
+    monkeypatch.setattr(did_you_mean, "MAX_SECONDS", 0.000_1)
+
+    response = client.get(address)
+    assert "No record matches." in response.content.decode()
+    assert "ETag" not in response
+
+
+# Values of inputs ---------------------------------------------------------------------------------
+
+
+def list_options(page: str) -> dict[str, list[str]]:
+    """Map the names of the inputs that have a list to its values."""
+    lists = {
+        key: [html.unescape(value) for value in re.findall(r'<option value="([^"]*)">', options)]
+        for key, options in re.findall(r'<datalist id="([^"]*)">(.*?)</datalist>', page)
+    }
+    names = dict(re.findall(r'<input id="[^"]*" name="([^"]*)"[^>]* list="([^"]*)"', page))
+    assert set(names.values()) == set(lists)
+    return {html.unescape(name): lists[key] for name, key in names.items()}
+
+
+def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) -> None:
+    rows = "".join(f'{"ab"[n % 2]},"v & ""{n % 4}""",{n},t{n},\n' for n in range(80))
+    resource = make_loaded_resource(f"letter,quoted,number,unique,empty\n{rows}")
+
+    options = list_options(open_page(client, resource))
+
+    assert sorted(options) == ["field.letter", "field.quoted"]
+    assert sorted(options["field.letter"]) == ["a", "b"]
+    assert sorted(options["field.quoted"]) == [f'v & "{n}"' for n in range(4)]

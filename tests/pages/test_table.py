@@ -1,0 +1,290 @@
+"""The table of a data page: headings, columns, cells, and the links to other pages."""
+
+from __future__ import annotations
+
+import html
+import re
+from random import Random
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from datastore_search.contrib.pages.table.cell_lengths import (
+    choose_label_length,
+    choose_text_length,
+)
+from datastore_search.contrib.pages.table.highlighting import highlight, split_words
+from datastore_search.contrib.pages.table.records import find_link_target, format_number
+from datastore_search.messages.bidi import show_bidi_controls
+from datastore_search.messages.numbers import format_count
+from datastore_search.models import Resource
+
+from ..files.builders import make_loaded_resource
+from .parsing import open_page, parse_table
+
+
+@pytest.fixture
+def resource(loaded: Resource) -> Resource:
+    """The survey with what its load has found out about the values."""
+    return loaded
+
+
+def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
+    """Return ``aria-sort``, the link and the type of each heading, by its label."""
+    pattern = (
+        r'<th scope=col(?: class=n)?(?: aria-sort="(\w+)")?>(?:<a href="([^"]*)">)?'
+        r"<bdi>(.*?)</bdi>(?:</a>)?<details><summary>(.*?)</summary>"
+    )
+    return {
+        label: (order, html.unescape(link), kind)
+        for order, link, label, kind in re.findall(pattern, page)
+    }
+
+
+def list_menu(page: str, label: str) -> dict[str, str]:
+    """Return the links of a column's menu by their texts."""
+    menu = re.search(rf"<bdi>{label}</bdi></a><details>(.*?)</details>", page)
+    assert menu
+    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', menu[1])
+    return {text: html.unescape(link) for link, text in links}
+
+
+# Headings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sort", "order", "link"),
+    [
+        ("", "", "?sort=amount"),
+        ("amount", "ascending", "?sort=amount+desc"),
+        ("amount desc", "descending", "./"),
+        ("code", "", "?sort=amount"),
+    ],
+)
+def test_a_heading_sorts_up_then_down_then_not(
+    client: Client, resource: Resource, sort: str, order: str, link: str
+) -> None:
+    headings = list_headings(open_page(client, resource, {"sort": sort}))
+
+    assert headings["amount"] == (order, link, "number")
+    assert [kind for _order, _link, kind in headings.values()] == [
+        "text", "text", "text", "text", "number", "date",
+    ]  # fmt: skip
+
+
+def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"q": "river", "first": "code"})
+
+    assert list_menu(page, "amount") == {
+        "Sort ascending": "?q=river&first=code&sort=amount",
+        "Sort descending": "?q=river&first=code&sort=amount+desc",
+        "Only empty values": "?q=river&first=code&empty.amount=yes",
+        "Without empty values": "?q=river&first=code&empty.amount=no",
+        "Move first": "?q=river&first=amount&first=code",
+        "Hide": "?q=river&first=code&hide=amount",
+        "Statistics": "#about-5",
+    }
+
+
+# Columns ------------------------------------------------------------------------------------------
+
+
+def test_columns_are_hidden_moved_and_chosen(client: Client, resource: Resource) -> None:
+    def list_columns(query: Any) -> list[str]:
+        return list(list_headings(open_page(client, resource, query)))
+
+    assert list_columns({"hide": ["code", "seen"], "first": "amount"}) == [
+        "amount", "subject", "stage", "title",
+    ]  # fmt: skip
+    assert list_columns({"fields": "_id,stage,code"}) == ["stage", "code"]
+    assert list_columns({"fields": "stage,code", "hide": "code"}) == ["stage"]
+    page = open_page(client, resource, {"hide": "code"})
+    assert '<li><bdi>Hidden: code</bdi><a href="./"' in page
+    assert '<a href="./">All columns in their original order</a>' in page
+
+
+def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(1, 46)]
+    resource = make_loaded_resource(f"{','.join(names)}\n{','.join('1' * 45)}\n")
+
+    def open_columns(start: str, size: str) -> tuple[list[str], str]:
+        page = open_page(client, resource, {"columns": start, "limit": size})
+        return list(list_headings(page)), page
+
+    assert [open_columns(start, "25")[0] for start in ("1", "19", "37", "99")] == [
+        names[:18], names[18:36], names[36:], names[:18],
+    ]  # fmt: skip
+    assert [open_columns(start, "250")[0] for start in ("1", "19")] == [names[:13], names[13:26]]
+    page = open_columns("19", "25")[1]
+    assert "Columns 19–36 of 45" in page
+    assert '<a href="./">Previous columns</a>' in page
+    assert '<a href="?columns=37">Next columns</a>' in page
+    assert "Next columns" not in open_columns("37", "25")[1]
+    assert page.count("<h2>") == 18
+
+
+#: The number of fields, the length of their names, and of how many the page has a column.
+SHAPES = [(300, 63, 12), (300, 20, 16), (13, 10, 13)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("field_count", "name_length", "column_count"), SHAPES)
+def test_a_page_with_long_names_is_light_before_and_after_a_filter(
+    client: Client, db: None, field_count: int, name_length: int, column_count: int
+) -> None:
+    rng = Random(1)
+    names = [f"f{n:03}_{'of_a_long_name' * 5}"[:name_length] for n in range(field_count)]
+    kinds = [lambda: f"value {rng.randrange(15)}", lambda: str(rng.randrange(100_000))]
+    rows = [[kinds[n % 2]() for n in range(field_count)] for _row in range(60)]
+    resource = make_loaded_resource("\n".join(",".join(row) for row in (names, *rows)))
+    few = {f"field.{names[0]}": "value 3"}
+    many = {f"from.{names[1]}": "100", f"to.{names[3]}": "99900", f"not.{names[0]}": "value 3"}
+
+    sizes = {}
+    for locale in ("en", "ar"):
+        for query in ({}, few, many):
+            page = open_page(client, resource, query, locale)
+            sizes[locale, len(query)] = len(page.encode())
+            if not query:
+                assert len(list_headings(page)) == column_count
+
+    assert {view: size for view, size in sizes.items() if size >= 60_000} == {}
+
+
+def test_only_the_longest_texts_of_a_wide_table_are_cut() -> None:
+    assert choose_text_length(["a" * 400, "b"], 25) == 300
+    texts = ["short"] * 200 + ["a" * 250] * 100
+    assert choose_text_length(texts, 25) == 90
+    assert choose_text_length(texts, 250) == 300
+    assert choose_text_length(["ă" * 250] * 100, 25) == 50
+    assert choose_text_length(["a" * 300] * 10_000, 25) == 12
+    assert choose_label_length(["short"] * 10 + ["a" * 50] * 4, 25) == 40
+    assert choose_label_length(["short"] * 10 + ["a" * 50] * 4, 50) == 17
+    assert choose_label_length([], 0) == 40
+
+
+# Cells --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "digits", "text"),
+    [
+        ("en", "2020", "2020"),
+        ("en", "-12345.50", "-12,345.50"),
+        ("en", "1234567", "1,234,567"),
+        ("vi", "12345.5", "12.345,5"),
+        ("vi", "1234.5", "1234,5"),
+        ("fr", "12345", "12\u00a0345"),
+        ("en", "1e+300", "1e+300"),
+    ],
+)
+def test_numbers_are_written_as_the_language_does(language: str, digits: str, text: str) -> None:
+    with translation.override(language):
+        assert format_number(digits) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "1,234,567"),
+        ("vi", "1.234.567"),
+        ("ar", "1.234.567"),
+        ("de", "1.234.567"),
+        ("fr", "1\u00a0234\u00a0567"),
+    ],
+)
+def test_counts_are_grouped_as_the_language_does(language: str, text: str) -> None:
+    with translation.override(language):
+        assert format_count(1234567) == text == format_number("1234567")
+        assert format_count(-1234567) == f"-{text}"
+        assert [format_count(number) for number in (0, 7, 999)] == ["0", "7", "999"]
+
+
+def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:
+    resource = make_loaded_resource(
+        "day,at,zoned\n2020-03-04,2020-03-04T05:06:07,2020-03-04T05:06:07Z\n",
+        types={"at": "timestamp", "zoned": "timestamptz"},
+    )
+
+    def read_cells(locale: str) -> list[str]:
+        return parse_table(client.get(f"/{locale}/datastore/{resource.pk}/"))[1][1:]
+
+    assert read_cells("en") == ["03/04/2020", "03/04/2020 05:06:07", "03/04/2020 05:06:07"]
+    assert read_cells("vi") == ["04-03-2020", "04-03-2020 05:06:07", "04-03-2020 05:06:07"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("https://example.org/a?b=1", "https://example.org/a?b=1"),
+        ("HTTP://example.org", "HTTP://example.org"),
+        ("ana@example.org", "mailto:ana@example.org"),
+        ("see https://example.org", ""),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("//example.org", ""),
+        ('https://a"onclick=x', ""),
+        ("a@b", ""),
+        ("a@b.c?subject=x", ""),
+    ],
+)
+def test_whole_addresses_are_links(text: str, target: str) -> None:
+    assert find_link_target(text) == target
+
+
+@pytest.mark.parametrize(
+    ("q", "text", "marked"),
+    [
+        ("river", "Rivers & river", "<mark>Rivers</mark> &amp; <mark>river</mark>"),
+        ("ha noi", "Hà Nội", "<mark>Hà</mark> <mark>Nội</mark>"),
+        ("Hà", "Ha Hà", "Ha <mark>Hà</mark>"),
+        ("duong", "Đường", "<mark>Đường</mark>"),
+        ("ri", "river ri", "river <mark>ri</mark>"),
+        ("b", "<b>b</b>", "&lt;<mark>b</mark>&gt;<mark>b</mark>&lt;/<mark>b</mark>&gt;"),
+        ("-", "a-b", "a-b"),
+    ],
+)
+def test_words_of_the_search_are_marked(q: str, text: str, marked: str) -> None:
+    assert highlight(text, split_words(q)) == marked
+
+
+def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
+    assert show_bidi_controls("a\u202eb\u2066c") == "a‹U+202E›b‹U+2066›c"
+    resource = make_loaded_resource(
+        "na\u202eme\nva\u202elue\n", title="tit\u202ele", description="de\u202escribed"
+    )
+
+    page = open_page(client, resource)
+
+    assert "\u202e" not in page[page.index("<h1") : page.index("<details")]
+    assert "\u202e" not in page[page.index("<tbody") : page.index("</tbody>")]
+    assert "va‹U+202E›lue" in page
+    assert "tit‹U+202E›le" in page
+    assert "de‹U+202E›scribed" in page
+    Resource.objects.update(description="\u202e" + "long " * 100)
+    page = open_page(client, resource)
+    assert "\u202e" not in page[page.index("<h1") : page.index("<form")]
+    assert page.count("<bdi>‹U+202E›long long") == 2
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def test_the_size_of_a_page_is_chosen(client: Client, db: None) -> None:
+    resource = make_loaded_resource("n\n" + "".join(f"{n}\n" for n in range(300)))
+
+    page = open_page(client, resource, {"limit": "50", "page": "2", "sort": "n"})
+
+    assert page.count("<tr>") == 51
+    assert re.findall(r'<a href="([^"]*)">(\d+)</a>', page[page.index("Per page") :])[:3] == [
+        ("?sort=n", "25"), ("?sort=n&amp;limit=100", "100"), ("?sort=n&amp;limit=250", "250"),
+    ]  # fmt: skip
+    assert '<b aria-current="true">50</b>' in page
+    path = f"/en/datastore/{resource.pk}/"
+    assert f'<a href="{path}?limit=50&amp;sort=n&amp;page=6">Last</a>' in page
+    assert ">First</a>" not in page
+    form = page[page.index(f'<form method="get" action="{path}">') :]
+    assert '<input type="hidden" name="limit" value="50">' in form
+    assert 'name="page" type="number" min="1" max="6" value="2"' in form
