@@ -28,12 +28,7 @@ from ..builders import (
 
 #: Answers of a CKAN 2.12.0 for a dataset with three resources, one license, two tags.
 RECORDING = Path(__file__).parents[1] / "core" / "ckan" / "catalogue.jsonl"
-RECORDED = [
-    json.loads(line)
-    for line in (Path(__file__).parent.parent / "core" / "ckan" / "catalogue.jsonl")
-    .read_text()
-    .splitlines()
-]
+RECORDED = [json.loads(line) for line in RECORDING.read_text().splitlines()]
 
 #: Members that CKAN gives and a catalogue without accounts and vocabularies does not.
 OWN = {"users", "status_show.error_emails_to"}
