@@ -19,7 +19,7 @@ from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 from ..builders import make_user
-from ..loading.builders import load_csv, make_loaded_resource
+from ..files.builders import load_csv, make_loaded_resource
 from ..processes import PROJECT, build_database_url
 
 _SETTINGS = """
