@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -46,3 +52,37 @@ def test_a_missing_app_is_e020(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(type(config), "requires", ("museum",), raising=False)
 
     assert ("datastore_search.E020", f"{config.name} needs museum.") in list_messages()
+
+
+# Walks --------------------------------------------------------------------------------------------
+
+
+def find_failures(names: Iterable[str]) -> list[str]:
+    """Walk through a portal with these apps, in a process and a database of its own."""
+    database = f"walk_{uuid4().hex}"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.contrib_walk", database],
+        env={**os.environ, "CONTRIB_APPS": " ".join(names)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    failures: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return failures
+
+
+def test_the_core_works_alone() -> None:
+    assert find_failures([]) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_app_works_alone(name: str) -> None:
+    assert find_failures([name]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_others_work_without_each_app(name: str) -> None:
+    assert find_failures(each for each in NAMES if each != name) == []

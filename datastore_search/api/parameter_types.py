@@ -48,6 +48,8 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     #: The form that programs write best, of those that are accepted, in JSON Schema.
     json_schema: ClassVar[Schema] = {"type": "string"}
+    #: Whether a body may have the text of that form, too.
+    accepts_text: ClassVar[bool] = False
 
     def __init__(self, *, shown_default: str | int = "", **options: Any) -> None:
         """``shown_default`` is described; what runs the action applies it."""

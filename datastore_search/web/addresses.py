@@ -130,9 +130,14 @@ class ResourceAddresses:
         """Build the address of a URL, by default in the active language; empty if not included."""
         return self._find_pattern(name, language).replace(str(_ANY_ID), str(resource_id))
 
+    def build_page(self, resource_id: uuid.UUID, language: str = "") -> str:
+        """Build the address of the page; of the dump where the portal has no pages."""
+        page = self.build("resource", resource_id, language)
+        return page or self.build("dump", resource_id, language)
+
     def build_identifier(self, resource_id: uuid.UUID) -> str:
         """Build the address of the page in the portal's default language: one for all languages."""
-        return self.build("resource", resource_id, settings.LANGUAGE_CODE)
+        return self.build_page(resource_id, settings.LANGUAGE_CODE)
 
     def build_link_header(self, resource_id: uuid.UUID) -> str:
         """Build the header ``Link`` (RFC 8288), which leads to a resource's descriptions."""

@@ -12,5 +12,4 @@ class AgentsConfig(ContribAppConfig):
     name = "datastore_search.contrib.agents"
     label = "datastore_search_agents"
     verbose_name = "datastore_search: agents"
-    requires = ("datastore_search.contrib.analysis", "datastore_search.contrib.catalogue")
     packages = {"mcp": "agents"}

@@ -15,13 +15,13 @@ from datastore_search.api.parameter_types import NonNegativeIntegerField, TextFi
 from datastore_search.api.parameters import MAX_ROW_NUMBER, ActionParameters
 from datastore_search.api.permissions import get_reader
 from datastore_search.conf import conf
-from datastore_search.contrib.catalogue.portal import open_portal_datasets
-from datastore_search.contrib.catalogue.resource_conditions import match_word
-from datastore_search.contrib.pages.catalogue.views import (
+from datastore_search.contrib.catalogue.listing import (
     CatalogueFilterSet,
     find_readable,
     list_tables,
 )
+from datastore_search.contrib.catalogue.portal import open_portal_datasets
+from datastore_search.contrib.catalogue.resource_conditions import match_word
 from datastore_search.guards.clients import Client
 from datastore_search.models import Field, Resource
 from datastore_search.search import open_snapshot

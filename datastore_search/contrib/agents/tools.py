@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
@@ -26,7 +27,6 @@ from .answers import (
     write_csv,
     write_page,
 )
-from .catalogue import FindTablesParameters, find_tables
 from .description import DescribeTableParameters, describe_table
 
 #: Rows of an answer where ``limit`` is not given, and at most.
@@ -143,10 +143,12 @@ def _suggest_values(request: Request, arguments: Mapping[str, object]) -> str:
     return dump_compact(others) if others else _("Nothing was found.")
 
 
-tools: Mapping[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        Tool(
+def _list_tools() -> Iterator[Tool]:
+    """List the tools of the actions that this portal has."""
+    if apps.is_installed("datastore_search.contrib.catalogue"):
+        from .catalogue import FindTablesParameters, find_tables  # noqa: PLC0415 - where it is used
+
+        yield Tool(
             "find_tables",
             gettext_lazy("Find tables"),
             gettext_lazy(
@@ -157,32 +159,33 @@ tools: Mapping[str, Tool] = {
             ("q", "limit", "offset"),
             find_tables,
             has_row_limit=False,
+        )
+    yield Tool(
+        "describe_table",
+        gettext_lazy("Describe a table"),
+        gettext_lazy(
+            "Describe a table: its fields with types, labels, notes and the most common"
+            " values, and its first records. Use it before other tools."
         ),
-        Tool(
-            "describe_table",
-            gettext_lazy("Describe a table"),
-            gettext_lazy(
-                "Describe a table: its fields with types, labels, notes and the most common"
-                " values, and its first records. Use it before other tools."
-            ),
-            DescribeTableParameters,
-            ("resource_id", "offset"),
-            describe_table,
-            required=("resource_id",),
+        DescribeTableParameters,
+        ("resource_id", "offset"),
+        describe_table,
+        required=("resource_id",),
+    )
+    yield Tool(
+        "search_records",
+        gettext_lazy("Search records"),
+        gettext_lazy(
+            "Read the records of a table that match words and filters, as CSV."
+            " For sums and counts use aggregate_records."
         ),
-        Tool(
-            "search_records",
-            gettext_lazy("Search records"),
-            gettext_lazy(
-                "Read the records of a table that match words and filters, as CSV."
-                " For sums and counts use aggregate_records."
-            ),
-            actions["datastore_search"].parameters,
-            ("resource_id", *_CONDITIONS, "fields", "sort", "distinct", "limit", "offset"),
-            _read_rows("datastore_search"),
-            required=("resource_id",),
-        ),
-        Tool(
+        actions["datastore_search"].parameters,
+        ("resource_id", *_CONDITIONS, "fields", "sort", "distinct", "limit", "offset"),
+        _read_rows("datastore_search"),
+        required=("resource_id",),
+    )
+    if apps.is_installed("datastore_search.contrib.analysis"):
+        yield Tool(
             "aggregate_records",
             gettext_lazy("Compute figures"),
             gettext_lazy(
@@ -202,8 +205,8 @@ tools: Mapping[str, Tool] = {
             ),
             _read_rows("datastore_aggregate"),
             required=("resource_id",),
-        ),
-        Tool(
+        )
+        yield Tool(
             "count_values",
             gettext_lazy("Count values"),
             gettext_lazy("Count the most common values of fields of a table, or their ranges."),
@@ -211,8 +214,8 @@ tools: Mapping[str, Tool] = {
             ("resource_id", "facets", *_CONDITIONS, "exclude_own", "limit"),
             _count_values,
             required=("resource_id", "facets"),
-        ),
-        Tool(
+        )
+        yield Tool(
             "suggest_values",
             gettext_lazy("Suggest values"),
             gettext_lazy(
@@ -223,6 +226,7 @@ tools: Mapping[str, Tool] = {
             ("resource_id", "field", "prefix", *_CONDITIONS, "limit"),
             _suggest_values,
             required=("resource_id",),
-        ),
-    )
-}
+        )
+
+
+tools: Mapping[str, Tool] = {tool.name: tool for tool in _list_tools()}

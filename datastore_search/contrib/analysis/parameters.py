@@ -120,6 +120,7 @@ class OptionsListField(ParameterField):
         "combined": _("“{option}” and “{other}” cannot be combined."),
     }
 
+    accepts_text = True
     #: The serializer of an object.
     options: ClassVar[type[ActionParameters]]
     #: The option that a name stands for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.urls import path
 
 from .views.dcat import JsonLdView, TurtleView
@@ -11,7 +12,6 @@ from .views.resource_lists import FeedView, SitemapView
 urlpatterns = [
     path("datastore/catalog.ttl", TurtleView.as_view(), name="catalog-turtle"),
     path("datastore/catalog.jsonld", JsonLdView.as_view(), name="catalog-jsonld"),
-    path("datastore/sitemap.xml", SitemapView.as_view(), name="sitemap"),
     path("datastore/changes.atom", FeedView.as_view(), name="feed"),
     path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
     path(
@@ -20,3 +20,5 @@ urlpatterns = [
         name="data-package",
     ),
 ]
+if apps.is_installed("datastore_search.contrib.pages"):  # which a sitemap lists
+    urlpatterns.append(path("datastore/sitemap.xml", SitemapView.as_view(), name="sitemap"))

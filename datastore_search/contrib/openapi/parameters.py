@@ -12,7 +12,6 @@ from typing import Any
 from datastore_search.api import parameter_types as types
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.contrib.analysis.parameters import OptionsListField
 
 from .components import TEXT, Schema, build_name, one_of, schema_ref
 from .examples import Example, show_examples
@@ -83,7 +82,7 @@ def _list_parameters(parameters: type[ActionParameters]) -> Iterator[tuple[str, 
         else:
             is_filters = isinstance(field, types.FiltersField)
             schema = _FILTERS if is_filters else field.build_schema()
-        if isinstance(field, OptionsListField):
+        if field.accepts_text:
             # Generators of clients take two lists of objects of one class for the same.
             schema = one_of(schema, TEXT)
         yield each.name, each.text, schema

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.apps import apps
+
 from datastore_search.api.actions.search import REPEATED_PARAMETERS
 from datastore_search.api.parameters import SearchParameters
-from datastore_search.contrib.analysis import actions as analysis
-from datastore_search.contrib.analysis.spelling import MAX_COUNTED_RECORDS
 from datastore_search.downloads.formats import GZIP_TYPE, formats
 from datastore_search.field_types import field_types
 from datastore_search.search import RecordsFormat
@@ -18,7 +18,6 @@ from .components import (
     ANY_VALUE,
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
-    NULL,
     OBJECT,
     TEXT,
     Schema,
@@ -31,9 +30,9 @@ from .components import (
 from .examples import Example, show_examples
 
 _ID: Schema = {"type": "integer", "minimum": 1}
-_RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
+RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
 _BINARY: Schema = {"type": "string", "format": "binary"}
-_ROW = list_of(ANY_VALUE, description="The values of a record, in the order of `fields`.")
+ROW = list_of(ANY_VALUE, description="The values of a record, in the order of `fields`.")
 _RECORDS = list_of(schema_ref("DatastoreRecord"))
 _FILTERS: Schema = {"description": "As understood.", **schema_ref("DatastoreFilters")}
 
@@ -77,7 +76,7 @@ def build_success(*, is_one: bool) -> Schema:
 
 def build_dump(example: Example) -> Schema:
     """Describe the file of a dump."""
-    table = object_of({"fields": list_of(schema_ref("DatastoreField")), "records": list_of(_ROW)})
+    table = object_of({"fields": list_of(schema_ref("DatastoreField")), "records": list_of(ROW)})
     texts: dict[str, Schema] = {
         kind.content_type.partition(";")[0]: {
             "schema": table if name == "json" else TEXT if kind.is_text else _BINARY
@@ -120,16 +119,21 @@ def build_schemas() -> dict[str, Schema]:
         },
         **_build_pages(),
         "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
-        "DatastoreFacets": _build_facets(),
-        "DatastoreFacet": _build_facet(),
-        "DatastoreAggregate": _build_aggregate(),
-        "DatastoreSuggestions": _build_suggestions(),
+        **_build_analysis(),
         "DatastoreInfo": _build_info(),
         "DatastoreCreated": _build_created(),
         "DatastoreWritten": _build_written(),
         "DatastoreDeleted": _build_deleted(),
         "DatastoreStatus": _build_status(),
     }
+
+
+def _build_analysis() -> dict[str, Schema]:
+    if not apps.is_installed("datastore_search.contrib.analysis"):
+        return {}
+    from .analysis import build_schemas as build  # noqa: PLC0415 - only where it is installed
+
+    return build()
 
 
 def _build_field(**members: Schema) -> Schema:
@@ -162,7 +166,7 @@ def _build_pages() -> dict[str, Schema]:
             },
         },
         _OBJECTS: _build_page(_OBJECTS, _RECORDS),
-        _LISTS: _build_page(_LISTS, list_of(_ROW)),
+        _LISTS: _build_page(_LISTS, list_of(ROW)),
         _TEXTS: _build_page(_TEXTS, rows),
     }
 
@@ -173,7 +177,7 @@ def _build_page(name: str, records: Schema) -> Schema:
     formats = {**TEXT, "pattern": f"^({'|'.join(values)})$"} if values[1:] else enum_of(*values)
     return object_of(
         {
-            "resource_id": _RESOURCE_ID,
+            "resource_id": RESOURCE_ID,
             "fields": list_of(schema_ref("DatastoreField")),
             "records_format": formats,
             "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
@@ -229,101 +233,6 @@ def _build_repeated() -> dict[str, Schema]:
     return {name: own.get(name) or fields[name].build_schema() for name in REPEATED_PARAMETERS}
 
 
-# datastore_facets ---------------------------------------------------------------------------------
-
-
-def _build_facets() -> Schema:
-    return object_of(
-        {
-            "resource_id": _RESOURCE_ID,
-            "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
-            "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
-        }
-    )
-
-
-def _build_facet() -> Schema:
-    counted = {"count": NON_NEGATIVE_INTEGER}
-    figure = one_of(NON_NEGATIVE_INTEGER, NULL)
-    return object_of(
-        {
-            "field": TEXT,
-            "type": schema_ref("DatastoreFieldType"),
-            "nulls": {**figure, "description": "Records without a value."},
-            "others": {**figure, "description": "Records with other values than those listed."},
-            "complete": {**BOOLEAN, "description": "False if counting took too long."},
-        },
-        optional={
-            "values": list_of(object_of({"value": ANY_VALUE, **counted})),
-            "distinct": {**figure, "description": "The number of different values."},
-            "bins": list_of(object_of({"from": ANY_VALUE, "to": ANY_VALUE, **counted})),
-            "min": {**ANY_VALUE, "description": "The least value in the bins."},
-            "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
-            "of_all_records": {
-                **BOOLEAN,
-                "description": "True if the figures are for all records, because counting the"
-                " matches took too long.",
-            },
-        },
-    )
-
-
-# datastore_aggregate ------------------------------------------------------------------------------
-
-
-def _build_aggregate() -> Schema:
-    rows = {**TEXT, "description": "Rows that end in a line break, without a header."}
-    return object_of(
-        {
-            "resource_id": _RESOURCE_ID,
-            "fields": list_of(schema_ref("DatastoreField")),
-            "records_format": schema_ref("DatastoreRecordsFormat"),
-            "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
-            "include_total": BOOLEAN,
-            "records": {
-                "description": "The groups, in the form that `records_format` says.",
-                **one_of(list_of(one_of(OBJECT, _ROW)), rows),
-            },
-        },
-        optional={
-            "total": {**NON_NEGATIVE_INTEGER, "description": "All groups; if `include_total`."},
-            **{
-                name: {**ANY_VALUE, "description": "As understood."}
-                for name in analysis.REPEATED_PARAMETERS
-            },
-        },
-    )
-
-
-# datastore_suggest --------------------------------------------------------------------------------
-
-
-def _build_suggestions() -> Schema:
-    value = object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
-    similar = object_of(
-        {
-            "word": TEXT,
-            "distance": {**NON_NEGATIVE_INTEGER, "description": "Letters that differ."},
-            "count": {
-                **NON_NEGATIVE_INTEGER,
-                "maximum": MAX_COUNTED_RECORDS,
-                "description": "Records that the word finds, up to the maximum.",
-            },
-        }
-    )
-    word = object_of({"word": TEXT, "suggestions": list_of(similar)})
-    query = object_of({"q": TEXT, "total": {**NON_NEGATIVE_INTEGER, "minimum": 1}})
-    return object_of(
-        {
-            "resource_id": _RESOURCE_ID,
-            "values": list_of(value, description="The most common values first."),
-            "words": list_of(word, description="The words of `q` that no record has."),
-            "queries": list_of(query, description="Queries that find records."),
-            "complete": {**BOOLEAN, "description": "False if there may be other suggestions."},
-        }
-    )
-
-
 # The others ---------------------------------------------------------------------------------------
 
 
@@ -342,7 +251,7 @@ def _build_info() -> Schema:
     )
     meta = object_of(
         {
-            "id": _RESOURCE_ID,
+            "id": RESOURCE_ID,
             "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
             "table_type": enum_of("BASE TABLE"),
             "size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the records."},
@@ -369,7 +278,7 @@ def _build_created() -> Schema:
     names = list_of(TEXT)
     return object_of(
         {
-            "resource_id": _RESOURCE_ID,
+            "resource_id": RESOURCE_ID,
             "fields": list_of(schema_ref("DatastoreField")),
             "method": enum_of(Method.INSERT.value),
         },
@@ -389,7 +298,7 @@ def _build_created() -> Schema:
 def _build_written() -> Schema:
     return object_of(
         {
-            "resource_id": _RESOURCE_ID,
+            "resource_id": RESOURCE_ID,
             "method": schema_ref("DatastoreMethod"),
         },
         optional={"dry_run": BOOLEAN, "include_records": BOOLEAN, "records": _RECORDS},
@@ -398,7 +307,7 @@ def _build_written() -> Schema:
 
 def _build_deleted() -> Schema:
     return object_of(
-        {"resource_id": _RESOURCE_ID},
+        {"resource_id": RESOURCE_ID},
         optional={
             "filters": _FILTERS,
             "include_deleted_records": BOOLEAN,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.apps import apps
+
 from datastore_search.apps import ContribAppConfig
 
 
@@ -14,17 +16,27 @@ class PagesConfig(ContribAppConfig):
     verbose_name = "datastore_search: pages"
 
     def register(self) -> None:
-        """Add the addresses, the pages of errors, and GeoJSON."""
+        """Add the addresses, the pages of errors, GeoJSON, and the sections of the data page."""
         from datastore_search.downloads import formats
         from datastore_search.web import routes
         from datastore_search.web.errors import error_pages
 
+        from . import sections
         from .maps.geojson import write_geojson
         from .page import render_error_page
         from .table.download_failures import explain_failure
 
         routes.register("datastore_search.contrib.pages.urls")
         error_pages.render, error_pages.explain = render_error_page, explain_failure
+        if apps.is_installed("datastore_search.contrib.catalogue"):
+            from .catalogue.sections import FACTS, STRUCTURED_DATA
+
+            sections.register(FACTS, STRUCTURED_DATA)
+        if apps.is_installed("datastore_search.contrib.analysis"):
+            from .charts.sections import CHART, MAP
+            from .facets.sections import DID_YOU_MEAN, FACETS
+
+            sections.register(FACETS, DID_YOU_MEAN, CHART, MAP)
         formats.register(
             formats.DumpFormat(
                 "geojson", "GeoJSON", "application/geo+json", write_geojson, needs_places=True

@@ -1,21 +1,28 @@
-"""The addresses of the pages."""
+"""The addresses of the pages; those of the catalogue and of figures need their contrib apps."""
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.urls import path
 
 from .api_examples import ApiView
-from .catalogue.views import CatalogueView
-from .charts.views import ChartView
-from .maps.views import MapView
 from .record.views import RecordView
 from .table.views import ResourceView
 
 urlpatterns = [
-    path("datastore/", CatalogueView.as_view(), name="catalogue"),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
-    path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
-    path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
 ]
+if apps.is_installed("datastore_search.contrib.catalogue"):
+    from .catalogue.views import CatalogueView
+
+    urlpatterns.append(path("datastore/", CatalogueView.as_view(), name="catalogue"))
+if apps.is_installed("datastore_search.contrib.analysis"):
+    from .charts.views import ChartView
+    from .maps.views import MapView
+
+    urlpatterns += [
+        path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
+        path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
+    ]

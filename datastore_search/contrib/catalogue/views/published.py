@@ -40,7 +40,7 @@ def add_addresses(resource: Resource, addresses: ResourceAddresses) -> Published
     return PublishedResource(
         resource=resource,
         identifier=addresses.build_identifier(resource.pk),
-        page=addresses.build("resource", resource.pk),
+        page=addresses.build_page(resource.pk),
         files=[
             File(
                 str(kind.label),
@@ -62,7 +62,7 @@ def add_addresses_to_dataset(
     if not conf.DATASETS:
         (only,) = published
         return PublishedDataset(listed.dataset, only.identifier, only.page, published)
-    catalogue = request.build_absolute_uri(reverse_in_locale(request, "catalogue"))
+    catalogue = request.build_absolute_uri(find_catalogue_path(request))
     return PublishedDataset(
         dataset=listed.dataset,
         identifier=build_dataset_identifier(request, listed.dataset),
@@ -86,10 +86,15 @@ def get_site_description() -> str:
     return conf.SITE_DESCRIPTION or _("Tables with their fields, files and API.")
 
 
+def find_catalogue_path(request: HttpRequest) -> str:
+    """Find the page of the catalogue, or its description where the portal has no pages."""
+    return find_path(request, "catalogue") or reverse_in_locale(request, "catalog-jsonld")
+
+
 def build_catalogue_identifier(request: HttpRequest) -> str:
     """Build the address of the catalogue in the portal's default language."""
     with translation.override(settings.LANGUAGE_CODE):
-        return request.build_absolute_uri(reverse_in_locale(request, "catalogue"))
+        return request.build_absolute_uri(find_catalogue_path(request))
 
 
 def build_catalogue_links(request: HttpRequest) -> str:

@@ -19,7 +19,12 @@ from ..datasets import CatalogueState, read_state, select_columns
 from ..portal import Datasets
 from ..published import MAX_DESCRIPTION_LENGTH
 from .public_lists import ListPage, PublicListView
-from .published import build_catalogue_identifier, get_site_description, get_site_title
+from .published import (
+    build_catalogue_identifier,
+    find_catalogue_path,
+    get_site_description,
+    get_site_title,
+)
 
 
 class ResourceListView(PublicListView[Resource]):
@@ -117,7 +122,7 @@ class FeedView(ResourceListView):
         address = request.build_absolute_uri(request.path)
         feed = _PagedFeed(
             title=clean_xml(get_site_title()),
-            link=request.build_absolute_uri(reverse_in_locale(request, "catalogue")),
+            link=request.build_absolute_uri(find_catalogue_path(request)),
             description="",
             subtitle=clean_xml(get_site_description()),
             author_name=clean_xml(get_site_title()),
@@ -136,7 +141,7 @@ def _describe_entry(resource: Resource, addresses: ResourceAddresses) -> dict[st
     description = resource.local_description.text[:MAX_DESCRIPTION_LENGTH]
     return {
         "title": clean_xml(resource.local_title.text),
-        "link": addresses.build("resource", resource.pk),
+        "link": addresses.build_page(resource.pk),
         "description": clean_xml(description),
         "unique_id": addresses.build_identifier(resource.pk),
         "pubdate": resource.created_at,

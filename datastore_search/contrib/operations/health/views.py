@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from django.apps import apps
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -17,7 +18,7 @@ from health_check.views import HealthCheckView
 
 from datastore_search.guards.cache import BriefCache
 
-from .checks import Database, Disk, Migrations, Worker
+from .checks import Database, Disk, Migrations
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,20 @@ class ReadyView(HealthCheckView):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _list_checks_of_loads() -> list[type[HealthCheck]]:
+    if not apps.is_installed("datastore_search.contrib.files"):
+        return []
+    from ..loads import Worker  # noqa: PLC0415 - only where it is installed
+
+    return [Worker]
+
+
 class OperationsView(ReadyView):
     """Whether the portal also runs loads and has room, for monitoring and not for balancers."""
 
-    checks: ClassVar[list[type[HealthCheck]]] = [Database, Migrations, Worker, Disk]
+    checks: ClassVar[list[type[HealthCheck]]] = [
+        Database,
+        Migrations,
+        *_list_checks_of_loads(),
+        Disk,
+    ]

@@ -10,18 +10,13 @@ Source: prometheus_client, which reads that variable when it is imported.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
-from django.db import Error, router
-from django.db.models import Count
+from django.apps import apps
 from django.dispatch import receiver
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
 
-from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.guards.cache import BoundedCache
 from datastore_search.signals import request_answered
 
@@ -63,27 +58,6 @@ def count_lookup(cache: str, is_hit: bool) -> None:
 BoundedCache.count_lookup = staticmethod(count_lookup)
 
 
-class LoadCollector(Collector):
-    """The loads by their state; nothing while the database does not answer."""
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Count the loads."""
-        states = GaugeMetricFamily("datastore_search_loads", "Loads by state.", labels=["state"])
-        loads = Load.objects.using(router.db_for_write(Load)).order_by()
-        try:
-            counts = dict(loads.values_list("state").annotate(count=Count("pk")))
-        except Error:
-            return
-        for state in LoadState.values:
-            states.add_metric([state], counts.get(state, 0))
-        yield states
-        yield GaugeMetricFamily(
-            "datastore_search_queue_length",
-            "Loads that wait for a worker.",
-            value=counts.get(LoadState.QUEUED, 0),
-        )
-
-
 def build_registry() -> CollectorRegistry:
     """Build the registry of all that is shown: the counters of all processes, and the loads."""
     registry = CollectorRegistry()
@@ -91,5 +65,8 @@ def build_registry() -> CollectorRegistry:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # prometheus_client's
     else:
         registry.register(REGISTRY)
-    registry.register(LoadCollector())
+    if apps.is_installed("datastore_search.contrib.files"):
+        from ..loads import LoadCollector  # noqa: PLC0415 - only where it is installed
+
+        registry.register(LoadCollector())
     return registry

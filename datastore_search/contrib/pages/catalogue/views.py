@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
 
-from django import forms
-from django.core.exceptions import ValidationError
-from django.db.models import CharField, Count, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Lower, NullIf
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext_lazy
-from django_filters import CharFilter, FilterSet
 
 from datastore_search.conf import conf
 from datastore_search.contrib.catalogue.datasets import find_page
+from datastore_search.contrib.catalogue.listing import (
+    CatalogueFilterSet,
+    find_readable,
+    list_tables,
+)
 from datastore_search.contrib.catalogue.portal import open_portal_datasets
 from datastore_search.contrib.catalogue.query import SortTerm
-from datastore_search.contrib.catalogue.resource_conditions import match_word
 from datastore_search.contrib.catalogue.views.published import (
     build_catalogue_links,
     describe_catalogue,
@@ -27,9 +26,7 @@ from datastore_search.contrib.catalogue.views.published import (
 from datastore_search.guards.clients import Client
 from datastore_search.messages.numbers import format_count
 from datastore_search.messages.requests import UnknownPage
-from datastore_search.messages.search import TooManyWords
-from datastore_search.models import Field, Resource
-from datastore_search.models.object_permissions import Permitted
+from datastore_search.models import Resource
 from datastore_search.search import open_snapshot
 from datastore_search.web.addresses import reverse_in_locale
 from datastore_search.web.views import parse_page_number
@@ -38,48 +35,6 @@ from ..page import PageView
 from ..table.pagination import Pagination
 
 ENTRIES_PER_PAGE = 20
-
-MAX_CATALOGUE_Q_LENGTH = 200
-
-#: Each word is compared with the description and the fields of every resource.
-MAX_CATALOGUE_WORDS = 10
-
-
-def validate_catalogue_word_count(text: str) -> None:
-    """Refuse too many words."""
-    if len(text.split()) > MAX_CATALOGUE_WORDS:
-        raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
-
-
-class CatalogueFilterSet(FilterSet):
-    """The filter of the catalogue."""
-
-    q = CharFilter(
-        label=gettext_lazy("Find resources"),
-        method="filter_by_words",
-        max_length=MAX_CATALOGUE_Q_LENGTH,
-        validators=[validate_catalogue_word_count],
-        widget=forms.TextInput({"id": "q", "type": "search"}),
-    )
-
-    class Meta:
-        model = Resource
-        fields = ()
-
-    def __init__(
-        self, data: Any, resources: QuerySet[Resource], match: Callable[[str], Q] = match_word
-    ) -> None:
-        """Filter resources; ``match`` decides which contain a word."""
-        super().__init__(data, resources)
-        self._match = match
-
-    def filter_by_words(
-        self, resources: QuerySet[Resource], name: str, text: str
-    ) -> QuerySet[Resource]:
-        """Keep the resources that hold every word."""
-        for word in text.split():
-            resources = resources.filter(self._match(word))
-        return resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,23 +130,3 @@ class CatalogueView(PageView):
             format_count(version.record_count if version else 0),
             format_count(cast("Any", resource).field_count),
         )
-
-
-def find_readable(user: Any) -> Permitted:
-    """Find the loaded resources that a user may read."""
-    return Resource.objects.filter(table_version__isnull=False).readable_by(user)
-
-
-def list_tables(using: str) -> QuerySet[Resource]:
-    """List the loaded resources with their numbers of fields, ordered by title."""
-    title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
-    # A join would count the fields of all resources, not of those on the page alone.
-    fields = Field.objects.filter(resource=OuterRef("pk")).order_by().values("resource")
-    count = fields.annotate(number=Count("pk"))
-    return (
-        Resource.objects.using(using)
-        .filter(table_version__isnull=False)
-        .select_related("table_version")
-        .annotate(field_count=Coalesce(Subquery(count.values("number")), 0))
-        .order_by(Lower(title), "pk")
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils import translation
@@ -24,6 +25,9 @@ _TITLES: Mapping[int, str | Promise] = {
     HTTPStatus.TOO_MANY_REQUESTS: gettext_lazy("Not available at the moment"),
     HTTPStatus.SERVICE_UNAVAILABLE: gettext_lazy("Not available at the moment"),
 }
+#: A stand-in for the id of a resource.
+_ANY_ID = UUID(int=0)
+
 _TITLE = gettext_lazy("This file cannot be downloaded")
 
 #: The members of an envelope's ``error`` that name nothing that a person has typed.
@@ -39,7 +43,7 @@ def explain_failure(request: HttpRequest, response: Any, error: Mapping[str, Any
     """
     patch_vary_headers(response, ("Accept",))
     kind = request.get_preferred_type(["application/json", "text/html"])
-    if request.method == "GET" and kind == "text/html" and find_path(request, "catalogue"):
+    if request.method == "GET" and kind == "text/html" and find_path(request, "resource", _ANY_ID):
         with translation.override(response["Content-Language"]):
             _replace_content(request, response, error)
 

@@ -15,7 +15,7 @@ from datastore_search.downloads.formats import DumpFormat, formats
 from datastore_search.filters.names import quote_name
 from datastore_search.models import Resource
 from datastore_search.search import Query
-from datastore_search.web.addresses import reverse_in_locale
+from datastore_search.web.addresses import find_path, reverse_in_locale
 
 from ..api_parameters import build_query_parameters
 from ..links import add_query_string
@@ -94,8 +94,8 @@ def list_downloads(
         return DownloadGroup(name, title, files)
 
     everything = build_group("all", _("Download all records found:"), kinds)
-    schema = Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))
-    everything.downloads.append(schema)
+    if schema := find_path(request, "schema", resource.pk):
+        everything.downloads.append(Download("Table Schema", schema))
     groups = [everything]
     if choose_headers(names, resource.infos) != names:
         title = _("With labels instead of column names:")

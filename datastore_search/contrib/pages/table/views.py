@@ -6,12 +6,9 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from datastore_search.contrib.catalogue.portal import find_dataset_of
-from datastore_search.contrib.catalogue.views.published import describe_resource
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.requests import UnknownPage
 from datastore_search.models import read_profiles
@@ -20,20 +17,17 @@ from datastore_search.web.addresses import ResourceAddresses, find_search_path
 from datastore_search.web.caching import Validators
 from datastore_search.web.views import parse_page_number
 
-from ..about import list_facts
 from ..embedding.framing import EMBED
-from ..facets.did_you_mean import DidYouMean, suggest_links
-from ..facets.panel import build_facet_panel
 from ..links import add_query_string
 from ..maps.query import has_map
 from ..page import ResourcePageView
+from ..sections import PageQuestion, Place, build_sections, find_known
 from .chips import build_chips
-from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
+from .columns import ColumnChoice, build_columns, choose_columns
 from .downloads import list_downloads
 from .filter_form import FilterForm
 from .headings import build_headings, build_plain_headings
 from .page_query import (
-    OF_TABLE,
     PAGE_SIZES,
     PageQuery,
     clean_parameters,
@@ -55,9 +49,8 @@ class ResourceView(ResourcePageView):
         """Show a page of them, or redirect to the address without empty parameters."""
         resource = read.resource
         parameters = clean_parameters(self.request.GET)
-        is_described = not resource.private and not parameters and not self.is_embedded
-        dataset = find_dataset_of(AnonymousUser(), resource.pk) if is_described else None
-        validators = self.authorize_read(resource, *([repr(dataset)] if dataset else []))
+        known = {} if self.is_embedded else find_known(self.request, resource)
+        validators = self.authorize_read(resource, *map(repr, known.values()))
         sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
         address = add_query_string(self.request.path, parameters)
         if address != add_query_string(self.request.path, sent):
@@ -82,39 +75,37 @@ class ResourceView(ResourcePageView):
         notes = describe_fields(choice.columns, profiles)
         context |= {
             "description": show_bidi_controls(resource.local_description.text),
-            "facts": list_facts(resource),
             "field_notes": notes,
             "filter_form": FilterForm(resource, columns, choice.columns, query, profiles),
             "address": self.request.path,
             "has_api": bool(find_search_path(self.request)),
             "api_link": add_query_string("api/", parameters),
         }
+        question = PageQuestion(self.request, read, query, columns, choice, profiles, known)
+        context["sections"] = build_sections(question, Place.ABOUT)
         if not query.is_valid:
             return self.render_page(
                 "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
             )
         pagination, context["table"] = self._read_table(read, query, choice)
         context["pagination"] = pagination
-        panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
-        context["facet_panel"] = panel
-        did_you_mean = DidYouMean() if pagination.total else suggest_links(read, query)
-        context["did_you_mean"] = did_you_mean.links
+        question = replace(question, total=pagination.total)
+        others = [place for place in Place if place != Place.ABOUT]
+        context["sections"] |= build_sections(question, *others)
         context["headings"] = build_headings(notes.fields, query)
-        question = query.query_string.remove(*OF_TABLE)
-        context["chart_address"] = f"chart/{question.query}"
-        if has_map(columns, profiles.fields if profiles else {}):
-            context["map_address"] = f"map/{question.query}"
         context["sizes"] = list_sizes(query)
         if pagination.total:
-            has_places = "map_address" in context
+            has_places = has_map(columns, profiles.fields if profiles else {})
             context["download_groups"] = list_downloads(
                 self.request, resource, query, has_places=has_places
             )
         context |= self.describe_embedding(query.query_string.pairs, context["title"])
-        if is_described:
-            context["structured_data"] = describe_resource(self.request, resource, dataset)
         # Figures that took too long must not be repeated from a cache.
-        is_complete = panel.is_complete and did_you_mean.is_complete
+        is_complete = all(
+            section.get("is_complete", True)
+            for placed in context["sections"].values()
+            for _template, section in placed
+        )
         response = self.render_page(
             "resource.html",
             context,

@@ -1,0 +1,45 @@
+"""The sections of the data page that the catalogue knows: facts, structured data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+
+from datastore_search.contrib.catalogue.portal import find_dataset_of
+from datastore_search.contrib.catalogue.views.published import describe_resource
+from datastore_search.models import Resource
+
+from ..sections import PageQuestion, Place, Section
+from .facts import list_facts
+
+
+def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
+    facts = list_facts(question.read.resource)
+    return {"facts": facts} if facts else None
+
+
+def _find_dataset(request: HttpRequest, resource: Resource) -> Any:
+    is_described = not resource.private and not request.GET
+    return find_dataset_of(AnonymousUser(), resource.pk) if is_described else None
+
+
+def _describe(question: PageQuestion) -> Mapping[str, Any] | None:
+    """Describe a public resource at its address without parameters, the one for engines."""
+    resource = question.read.resource
+    if resource.private or question.request.GET:
+        return None
+    dataset = question.known.get("structured_data")
+    return {"data": describe_resource(question.request, resource, dataset)}
+
+
+FACTS = Section("facts", Place.ABOUT, "datastore_search/_facts.html", _show_facts)
+STRUCTURED_DATA = Section(
+    "structured_data",
+    Place.HEAD,
+    "datastore_search/_structured_data.html",
+    _describe,
+    _find_dataset,
+)

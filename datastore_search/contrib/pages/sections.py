@@ -1,0 +1,88 @@
+"""The sections of the data page: one table, from which the page is built in one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from django.http import HttpRequest
+
+from datastore_search.models import Profiles, Resource
+from datastore_search.search import ConsistentRead
+
+from .table.columns import Column, ColumnChoice
+from .table.page_query import PageQuery
+
+
+class Place(StrEnum):
+    """Where a section stands; those ``ABOUT`` the resource stand on a page with errors, too."""
+
+    HEAD = "head"
+    ABOUT = "about"
+    BESIDE = "beside"
+    CAPTION = "caption"
+    EMPTY = "empty"
+    BELOW = "below"
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuestion:
+    """
+    What a page shows: the read and the query, its columns, the profiles of the fields, the total.
+
+    ``known`` has what each section has found for the validators, by the name of the section.
+    """
+
+    request: HttpRequest
+    read: ConsistentRead
+    query: PageQuery
+    columns: Sequence[Column]
+    choice: ColumnChoice
+    profiles: Profiles | None
+    known: Mapping[str, Any] = field(default_factory=dict)
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """
+    A part of the data page: a place, a template, and what the template shows (``section``).
+
+    ``build`` answers a question; None where there is nothing to show.  A context with
+    ``is_complete`` false keeps the page out of caches.  ``find`` finds what the page depends on
+    beside its resource, before anything is read; None for nothing.
+    """
+
+    name: str
+    place: Place
+    template: str
+    build: Callable[[PageQuestion], Mapping[str, Any] | None]
+    find: Callable[[HttpRequest, Resource], Any] | None = None
+
+
+#: By name, in the order of registration, which is that of the page.
+sections: dict[str, Section] = {}
+
+
+def register(*new: Section) -> None:
+    """Add sections; a portal's app does so in its ``ready``."""
+    sections.update((section.name, section) for section in new)
+
+
+def find_known(request: HttpRequest, resource: Resource) -> dict[str, Any]:
+    """Find what the sections depend on beside the resource."""
+    found = ((each.name, each.find(request, resource)) for each in sections.values() if each.find)
+    return {name: known for name, known in found if known is not None}
+
+
+def build_sections(
+    question: PageQuestion, *places: Place
+) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    """Build the sections of some places: the template and the context of each, by place."""
+    built: dict[str, list[tuple[str, Mapping[str, Any]]]] = {place: [] for place in places}
+    for section in sections.values():
+        if section.place in places and (context := section.build(question)) is not None:
+            built[section.place].append((section.template, context))
+    return built
