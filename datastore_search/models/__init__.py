@@ -13,7 +13,7 @@ from .aliases import (
     parse_resource_id,
     validate_alias,
 )
-from .deletion import drop_tables_on_commit
+from .deletion import drop_deleted_tables, drop_tables_on_commit
 from .fields import Field
 from .metadata import METADATA, clean_metadata, get_metadata_field
 from .resources import (
@@ -58,6 +58,7 @@ __all__ = [
     "add_translations",
     "check_alias",
     "clean_metadata",
+    "drop_deleted_tables",
     "drop_tables_on_commit",
     "get_default_language",
     "get_metadata_field",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from django.db import connection
 
 from datastore_search.contrib.files.models import Load, RowError
 from datastore_search.database.tables import list_record_tables
-from datastore_search.models import Resource
+from datastore_search.database.unserved import mark_unserved
+from datastore_search.management.commands import datastore_cleanup
+from datastore_search.models import Resource, deletion
 from datastore_search.web.tokens import issue_token
 
-from ..builders import make_user
+from ..builders import make_resource, make_user
 from ..files.builders import load_csv, make_loaded_resource
 from ..processes import PROJECT, build_database_url
 
@@ -43,7 +46,9 @@ django.setup()
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
-from datastore_search.models import Resource
+from datastore_search.database.unserved import mark_unserved
+from datastore_search.management.commands import datastore_cleanup
+from datastore_search.models import Resource, deletion
 
 call_command("check", databases=["default"])
 client, headers = Client(), {"Authorization": os.environ["TOKEN"]}
@@ -125,6 +130,25 @@ def test_undoing_the_migrations_of_files_removes_its_tables_and_nothing_else() -
     assert list_tables() == before
     assert Resource.objects.get() == resource
     assert records == {resource.table_version_id}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deleted_table_that_was_being_read_is_dropped_without_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(datastore_cleanup, "cleanups", {})
+    resource, other = make_resource(), make_resource()
+    assert other.table_version_id
+    mark_unserved(connection, other.table_version_id, datetime.min.replace(tzinfo=UTC))
+
+    with monkeypatch.context() as reading:
+        reading.setattr(deletion, "drop_record_table", lambda _connection, _table_id: False)
+        resource.delete()
+    assert len(list_record_tables(connection)) == 2
+    call_command("datastore_cleanup")
+
+    assert list_record_tables(connection) == {other.table_version_id}
+    assert capsys.readouterr().out == "Dropped tables of deleted resources: 1.\n"
 
 
 @pytest.mark.django_db

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import connections, router
 
 from ...database.findings import cleanups
+from ...models import Resource, drop_deleted_tables
 
 
 class Command(BaseCommand):
@@ -16,6 +18,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Clean up."""
+        connection = connections[router.db_for_write(Resource)]
+        resources = Resource.objects.using(connection.alias).exclude(table_version=None)
+        served = set(resources.values_list("table_version", flat=True))
+        if dropped := drop_deleted_tables(connection, served=served):
+            self.stdout.write(f"Dropped tables of deleted resources: {dropped}.")
         for clean_up in cleanups.values():
             for line in clean_up():
                 self.stdout.write(line)
