@@ -121,16 +121,3 @@ class Elsewhere:
 
     def allow_migrate(self, alias: str, app_label: str, **hints: Any) -> bool:
         return not app_label.startswith("datastore_search")
-
-
-def test_the_keys_of_loads_are_also_deleted_by_postgresql(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
-            " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
-            " AND conrelid::regclass::text LIKE 'datastore_search_files%' ORDER BY attname"
-        )
-        found = cursor.fetchall()
-
-    assert found == [("load_id", "c", True), ("resource_id", "c", True),
-                     ("table_version_id", "n", True)]  # fmt: skip

@@ -103,6 +103,19 @@ def test_a_portal_without_files_goes_on_with_what_was_loaded(tmp_path: Path) -> 
     assert list_record_tables(connection) == set()
 
 
+def test_the_keys_of_loads_are_also_deleted_by_postgresql(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
+            " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
+            " AND conrelid::regclass::text LIKE 'datastore_search_files%' ORDER BY attname"
+        )
+        found = cursor.fetchall()
+
+    assert found == [("load_id", "c", True), ("resource_id", "c", True),
+                     ("table_version_id", "n", True)]  # fmt: skip
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_table_version_is_deleted_by_postgresql_and_its_load_stays() -> None:
     resource = make_loaded_resource("a\n1\n")
