@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import iter_modules
@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from rest_framework.settings import api_settings
 
 from .apps import ContribAppConfig
-from .conf import PREFIX, Settings, conf, list_settings
+from .conf import PREFIX, conf, find_settings, list_settings
 from .database.server import (
     can_fold_case,
     is_supported,
@@ -53,14 +53,7 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> l
     messages: list[CheckMessage] = []
     for name in sorted({each for each in dir(settings) if each.startswith(PREFIX)}):
         if name not in known:
-            similar = get_close_matches(name.removeprefix(PREFIX), vars(Settings), n=1)
-            messages.append(
-                Warning(
-                    f"{name} is not a setting.",
-                    hint=f"Did you mean {PREFIX}{similar[0]}?" if similar else "Remove it.",
-                    id="datastore_search.W012",
-                )
-            )
+            messages.append(_describe_unknown_setting(name, known))
         elif problem := known[name].find_problem(getattr(settings, name)):
             messages.append(
                 Error(
@@ -70,6 +63,25 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> l
                 )
             )
     return messages
+
+
+def _describe_unknown_setting(name: str, known: Iterable[str]) -> CheckMessage:
+    """Name the contrib app of a setting if it is not installed, or a similar setting."""
+    for module in iter_modules([str(Path(__file__).with_name("contrib"))]):
+        app = f"{__package__}.contrib.{module.name}"
+        if name in find_settings(app):
+            return Error(
+                f"{name} is a setting of {app}, which is not installed.",
+                hint=f"Add {app!r} to INSTALLED_APPS, or remove the setting.",
+                id="datastore_search.E012",
+            )
+    names = [each.removeprefix(PREFIX) for each in known]
+    similar = get_close_matches(name.removeprefix(PREFIX), names, n=1)
+    return Error(
+        f"{name} is not a setting.",
+        hint=f"Did you mean {PREFIX}{similar[0]}?" if similar else "Remove it.",
+        id="datastore_search.E012",
+    )
 
 
 @register(Tags.caches)

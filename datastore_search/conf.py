@@ -1,9 +1,10 @@
 """
-Settings.
+Settings of the core, and how each app declares its own.
 
 Each is declared once: its default, which gives its type; its text, in Markdown; and the values that
-it may have.  ``make reference`` writes the defaults and texts into ``docs/reference/settings.md``,
-and a system check compares the values of a portal with the declarations.
+it may have.  The module ``conf`` of an app has the class of its settings, and ``conf``, which reads
+them.  ``make reference`` writes the defaults and texts into ``docs/reference/settings.md``, and a
+system check compares the values of a portal with the declarations.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final, Generic, TypeVar
 
+from django.apps import apps
 from django.conf import settings
 from django.core.signals import setting_changed
 from django.dispatch import receiver
@@ -24,10 +28,7 @@ T = TypeVar("T")
 PREFIX: Final = "DATASTORE_SEARCH_"
 
 #: PostgreSQL counts its time limits in milliseconds, as integers of 32 bits.
-_MAX_TIMEOUT = timedelta(milliseconds=2**31 - 1)
-
-#: A name or an IPv4 address, an IPv6 one in brackets, either with a port; or an IPv6 one alone.
-_SERVER_NAME = r"([\w.-]+|\[[0-9a-fA-F:.%]+\])(:[0-9]{1,5})?|[0-9a-fA-F:.%]+"
+MAX_TIMEOUT = timedelta(milliseconds=2**31 - 1)
 
 #: By the type of a default: how a message calls it, the types of its values, the usual minimum.
 _KINDS: Mapping[type, tuple[str, Any, Any]] = {
@@ -43,7 +44,7 @@ _KINDS: Mapping[type, tuple[str, Any, Any]] = {
 @dataclass(eq=False)
 class Setting(Generic[T]):
     """
-    A Django setting, ``DATASTORE_SEARCH_<NAME>``, as an attribute of ``Settings``.
+    A Django setting, ``DATASTORE_SEARCH_<NAME>``, as an attribute of ``conf``.
 
     It is read when it is first used, and again after the signal ``setting_changed``, which tests
     send.  In between it is an ordinary attribute of the instance: a search uses seven, and Django
@@ -100,7 +101,18 @@ class Setting(Generic[T]):
 
 
 class Settings:
-    """The app's settings."""
+    """The settings of an app; ``conf`` of its module ``conf`` is the only instance."""
+
+    def __init__(self) -> None:
+        """Let the signal ``setting_changed`` clear what is read."""
+        _instances.append(self)
+
+
+_instances: list[Settings] = []
+
+
+class CoreSettings(Settings):
+    """The settings of the core."""
 
     # Reading records ------------------------------------------------------------------------------
 
@@ -120,20 +132,13 @@ class Settings:
         timedelta(seconds=60),
         "Time limit of one statement of a search. An answer needs at most three long ones, and"
         " one more with each of `include_next_page` and `highlight`.",
-        maximum=_MAX_TIMEOUT,
+        maximum=MAX_TIMEOUT,
     )
     ANONYMOUS_STATEMENT_TIMEOUT = Setting(
         timedelta(seconds=15),
         "The same for a client without a valid token or session, and the time limit of the first"
         " block of its dump. The shorter of both settings applies.",
-        maximum=_MAX_TIMEOUT,
-    )
-    FACETS_TIMEOUT = Setting(
-        timedelta(seconds=2),
-        "Time limit of all facets of a call together, and of its suggestions; the time limit "
-        "of a search applies, too. Slower ones are [answered "
-        "incompletely](facets-and-aggregates.md#complete).",
-        maximum=_MAX_TIMEOUT,
+        maximum=MAX_TIMEOUT,
     )
     SEARCH_MEMORY_BYTES = Setting(
         64 * 2**20,
@@ -145,7 +150,7 @@ class Settings:
     DUMP_TIMEOUT = Setting(
         timedelta(hours=1),
         "Time limit of a [dump](dump.md), until the client has received the last record.",
-        maximum=_MAX_TIMEOUT,
+        maximum=MAX_TIMEOUT,
     )
 
     # Writing records ------------------------------------------------------------------------------
@@ -159,7 +164,19 @@ class Settings:
         timedelta(minutes=2),
         "Time limit of each statement of a call that writes. A slower call gets 503, and "
         "nothing is changed.",
-        maximum=_MAX_TIMEOUT,
+        maximum=MAX_TIMEOUT,
+    )
+    LOAD_MEMORY_BYTES = Setting(
+        256 * 2**20,
+        "Memory that a load may use for reading the file, in addition to Python's own: the "
+        "process that reads it may have 256 MiB more, and 16 times the size of a workbook. A "
+        "table of more than 800 fields may use 320 KiB for each. It is also the memory that "
+        "PostgreSQL may use for each index (its `maintenance_work_mem`); the indexes of "
+        "words, values and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` "
+        "indexes are made at once. From PostgreSQL 18 on, the same number of its processes "
+        "make the index of words, with 32 MiB each.",
+        minimum=8 * 2**20,
+        maximum=2**40,
     )
 
     # Shares of clients ----------------------------------------------------------------------------
@@ -201,74 +218,6 @@ class Settings:
         pattern="filters|words|substrings|numbers|dates|texts",
     )
 
-    # Loading files --------------------------------------------------------------------------------
-
-    LOAD_CONNECTIONS = Setting(
-        2,
-        "Connections over which a load fills its table and makes its indexes in parallel, in"
-        " addition to the two that it always has: one for its statements and one for its locks."
-        " Each uses a core of the database server, and a process beside the load builds search"
-        " vectors. With `1`, with a file of at most 10,000 rows (of a wide table, 100,000 cells),"
-        " and in a transaction of the caller, the load uses only the connection of its statements,"
-        " and PostgreSQL builds them.",
-    )
-    LOAD_MEMORY_BYTES = Setting(
-        256 * 2**20,
-        "Memory that a load may use for reading the file, in addition to Python's own: the "
-        "process that reads it may have 256 MiB more, and 16 times the size of a workbook. A "
-        "table of more than 800 fields may use 320 KiB for each. It is also the memory that "
-        "PostgreSQL may use for each index (its `maintenance_work_mem`); the indexes of "
-        "words, values and substrings need 8 MiB. `DATASTORE_SEARCH_LOAD_CONNECTIONS` "
-        "indexes are made at once. From PostgreSQL 18 on, the same number of its processes "
-        "make the index of words, with 32 MiB each.",
-        minimum=8 * 2**20,
-        maximum=2**40,
-    )
-    READ_CPU_SECONDS = Setting(
-        8.0,
-        "Seconds of processor time for reading any file, for a load or a preview, in [a separate"
-        " process](../decisions/0023-reading-in-a-child-process.md), and again for each 32 MB of"
-        " the unpacked file. A slow machine may need more.",
-    )
-    MAX_UPLOAD_BYTES = Setting(
-        1 * 2**30,
-        "Maximum size of a file that is uploaded in the admin, or fetched from a URL, both "
-        "with and without its content coding. A larger file is refused before it is "
-        "received, or at the first byte over the limit. A file path given to the command has "
-        "no limit.",
-    )
-    MAX_UNPACKED_BYTES = Setting(
-        10 * 2**30,
-        "Maximum size of the unpacked content of a file: the content of a zip, a gzip or a"
-        " workbook, and the values of JSON, Parquet and sheets as texts. It is written into the"
-        " temporary folder of the process that loads. DuckDB's temporary files there have the same"
-        " limit.",
-    )
-    FETCH_PRIVATE_HOSTS = Setting[Sequence[str]](
-        (),
-        "Servers without a public address from which files may be fetched:"
-        ' `"files.example.internal"`, or with a port, `"10.0.0.5:8080"`, for that port only. Every'
-        " user who may load by URL can then read everything that such a server serves. See [load"
-        " files](../how-to/load-files.md#from-a-url).",
-        pattern=_SERVER_NAME,
-    )
-    UPLOAD_RETENTION = Setting(
-        timedelta(days=7),
-        "Time for which the upload of a failed or cancelled load is kept, so that it can be"
-        " retried. The same applies to an unused draft."
-        " [`datastore_cleanup`](commands.md#datastore_cleanup) and the next load of the resource"
-        " delete older ones.",
-        minimum=timedelta(0),
-    )
-    TASKS_BACKEND = Setting(
-        "default",
-        "The alias in `TASKS` of the backend that [runs loads](../how-to/deploy.md#the-worker).",
-    )
-    TASKS_QUEUE = Setting(
-        "default",
-        "The queue of that backend for loads.",
-    )
-
     # The portal -----------------------------------------------------------------------------------
 
     SITE_TITLE = Setting(
@@ -278,13 +227,6 @@ class Settings:
     SITE_DESCRIPTION = Setting(
         "",
         "The purpose of the portal in a sentence, shown by `status_show`.",
-    )
-    DATASETS = Setting(
-        "",
-        "The dotted path of the function that returns the portal's [own "
-        "datasets](catalogue.md#datasets-of-the-portals-own). Without it each resource is "
-        "its own dataset.",
-        is_import=True,
     )
     AUTHENTICATION_CLASSES = Setting[Sequence[str]](
         ("datastore_search.api.authentication.BareTokenAuthentication",),
@@ -302,39 +244,27 @@ class Settings:
         "parameters. `0` turns this off.",
         minimum=0,
     )
-    PAGES_VERSION = Setting(
-        "",
-        "The version of the portal's templates and of everything that its data pages show besides"
-        " records. With a version, the page of a resource has an `ETag` for readers who are not"
-        " signed in, and is not rendered again for a reader who has it. Change it whenever the"
-        " pages change. Without a version, pages have no `ETag`.",
-    )
-    FRAME_ANCESTORS = Setting[Sequence[str]](
-        ("'self'",),
-        "The sites that may show an [embedded table or "
-        "chart](../how-to/embed-tables.md#in-a-frame) in a frame, as sources of a "
-        'Content-Security-Policy: `"https://www.example.org"`. `"\'self\'"` is the portal '
-        "itself. An empty list allows no site. For other pages the portal's own headers "
-        "decide.",
-        pattern=r"[^\s;,]+",
-    )
-    MAP_TILES = Setting[Mapping[str, str]](
-        {},
-        "[Map tiles](../how-to/deploy.md#map-tiles): their address as `url`, with `{z}`, "
-        "`{x}` and `{y}`, and their `attribution` (HTML, shown unescaped). Without them, "
-        "pages request nothing from other sites.",
-    )
 
 
-conf = Settings()
+conf = CoreSettings()
+
+
+def find_settings(app: str) -> dict[str, Setting[Any]]:
+    """Find the settings of an app, installed or not, by their full names."""
+    name = f"{app}.conf"
+    declared = vars(type(import_module(name).conf)) if find_spec(name) else {}
+    return {PREFIX + key: each for key, each in declared.items() if isinstance(each, Setting)}
 
 
 def list_settings() -> dict[str, Setting[Any]]:
-    """Return the declarations by the full names of the settings."""
-    return {PREFIX + key: each for key, each in vars(Settings).items() if isinstance(each, Setting)}
+    """List the settings of the core and of the installed contrib apps by their full names."""
+    names = [each.name for each in apps.get_app_configs()]
+    own = [name for name in names if f"{name}.".startswith(f"{__package__}.")]
+    return {key: setting for name in own for key, setting in find_settings(name).items()}
 
 
 @receiver(setting_changed)
 def _clear_cached_settings(*, setting: str, **_signal: object) -> None:
     if setting.startswith(PREFIX):
-        vars(conf).clear()
+        for each in _instances:
+            vars(each).clear()

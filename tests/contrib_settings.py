@@ -17,6 +17,8 @@ INSTALLED_APPS = [
     for name in ALL_APPS
     if not name.startswith(_PREFIX) or name.removeprefix(_PREFIX) in _CHOSEN
 ]
+if "pages" not in _CHOSEN:
+    del DATASTORE_SEARCH_PAGES_VERSION  # noqa: F821 - a setting of pages
 ROOT_URLCONF = "tests.contrib_urls"
 TASKS = IMMEDIATE
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # no rates

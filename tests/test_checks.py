@@ -6,13 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
 
 from datastore_search import checks
 from datastore_search.checks import check_settings
-from datastore_search.conf import list_settings
+from datastore_search.conf import find_settings, list_settings
+from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.jobs.task_framework import DummyBackend
 from datastore_search.database import server
 from datastore_search.database.server import measure_locks
@@ -80,12 +82,47 @@ def test_no_setting_may_have_any_type(settings: Any, name: str) -> None:
         ("DATASTORE_SEARCH_COLOUR_OF_THE_SKY", "Remove it."),
     ],
 )
-def test_an_unknown_setting_is_w012(settings: Any, name: str, hint: str) -> None:
+def test_an_unknown_setting_is_e012(settings: Any, name: str, hint: str) -> None:
     setattr(settings, name, 1)
 
     (message,) = check_settings(None)
 
-    assert (message.id, message.hint) == ("datastore_search.W012", hint)
+    assert (message.id, message.hint) == ("datastore_search.E012", hint)
+    assert message.is_serious()
+
+
+def test_a_setting_of_an_app_that_is_not_installed_is_e012(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del settings.DATASTORE_SEARCH_PAGES_VERSION
+    settings.DATASTORE_SEARCH_MAP_TILES = {}
+    assert check_settings(None) == []
+    monkeypatch.delitem(apps.app_configs, "datastore_search_pages")
+
+    (message,) = check_settings(None)
+
+    app = "datastore_search.contrib.pages"
+    assert (message.id, message.msg, message.hint) == (
+        "datastore_search.E012",
+        f"DATASTORE_SEARCH_MAP_TILES is a setting of {app}, which is not installed.",
+        f"Add '{app}' to INSTALLED_APPS, or remove the setting.",
+    )
+
+
+def test_no_setting_is_declared_by_two_apps() -> None:
+    own = [each.name for each in apps.get_app_configs() if each.name.startswith("datastore_search")]
+    names = [name for app in own for name in find_settings(app)]
+
+    assert sorted(names) == sorted(list_settings())
+    assert len(names) <= 32
+
+
+def test_a_changed_setting_of_a_contrib_app_is_read_again(settings: Any) -> None:
+    assert files_conf.TASKS_QUEUE == "default"
+
+    settings.DATASTORE_SEARCH_TASKS_QUEUE = "loads"
+
+    assert files_conf.TASKS_QUEUE == "loads"
 
 
 def test_the_kinds_of_indexes_of_the_setting_are_those_of_a_resource() -> None:

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import duckdb
 
 from datastore_search.conf import conf
+from datastore_search.contrib.files.conf import conf as files_conf
 from datastore_search.contrib.files.formats import child, process, staging
 from datastore_search.contrib.files.formats.options import ReadOptions
 from datastore_search.contrib.files.sources.limits import ReadingLimits
@@ -123,7 +124,7 @@ def _restart_database(folder: Path) -> duckdb.DuckDBPyConnection | None:
         database.execute(
             f"SET memory_limit = '{conf.LOAD_MEMORY_BYTES}B'; SET threads = 2;"
             f" SET temp_directory = '{folder}';"
-            f" SET max_temp_directory_size = '{conf.MAX_UNPACKED_BYTES}B'"
+            f" SET max_temp_directory_size = '{files_conf.MAX_UNPACKED_BYTES}B'"
         )
     except duckdb.Error:  # the temporary directory has been used, or the limit has been reached
         database.close()

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from datastore_search.api.parameter_types import NonNegativeIntegerField, TextField
 from datastore_search.api.parameters import MAX_ROW_NUMBER, ActionParameters
 from datastore_search.api.permissions import get_reader
-from datastore_search.conf import conf
+from datastore_search.contrib.catalogue.conf import conf as catalogue_conf
 from datastore_search.contrib.catalogue.listing import (
     CatalogueFilterSet,
     find_readable,
@@ -65,7 +65,7 @@ def _write_tables(request: Request, parameters: Mapping[str, Any], using: str) -
     reader = get_reader(request)
     readable = find_readable(reader)
     tables, match = list_tables(using).filter(readable.condition), match_word
-    if conf.DATASETS:
+    if catalogue_conf.DATASETS:
         datasets = open_portal_datasets(using, reader)
         tables, match = tables.filter(pk__in=datasets.list_resource_ids()), datasets.match_table
     filters = CatalogueFilterSet({"q": parameters.get("q", "")}, tables, match)

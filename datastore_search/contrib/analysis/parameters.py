@@ -36,7 +36,7 @@ from datastore_search.api.parameters import (
     build_query,
     make_printable,
 )
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 from datastore_search.filters import Condition, exclude_field, parse_filters
 from datastore_search.filters.names import split_names, unquote_name
 from datastore_search.messages.parameters import InvalidParameters
@@ -475,7 +475,7 @@ class AggregateParameters(ResourceParameters, ConditionParameters):
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of groups. 0 gives none."),
         shown_default=DEFAULT_LIMIT,
-        reduced_to=lambda: conf.MAX_LIMIT,
+        reduced_to=lambda: core_conf.MAX_LIMIT,
     )
     offset = NonNegativeIntegerField(
         help_text=_("Number of groups to skip before the first."), shown_default="0"

@@ -20,9 +20,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
-from datastore_search.conf import conf
 from datastore_search.models import Reader, ResourceQuerySet
 
+from .conf import conf
 from .dataset import Dataset, ListedDataset, Place
 from .dataset_conditions import (
     SORT_KEYS,

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from django.core.management.base import BaseCommand
 from datastore_search.api.actions import actions
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.conf import Settings, list_settings
+from datastore_search.conf import find_settings
 from datastore_search.downloads.parameters import DumpParameters
 
 _REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 
 #: The comment above a table, and the table.
 _PARAMETERS_TABLE = re.compile(r"<!-- parameters of (?P<name>\w+) -->\n(?:\|.*\n)*")
-_SETTINGS_TABLE = re.compile(r"<!-- settings -->\n(?:\|.*\n)*")
+_SETTINGS_TABLE = re.compile(r"<!-- settings of (?P<app>[\w.]+) -->\n(?:\|.*\n)*")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 #: The text of parameters that are accepted for CKAN's clients, which share one row.
@@ -35,7 +36,7 @@ _PARAMETERS: Mapping[str, type[ActionParameters]] = {
 
 
 class Command(BaseCommand):
-    """Takes the descriptions from the serializers and from ``conf``."""
+    """Takes the descriptions from the serializers and from each ``conf``."""
 
     help = "Write the tables of parameters and settings into docs/reference."
 
@@ -47,13 +48,13 @@ class Command(BaseCommand):
 
 def write_tables(page: str) -> str:
     """Replace the tables of a page, each below a comment that names it."""
-    page = _SETTINGS_TABLE.sub(lambda _found: _write_settings(), page)
+    page = _SETTINGS_TABLE.sub(lambda found: _write_settings(found["app"]), page)
     return _PARAMETERS_TABLE.sub(lambda found: _write_parameters(found["name"], page), page)
 
 
-def _write_settings() -> str:
-    """Write the settings, with their defaults as they are in the source."""
-    source = inspect.getsource(Settings)
+def _write_settings(app: str) -> str:
+    """Write the settings of an app, with their defaults as they are in the source."""
+    source = inspect.getsource(import_module(f"{app}.conf"))
     defaults = [
         call.args[0]
         for call in ast.walk(ast.parse(source))
@@ -61,9 +62,10 @@ def _write_settings() -> str:
     ]
     rows = [
         f"| `{name}` | `{ast.get_source_segment(source, default)}` | {setting.text} |\n"
-        for (name, setting), default in zip(list_settings().items(), defaults, strict=True)
+        for (name, setting), default in zip(find_settings(app).items(), defaults, strict=True)
     ]
-    return f"<!-- settings -->\n| Setting | Default | Meaning |\n|---|---|---|\n{''.join(rows)}"
+    head = "| Setting | Default | Meaning |\n|---|---|---|\n"
+    return f"<!-- settings of {app} -->\n{head}{''.join(rows)}"
 
 
 def _write_parameters(name: str, page: str) -> str:

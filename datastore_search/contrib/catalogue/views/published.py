@@ -12,12 +12,13 @@ from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 from datastore_search.downloads.formats import formats
 from datastore_search.messages.bidi import BIDI_CONTROLS
 from datastore_search.models import Resource
 from datastore_search.web.addresses import ResourceAddresses, find_path, reverse_in_locale
 
+from ..conf import conf
 from ..dataset import Dataset, ListedDataset
 from ..published import File, PublishedDataset, PublishedResource
 from ..schema_org import build_data_catalog, build_dataset, build_parent
@@ -78,12 +79,12 @@ def build_dataset_identifier(request: HttpRequest, dataset: Dataset) -> str:
 
 def get_site_title() -> str:
     """Return the name of the portal."""
-    return conf.SITE_TITLE or _("Datastore")
+    return core_conf.SITE_TITLE or _("Datastore")
 
 
 def get_site_description() -> str:
     """Return what the portal is for."""
-    return conf.SITE_DESCRIPTION or _("Tables with their fields, files and API.")
+    return core_conf.SITE_DESCRIPTION or _("Tables with their fields, files and API.")
 
 
 def find_catalogue_path(request: HttpRequest) -> str:

@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
 
-from datastore_search.conf import conf
 from datastore_search.messages.numbers import format_count
 
+from ..conf import conf
 from ..models import RUNNING, Load, LoadState
 
 #: An idle worker takes a load within seconds.

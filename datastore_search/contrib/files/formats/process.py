@@ -15,8 +15,9 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import IO, Any, cast
 
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 
+from ..conf import conf
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..sources.child_processes import start_child
@@ -33,12 +34,6 @@ _CHILD = "datastore_search.contrib.files.formats.child"
 TIMEOUT_SECONDS = 60 * 60
 
 _CHECK_INTERVAL_SECONDS = 0.1
-
-_SETTING_NAMES = (
-    "LOAD_MEMORY_BYTES",
-    "READ_CPU_SECONDS",
-    "MAX_UNPACKED_BYTES",
-)
 
 #: The names and labels of all fields are less.
 _MAX_ANSWER_BYTES = 64 * 2**20
@@ -88,7 +83,7 @@ def open_table(
                 declared_types=tuple(table["declared_types"]),
                 notices=tuple(cast(Notice, Notice.from_json(each)) for each in table["notices"]),
             )
-            opened.rows.limit_memory(opened.columns, conf.LOAD_MEMORY_BYTES // _MEMORY_RATIO)
+            opened.rows.limit_memory(opened.columns, core_conf.LOAD_MEMORY_BYTES // _MEMORY_RATIO)
             yield opened
 
 
@@ -102,7 +97,11 @@ def _run_child(
         "name": name,
         "folder": str(folder),
         "options": {each.name: getattr(options, each.name) for each in fields(ReadOptions)},
-        "settings": {f"DATASTORE_SEARCH_{each}": getattr(conf, each) for each in _SETTING_NAMES},
+        "settings": {
+            "DATASTORE_SEARCH_LOAD_MEMORY_BYTES": core_conf.LOAD_MEMORY_BYTES,
+            "DATASTORE_SEARCH_READ_CPU_SECONDS": conf.READ_CPU_SECONDS,
+            "DATASTORE_SEARCH_MAX_UNPACKED_BYTES": conf.MAX_UNPACKED_BYTES,
+        },
     }
     log_path = folder / "log"
     with log_path.open("wb") as log, _start_child(log) as child:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 from datastore_search.field_types.limits import MAX_FIELDS
 
 from ..messages import BadRow
@@ -142,7 +142,7 @@ class RowWriter:
         while sum(rows for _line, rows, _bytes in self._neighbours) > ROWS_AT_ONCE:
             self._neighbours.popleft()
         size = sum(size for _line, _rows, size in self._neighbours)
-        if size > conf.LOAD_MEMORY_BYTES:
+        if size > core_conf.LOAD_MEMORY_BYTES:
             raise LoadFailed("file.long_rows", line=self._neighbours[0][0], size=size // 2**20)
 
     def _create_columns(self) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import duckdb
 
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 
+from ..conf import conf
 from ..messages import BadRow, Message, Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
@@ -71,8 +72,8 @@ class StagingArea:
     def allow_width(self, width: int) -> None:
         """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
         if width > MAX_NARROW_FIELDS:
-            memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
-            self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
+            memory_bytes = max(core_conf.LOAD_MEMORY_BYTES, width * _FIELD_BYTES)
+            self.limits.extend_memory(memory_bytes - core_conf.LOAD_MEMORY_BYTES)
             self.execute(
                 SQL("SET threads = 1; SET memory_limit = {}").format(
                     quote_literal(f"{memory_bytes}B")
@@ -209,7 +210,7 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
             staging_area.close()
         except BaseException:
             # Without any memory, DuckDB breaks down when its connection is closed.
-            staging_area.limits.extend_memory(conf.LOAD_MEMORY_BYTES)
+            staging_area.limits.extend_memory(core_conf.LOAD_MEMORY_BYTES)
             raise
 
 
@@ -225,7 +226,7 @@ def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Ite
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Start DuckDB with limits that a file must not exceed."""
     config = {
-        "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
+        "memory_limit": f"{core_conf.LOAD_MEMORY_BYTES}B",
         "temp_directory": str(folder),
         "max_temp_directory_size": f"{conf.MAX_UNPACKED_BYTES}B",
         "threads": "2",

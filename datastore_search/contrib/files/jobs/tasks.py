@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from datastore_search.conf import conf
-
+from ..conf import conf
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState
 from . import drafts, runner

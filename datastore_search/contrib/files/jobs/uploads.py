@@ -9,8 +9,7 @@ from contextlib import suppress
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from datastore_search.conf import conf
-
+from ..conf import conf
 from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, get_upload_storage
 
 logger = logging.getLogger(__name__)

@@ -9,13 +9,14 @@ from django.db import Error, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 from datastore_search.database.indexes import Indexes, set_key
 from datastore_search.database.server import count_load_connections
 from datastore_search.database.tables import drop_record_table
 from datastore_search.field_types import dump_json
 from datastore_search.models import Field, Resource, TableVersion
 
+from ..conf import conf
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import Load, LoadState
@@ -110,7 +111,7 @@ def _fill_table(
         connection,
         table,
         indexes,
-        memory_bytes=conf.LOAD_MEMORY_BYTES,
+        memory_bytes=core_conf.LOAD_MEMORY_BYTES,
         max_connections=max_connections,
     )
     _set_key(connection, plan, version)

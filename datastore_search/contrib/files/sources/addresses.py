@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from django.utils.encoding import iri_to_uri
 
-from datastore_search.conf import conf
-
+from ..conf import conf
 from ..messages.failures import LoadFailed
 
 _PORTS = {"http": 80, "https": 443}

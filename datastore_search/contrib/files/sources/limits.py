@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from datastore_search.conf import conf
+from datastore_search.conf import conf as core_conf
 
+from ..conf import conf
 from ..messages.failures import LoadFailed
 
 #: A file may always unpack to this, however small it is.
@@ -104,7 +105,7 @@ def _compute_cpu_seconds(size_bytes: int) -> int:
 
 
 def _get_memory_bytes() -> int:
-    return conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES
+    return core_conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES
 
 
 def _set_limit(kind: int, value: int) -> None:

@@ -14,8 +14,7 @@ from urllib.parse import unquote
 
 from django.utils.http import parse_header_parameters
 
-from datastore_search.conf import conf
-
+from ..conf import conf
 from ..messages.failures import LoadFailed
 from .addresses import Address
 

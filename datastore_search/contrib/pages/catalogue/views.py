@@ -10,7 +10,7 @@ from typing import Any, cast
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from datastore_search.conf import conf
+from datastore_search.contrib.catalogue.conf import conf as catalogue_conf
 from datastore_search.contrib.catalogue.datasets import find_page
 from datastore_search.contrib.catalogue.listing import (
     CatalogueFilterSet,
@@ -70,7 +70,7 @@ class CatalogueView(PageView):
         number, q = parse_page_number(request), filters.form.cleaned_data["q"]
         offset = (number - 1) * ENTRIES_PER_PAGE
         bounds = slice(offset, offset + ENTRIES_PER_PAGE)
-        if conf.DATASETS:
+        if catalogue_conf.DATASETS:
             shown, total = self._read_datasets(using, q.split(), bounds)
         else:
             shown, total = self._read_resources(using, filters.qs, bounds)

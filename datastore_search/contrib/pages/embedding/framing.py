@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
-from datastore_search.conf import conf
+from ..conf import conf
 
 #: The parameter of a page that stands in a frame of another one; its value is 1.
 EMBED = "embed"
