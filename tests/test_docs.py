@@ -44,8 +44,8 @@ from datastore_search.filters.grammar import (
     MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
-    OPERATORS,
 )
+from datastore_search.filters.operators import operators
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.messages.parameters import InvalidParameter
 from datastore_search.models import MAX_ALIAS_LENGTH, Resource
@@ -190,7 +190,7 @@ def list_error_members(kind: type[InvalidParameter] = InvalidParameter) -> set[s
         (TYPES, ("Type", "Accepts"), field_types),
         (TYPES, ("Type", "Sorts"), field_types),
         (SEARCH, ("Type", "Equals"), field_types),
-        (SEARCH, ("Operator",), OPERATORS),
+        (SEARCH, ("Operator",), operators),
         (SEARCH, ("`records_format`",), RecordsFormat),
         (WRITING, ("Method",), Method),
         (LOADING, ("Mode",), Mode.values),

@@ -1,18 +1,14 @@
 """
 What ``filters`` and ``q`` mean.
 
-``grammar`` parses the parameter ``filters`` into conditions.  ``clauses`` compiles conditions to
-SQL, ``full_text`` full-text queries, and ``substrings`` the look-up of parts of texts for both.
-Names of fields and values are parameters of the SQL.
+``grammar`` parses the parameter ``filters`` into conditions by the table of ``operators``.
+``clauses`` compiles conditions to SQL, ``full_text`` full-text queries, and ``substrings`` the
+look-up of parts of texts for both.  Names of fields and values are parameters of the SQL.
 """
 
 from .clause import TRUE, Clause, compose, join_clauses, join_with_commas
-from .clauses import (
-    TypedFields,
-    compile_conditions,
-    compile_field_key,
-    compile_value_key,
-)
+from .clauses import compile_conditions
+from .equality import MAX_SHOWN_LENGTH, TypedFields
 from .full_text import (
     MAX_SUBSTRINGS,
     MAX_WORDS,
@@ -24,7 +20,6 @@ from .full_text import (
     parse_full_text_query,
 )
 from .grammar import (
-    MAX_SHOWN_LENGTH,
     And,
     Comparison,
     Condition,
@@ -33,3 +28,4 @@ from .grammar import (
     exclude_field,
     parse_filters,
 )
+from .operators import compile_field_key, compile_value_key

@@ -21,7 +21,8 @@ from ..messages.search import (
     UnknownFullTextField,
 )
 from .clause import Clause, compose, join_clauses
-from .grammar import MAX_SHOWN_LENGTH, MAX_TEXT_CONDITIONS
+from .equality import MAX_SHOWN_LENGTH
+from .grammar import MAX_TEXT_CONDITIONS
 from .substrings import build_pattern, compile_candidates, is_exact
 from .words import count_words, split_words
 

@@ -1,9 +1,7 @@
 """
 The grammar of the parameter ``filters``.
 
-Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits included; the
-operators ``ieq``, ``ne``, ``ine``, ``contains``, ``icontains``, ``startswith``, ``istartswith`` and
-``isnull`` are not in CKAN.
+Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits included.
 """
 
 from __future__ import annotations
@@ -25,6 +23,8 @@ from ..messages.search import (
     UnknownGroup,
     UnknownOperator,
 )
+from .equality import MAX_SHOWN_LENGTH
+from .operators import TEXT_OPERATORS, Operand, operators
 
 #: Operations in one ``filters``.
 MAX_OPERATIONS = 100
@@ -35,17 +35,7 @@ MAX_DEPTH = 9
 #: Values in all lists of one ``filters``.
 MAX_VALUES = 10_000
 
-#: Only the index of substrings answers these; without it the text of every record is searched.
-TEXT_OPERATORS = ("contains", "icontains", "startswith", "istartswith")
 MAX_TEXT_CONDITIONS = 10
-
-OPERATORS = (
-    "eq", "ieq", "in", "lt", "lte", "gt", "gte", "ne", "ine", "contains", "icontains",
-    "startswith", "istartswith", "isnull",
-)  # fmt: skip
-
-#: Letters that a message repeats of a name or a value.
-MAX_SHOWN_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +71,9 @@ class Or:
 
 
 Condition = In | Comparison | And | Or
+
+#: What an operand must be, where the type of the field does not matter.
+_OPERANDS: Mapping[Operand, type] = {Operand.LIST: list, Operand.BOOLEAN: bool}
 
 _GROUPS: Mapping[str, type[And | Or]] = {"$and": And, "$or": Or}
 
@@ -209,17 +202,15 @@ class _Parser:
             self._operations += 1
             self._text_conditions += operator in TEXT_OPERATORS
             self._count_values(operand)
-            if operator not in OPERATORS:
+            if operator not in operators:
                 self._errors.append(
                     UnknownOperator(
                         field=field,
                         operator=operator[:MAX_SHOWN_LENGTH],
-                        operators=", ".join(OPERATORS),
+                        operators=", ".join(operators),
                     )
                 )
-            elif (operator == "in" and not isinstance(operand, list)) or (
-                operator == "isnull" and not isinstance(operand, bool)
-            ):
+            elif not isinstance(operand, _OPERANDS.get(operators[operator].operand, object)):
                 self._errors.append(InvalidFilterOperand(field=field, operator=operator))
             else:
                 conditions.append(_build_condition(field, operator, operand))

@@ -12,8 +12,8 @@ from datastore_search.api.actions import actions
 from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.contrib.analysis.parameters import OptionsListField
-from datastore_search.contrib.openapi.filters import _MEANINGS
 from datastore_search.downloads.parameters import DumpParameters
+from datastore_search.filters.operators import operators
 
 LOCALES = ("ar", "de", "es", "fr", "pt-br", "vi")
 
@@ -37,7 +37,7 @@ def list_texts() -> list[str]:
             for table in list_tables(kind)
             for each in describe_parameters(table)
         ),
-        *map(str, _MEANINGS.values()),
+        *(str(each.help) for each in operators.values()),
     ]
 
 

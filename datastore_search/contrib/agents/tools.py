@@ -17,7 +17,7 @@ from datastore_search.api.actions import actions
 from datastore_search.api.parameter_descriptions import build_object_schema
 from datastore_search.api.parameter_types import Schema
 from datastore_search.api.parameters import ActionParameters
-from datastore_search.filters.grammar import OPERATORS
+from datastore_search.filters.operators import operators
 
 from .answers import (
     MAX_ROWS_LETTERS,
@@ -40,7 +40,7 @@ _FILTERS_NOTE = format_lazy(
         " Operators: {operators}. `$or` and `$and` hold lists of such objects."
     ),
     example='`{"amount": {"gte": 5}}`',
-    operators=", ".join(OPERATORS),
+    operators=", ".join(operators),
 )
 
 _CONDITIONS = ("q", "filters", "plain", "substrings")

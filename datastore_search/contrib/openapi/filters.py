@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 from datastore_search.filters.grammar import (
     MAX_DEPTH,
     MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
-    OPERATORS,
-    TEXT_OPERATORS,
 )
+from datastore_search.filters.operators import TEXT_OPERATORS, Operand, operators
 
 from .components import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, Schema, list_of, one_of, schema_ref
 
@@ -26,33 +22,11 @@ _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
 
 _SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
 
-#: What each operator means.
-_MEANINGS: Mapping[str, str | Promise] = {
-    "eq": _("Equal; a list is the value of a list field."),
-    "ieq": _("Equal to the text, ignoring case; for text fields."),
-    "in": _("Equal to one of the values."),
-    "lt": _("Less than."),
-    "lte": _("Less than or equal to."),
-    "gt": _("Greater than."),
-    "gte": _("Greater than or equal to."),
-    "ne": _("Not equal; finds empty cells too."),
-    "ine": _("Not equal to the text, ignoring case; finds empty cells too."),
-    "contains": _("Contains the text, or, in a list or JSON field, the value."),
-    "icontains": _("Contains the text, ignoring case."),
-    "startswith": _("Begins with the text."),
-    "istartswith": _("Begins with the text, ignoring case."),
-    "isnull": _("Whether the cell is empty."),
-}
-
-#: The operand of an operator, if the type of the field does not say it.
-_OPERANDS: Mapping[str, Schema] = {
-    "ieq": TEXT,
-    "in": list_of(ANY_VALUE, maxItems=MAX_VALUES),
-    "ine": TEXT,
-    "icontains": TEXT,
-    "startswith": TEXT,
-    "istartswith": TEXT,
-    "isnull": BOOLEAN,
+#: The operand of an operator; of others the type of the field says it.
+_OPERANDS: Mapping[Operand, Schema] = {
+    Operand.TEXT: TEXT,
+    Operand.LIST: list_of(ANY_VALUE, maxItems=MAX_VALUES),
+    Operand.BOOLEAN: BOOLEAN,
 }
 
 
@@ -117,7 +91,7 @@ def _build_operators() -> Schema:
         "minProperties": 1,
         "additionalProperties": False,
         "properties": {
-            name: {"description": str(_MEANINGS[name]), **_OPERANDS.get(name, ANY_VALUE)}
-            for name in OPERATORS
+            each.name: {"description": str(each.help), **_OPERANDS.get(each.operand, ANY_VALUE)}
+            for each in operators.values()
         },
     }

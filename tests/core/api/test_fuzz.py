@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from datastore_search.api.actions import actions
 from datastore_search.api.parameters import SearchParameters
 from datastore_search.field_types import field_types
-from datastore_search.filters.grammar import OPERATORS
+from datastore_search.filters.operators import operators
 from datastore_search.models import Resource
 
 from ...builders import act, make_token, make_user
@@ -63,8 +63,9 @@ values = st.recursive(
     max_leaves=15,
 )
 names = st.sampled_from(NAMES) | texts
-operators = st.dictionaries(st.sampled_from([*OPERATORS, "like", "", "$in"]), values, max_size=3)
-conditions = scalars | st.lists(scalars | operators, max_size=14) | operators | values
+names_of_operators = st.sampled_from([*operators, "like", "", "$in"])
+asked = st.dictionaries(names_of_operators, values, max_size=3)
+conditions = scalars | st.lists(scalars | asked, max_size=14) | asked | values
 flat_filters = st.dictionaries(names, conditions, max_size=5)
 filters = st.recursive(
     flat_filters,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
-from datastore_search.filters.grammar import OPERATORS
+from datastore_search.filters.operators import operators
 from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
 from datastore_search.messages.search import (
     EmptyCondition,
@@ -102,7 +102,7 @@ def test_every_form_is_read(filters: Any, conditions: tuple[Condition, ...]) -> 
 
 @pytest.mark.parametrize("operand", [None, True, 5, "x", [], [1], {}, {"k": 1}])
 def test_other_operators_keep_their_operand_for_the_field(operand: Any) -> None:
-    for operator in {*OPERATORS} - {"eq", "in", "isnull"}:
+    for operator in {*operators} - {"eq", "in", "isnull"}:
         assert parse_filters({"a": {operator: operand}}) == (Comparison("a", operator, operand),)
 
 
@@ -271,7 +271,7 @@ def test_an_error_names_its_cause() -> None:
 
     messages = [str(error) for error in refusal.value.errors]
     assert messages == [
-        f"Unknown operator “like” on field “amount”. Known operators: {', '.join(OPERATORS)}.",
+        f"Unknown operator “like” on field “amount”. Known operators: {', '.join(operators)}.",
         "Unknown group “$nor”. Known groups: $and, $or. Write a field’s leading $ as $$.",
         "Operator “in” on field “seen” has an invalid operand.",
     ]

@@ -10,6 +10,7 @@ from django.utils.translation import pgettext
 
 from datastore_search.field_types import Json, dump_json_as_sent
 from datastore_search.filters import And, Comparison, Condition, In, Or
+from datastore_search.filters.operators import operators
 from datastore_search.messages import shorten
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.search import ID
@@ -95,18 +96,7 @@ class _ChipBuilder:
         return compose_phrase(template, field=self._label(name))
 
     def _describe(self, name: str, operator: str, value: Phrase) -> Phrase:
-        templates = {
-            "field": _("%(field)s: %(value)s"),
-            "not": _("%(field)s is not %(value)s"),
-            "contains": _("%(field)s contains “%(value)s”"),
-            "starts": _("%(field)s begins with “%(value)s”"),
-            "from": _("%(field)s ≥ %(value)s"),
-            "to": _("%(field)s ≤ %(value)s"),
-            "after": _("%(field)s > %(value)s"),
-            "before": _("%(field)s < %(value)s"),
-        }
-        # An operator of the API that no page asks with has no words: it is shown as it is sent.
-        template = templates.get(operator, f"%(field)s {operator} %(value)s")
+        template = str(operators[_OPERATORS.get(operator, operator)].words)
         return compose_phrase(template, field=self._label(name), value=value)
 
     def _label(self, name: str) -> Phrase:
@@ -145,14 +135,12 @@ class _ChipBuilder:
                 values = [self._format_value(name, value) for value in condition.values[:10]]
                 values += [_MORE] if len(condition.values) > len(values) else []
                 shown = join_phrases(pgettext("conditions", " or "), values)
-                return self._describe(name, "field", shown)
+                return self._describe(name, "in", shown)
             case Comparison(operator="isnull"):
                 return self._describe_empty(condition.field, is_empty=bool(condition.value))
             case Comparison():
                 name, value = condition.field, self._format_value(condition.field, condition.value)
-                return self._describe(
-                    name, _OPERATORS.get(condition.operator, condition.operator), value
-                )
+                return self._describe(name, condition.operator, value)
 
     def _describe_member(self, condition: Condition) -> Phrase:
         """Describe a condition of a group, in brackets if it joins others itself."""
@@ -170,19 +158,15 @@ class _ChipBuilder:
         return compose_phrase("(%(condition)s)", condition=self.describe(condition))
 
 
-#: The page's operators by the API's operators.
+#: The API's operators by the page's operators.
 _OPERATORS = {
-    "ieq": "field",
-    "ne": "not",
-    "ine": "not",
-    "contains": "contains",
-    "icontains": "contains",
-    "startswith": "starts",
-    "istartswith": "starts",
-    "gte": "from",
-    "lte": "to",
-    "gt": "after",
-    "lt": "before",
+    "field": "eq",
+    "not": "ne",
+    "starts": "startswith",
+    "from": "gte",
+    "to": "lte",
+    "after": "gt",
+    "before": "lt",
 }
 
 

@@ -1,0 +1,119 @@
+"""
+Equality in SQL: containment of a JSON document that holds field and value.
+
+The index answers it, and the planner estimates it (``docs/decisions/0004``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from ..field_types import Cast, FieldType, Json, dump_json, parse_values
+from ..field_types import NotOfType as NotStorable
+from ..field_types import ValueNotOfType as NotOfType
+from ..messages import shorten
+from ..messages.search import InvalidFilterValue
+from .clause import Clause, join_clauses
+
+#: Letters that a message repeats of a name or a value.
+MAX_SHOWN_LENGTH = 100
+
+#: Up to this many values, each is looked up in the index; above, the field is compared with all.
+_MAX_INDEXED_VALUES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFields:
+    """
+    The fields that conditions may name.
+
+    ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
+    PostgreSQL.  Some records have no ``sparse`` fields; that is null.
+    ``estimate_share`` estimates the share of the records that match a pattern of the index of
+    substrings; without that index it is None.
+    """
+
+    types: Mapping[str, str]
+    cast: Cast
+    sparse: frozenset[str] = frozenset()
+    estimate_share: Callable[[str], float] | None = None
+
+
+def read_values(
+    name: str,
+    kind: FieldType,
+    read: Callable[[Json], str | None],
+    values: Sequence[Json],
+    cast: Cast,
+) -> list[str | None]:
+    """Read values as a type, in its canonical texts; None for a value that no record can have."""
+    try:
+        return parse_values(kind, read, values, cast)
+    except NotOfType as error:
+        shown = _shorten_value(error.value)
+        raise InvalidFilterValue(field=name, type=kind.name, value=shown) from None
+
+
+def _shorten_value(value: Json) -> str:
+    """Shorten a value for a message, even one that cannot be stored."""
+    try:
+        text = dump_json(value)
+    except NotStorable:
+        text = repr(value)
+    return shorten(text, MAX_SHOWN_LENGTH)
+
+
+def compile_in(
+    name: str, kind: FieldType, texts: Sequence[str | None], fields: TypedFields
+) -> Clause:
+    """Compare a field with canonical texts; None equals nothing."""
+    given = [text for text in texts if text is not None]
+    if len(given) > _MAX_INDEXED_VALUES:
+        clauses = [Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, given])]
+    else:
+        clauses = [_compile_equality(name, kind, text) for text in given]
+    if "null" in given and name in fields.sparse:
+        clauses.append(Clause(sql.SQL("NOT data ? %s"), [name]))
+    return join_clauses(clauses, "OR")
+
+
+def _compile_equality(name: str, kind: FieldType, text: str) -> Clause:
+    contained = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
+    if not (kind.is_nested and text[:1] in "[{"):
+        return contained
+    # A list or an object also contains smaller ones.
+    equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])
+    return join_clauses([contained, equal], "AND")
+
+
+#: Of longer texts case counts: the search vector has no word of more than 2 kB.
+_MAX_FOLDED_LENGTH = 500
+
+
+def compile_equality_ignoring_case(name: str, kind: FieldType, value: str, cast: Cast) -> Clause:
+    """
+    Compare a text field with a text, ignoring case.
+
+    The index of equality finds the exact text, and the index of words finds other spellings.  Words
+    after the first 100,000 letters of a record have no index: there, case counts.
+    """
+    (text,) = read_values(name, kind, kind.parse_operand, [value], cast)
+    exact = compile_in(name, kind, [text], TypedFields({}, cast))
+    if len(value) > _MAX_FOLDED_LENGTH or value.lower() == value.upper():
+        return exact
+    folded = Clause(
+        sql.SQL(
+            "(search @@ plainto_tsquery('pg_catalog.simple', datastore_search_words(%s))"
+            " AND (lower(data ->> %s) = lower(%s)) IS TRUE)"
+        ),
+        [value, name, value],
+    )
+    return join_clauses([exact, folded], "OR")
+
+
+def negate(clause: Clause) -> Clause:
+    """Compile the opposite of a condition."""
+    return Clause(sql.SQL("NOT {}").format(clause.text), clause.parameters)

@@ -1,0 +1,273 @@
+"""
+The operators of ``filters``: one table, from which grammar, SQL, pages and documents derive.
+
+Source: CKAN 2.12 for ``eq``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; it has no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+from typing import LiteralString
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from psycopg import sql
+
+from ..field_types import FieldType, Json, Operators, dump_json
+from ..messages.search import InvalidFilterOperand
+from .clause import FALSE, Clause, join_clauses
+from .equality import (
+    TypedFields,
+    compile_equality_ignoring_case,
+    compile_in,
+    negate,
+    read_values,
+)
+from .substrings import build_pattern, compile_candidates
+
+#: A record that the index finds costs about ten times one that is read in the order of the table.
+_MAX_CANDIDATES_SHARE = 0.1
+
+
+class Operand(Enum):
+    """What is sent with an operator; of ``VALUE``, the type of the field decides."""
+
+    VALUE = auto()
+    LIST = auto()
+    TEXT = auto()
+    BOOLEAN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """A field that is compared with an operand by an operator."""
+
+    field: str
+    kind: FieldType
+    operator: str
+    operand: Json
+    fields: TypedFields
+
+    def compile_in(self) -> Clause:
+        """Compile that the field equals the operand."""
+        texts = read_values(
+            self.field, self.kind, self.kind.parse_operand, [self.operand], self.fields.cast
+        )
+        return compile_in(self.field, self.kind, texts, self.fields)
+
+    def require_text(self) -> str:
+        """
+        Return the operand, which must be a text.
+
+        Raises: ``InvalidFilterOperand``.
+        """
+        if not isinstance(self.operand, str):
+            raise InvalidFilterOperand(field=self.field, operator=self.operator)
+        return self.operand
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """
+    One operator.
+
+    ``compile`` compiles a comparison; None where the type of the field does not have the operator.
+    ``words`` are those of a condition with ``%(field)s`` and ``%(value)s`` on a page.  With
+    ``order`` it compares ``_id``, too, by this operator of SQL.  Only the index of substrings
+    answers one that ``counts_as_text``: a query may have few of these.
+    """
+
+    name: str
+    help: str | Promise
+    words: str | Promise
+    compile: Callable[[Comparing], Clause | None]
+    operand: Operand = Operand.VALUE
+    order: str = ""
+    counts_as_text: bool = False
+
+
+# Equality -----------------------------------------------------------------------------------------
+
+
+def _compile_equal(asked: Comparing) -> Clause:
+    return asked.compile_in()
+
+
+def _compile_different(asked: Comparing) -> Clause:
+    return negate(asked.compile_in())
+
+
+def _compile_equal_ignoring_case(asked: Comparing) -> Clause | None:
+    if not asked.kind.is_text:
+        return None
+    text = asked.require_text()
+    return compile_equality_ignoring_case(asked.field, asked.kind, text, asked.fields.cast)
+
+
+def _compile_different_ignoring_case(asked: Comparing) -> Clause | None:
+    equal = _compile_equal_ignoring_case(asked)
+    return equal and negate(equal)
+
+
+def _compile_empty(asked: Comparing) -> Clause:
+    empty = compile_in(asked.field, asked.kind, ["null"], asked.fields)
+    return empty if asked.operand else negate(empty)
+
+
+# Order --------------------------------------------------------------------------------------------
+
+
+def _compile_order(asked: Comparing) -> Clause | None:
+    name, kind = asked.field, asked.kind
+    if Operators.ORDER not in kind.operators:
+        return None
+    (text,) = read_values(name, kind, kind.parse_bound, [asked.operand], asked.fields.cast)
+    if text == "null":
+        return FALSE
+    return Clause(
+        sql.SQL("{field} {operator} {bound}").format(
+            field=compile_field_key(kind),
+            operator=sql.SQL(operators[asked.operator].order),
+            bound=compile_value_key(kind, sql.SQL("%s::jsonb")),
+        ),
+        [name, text],
+    )
+
+
+def compile_field_key(kind: FieldType) -> sql.Composed:
+    """Compile the key by which a field is sorted and compared; its name is the one parameter."""
+    return sql.SQL(kind.sort_expression).format(
+        v=sql.SQL("(data -> %s)"), t=sql.SQL("(data ->> %s)")
+    )
+
+
+def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
+    """Compile the key by which a jsonb value is sorted and compared."""
+    return sql.SQL(kind.sort_expression).format(v=value, t=sql.SQL("({} #>> '{{}}')").format(value))
+
+
+# Parts --------------------------------------------------------------------------------------------
+
+
+def _compile_part(
+    asked: Comparing, condition: LiteralString, *, ignores_case: bool = False
+) -> Clause | None:
+    """Search for a part of a text, by the index where it finds few candidates."""
+    if Operators.TEXT not in asked.kind.operators:
+        return None
+    part, fields = asked.require_text(), asked.fields
+    exact = Clause(sql.SQL(condition), [asked.field, part])
+    pattern = build_pattern(part) if fields.estimate_share else None
+    if not pattern or not fields.estimate_share:
+        return exact
+    if fields.estimate_share(pattern) > _MAX_CANDIDATES_SHARE:
+        return exact
+    candidates = compile_candidates(pattern, ignores_case=ignores_case)
+    return join_clauses([exact, candidates], "AND")
+
+
+def _compile_contains(asked: Comparing) -> Clause | None:
+    """Search for an element of a list, for a part of a JSON value, or for a part of a text."""
+    name, kind, value = asked.field, asked.kind, asked.operand
+    if Operators.CONTAINS not in kind.operators:
+        return _compile_part(asked, "strpos(data ->> %s, %s) > 0")
+    operand = value if kind.name == "json" or isinstance(value, list) else [value]
+    if value is None and kind.name != "json":
+        raise InvalidFilterOperand(field=name, operator="contains")
+    (text,) = read_values(
+        name, kind, kind.parse_operand, [operand], lambda _kind, texts: [None] * len(texts)
+    )
+    return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
+
+
+# The table ----------------------------------------------------------------------------------------
+
+_EQUAL, _DIFFERENT = _("%(field)s: %(value)s"), _("%(field)s is not %(value)s")
+_CONTAINS = _("%(field)s contains “%(value)s”")
+_BEGINS = _("%(field)s begins with “%(value)s”")
+
+operators: Mapping[str, Operator] = {
+    operator.name: operator
+    for operator in (
+        Operator("eq", _("Equal; a list is the value of a list field."), _EQUAL, _compile_equal),
+        Operator(
+            "ieq",
+            _("Equal to the text, ignoring case; for text fields."),
+            _EQUAL,
+            _compile_equal_ignoring_case,
+            Operand.TEXT,
+        ),
+        Operator("in", _("Equal to one of the values."), _EQUAL, _compile_equal, Operand.LIST),
+        Operator("lt", _("Less than."), _("%(field)s < %(value)s"), _compile_order, order="<"),
+        Operator(
+            "lte",
+            _("Less than or equal to."),
+            _("%(field)s ≤ %(value)s"),
+            _compile_order,
+            order="<=",
+        ),
+        Operator("gt", _("Greater than."), _("%(field)s > %(value)s"), _compile_order, order=">"),
+        Operator(
+            "gte",
+            _("Greater than or equal to."),
+            _("%(field)s ≥ %(value)s"),
+            _compile_order,
+            order=">=",
+        ),
+        Operator("ne", _("Not equal; finds empty cells too."), _DIFFERENT, _compile_different),
+        Operator(
+            "ine",
+            _("Not equal to the text, ignoring case; finds empty cells too."),
+            _DIFFERENT,
+            _compile_different_ignoring_case,
+            Operand.TEXT,
+        ),
+        Operator(
+            "contains",
+            _("Contains the text, or, in a list or JSON field, the value."),
+            _CONTAINS,
+            _compile_contains,
+            counts_as_text=True,
+        ),
+        Operator(
+            "icontains",
+            _("Contains the text, ignoring case."),
+            _CONTAINS,
+            partial(
+                _compile_part,
+                condition="strpos(lower(data ->> %s), lower(%s)) > 0",
+                ignores_case=True,
+            ),
+            Operand.TEXT,
+            counts_as_text=True,
+        ),
+        Operator(
+            "startswith",
+            _("Begins with the text."),
+            _BEGINS,
+            partial(_compile_part, condition="starts_with(data ->> %s, %s)"),
+            Operand.TEXT,
+            counts_as_text=True,
+        ),
+        Operator(
+            "istartswith",
+            _("Begins with the text, ignoring case."),
+            _BEGINS,
+            partial(
+                _compile_part,
+                condition="starts_with(lower(data ->> %s), lower(%s))",
+                ignores_case=True,
+            ),
+            Operand.TEXT,
+            counts_as_text=True,
+        ),
+        Operator(
+            "isnull", _("Whether the cell is empty."), _EQUAL, _compile_empty, Operand.BOOLEAN
+        ),
+    )
+}
+
+TEXT_OPERATORS = tuple(each.name for each in operators.values() if each.counts_as_text)
