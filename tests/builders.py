@@ -14,6 +14,7 @@ from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 from django.utils import timezone
 
+from datastore_search.api.actions import actions
 from datastore_search.database.indexes import analyze_records
 from datastore_search.field_types import get_field_type
 from datastore_search.models import Origin, Resource, TableVersion
@@ -32,14 +33,17 @@ code,subject,stage,title,amount,seen
 006,,active,No subject at all,9.00,2023-09-09
 """
 
-#: Every action that reads a resource, with what it requires of one with a field ``code``.
-READING: dict[str, dict[str, Any]] = {
+_READING: dict[str, dict[str, Any]] = {
     "datastore_search": {},
     "datastore_info": {},
     "datastore_facets": {"facets": ["code"]},
     "datastore_aggregate": {"group_by": ["code"]},
     "datastore_suggest": {"field": "code"},
 }
+
+#: Every action that reads a resource, with what it requires of one with a field ``code``: those of
+#: the apps that are installed.
+READING = {name: required for name, required in _READING.items() if name in actions}
 
 
 #: A cell of a CSV: what is in its quotes, or what has none, and what ends it.

@@ -1,4 +1,8 @@
-"""The language of a request, which is that of its path in any spelling; the portal's languages."""
+"""
+The language of a request, which is that of its path in any spelling, and the portal's languages.
+
+A text in another language than the page says so by ``lang`` and ``dir``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,14 @@ from typing import Final
 
 from django.conf import settings
 from django.conf.locale import LANG_INFO
-from django.utils.translation import get_supported_language_variant, to_language
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import (
+    get_language,
+    get_language_info,
+    get_supported_language_variant,
+    to_language,
+)
 from django.utils.translation.trans_real import get_languages
 
 #: A language with up to three subtags; longer names are not languages, and are not cached.
@@ -18,6 +29,10 @@ TAG: Final = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?"
 
 #: A portal that enables more languages has hardly texts in all: those of this app are listed.
 MAX_LISTED_LANGUAGES = 20
+
+
+#: Languages whose attributes are kept.
+_MAX_KEPT_ATTRIBUTES = 1_000
 
 
 def find_path_language(path: str) -> str | None:
@@ -62,3 +77,25 @@ def _list_own_languages() -> frozenset[str]:
     """List the languages in which this app has texts."""
     folders = (Path(__file__).parent.parent / "locale").iterdir()
     return frozenset({"en", *(to_language(folder.name) for folder in folders)})
+
+
+def is_foreign(language: str) -> bool:
+    """Return whether a language is another than the page's, which may be a variant of it."""
+    if not language:
+        return False
+    page = get_language() or ""
+    return language != page and not page.startswith(f"{language}-")
+
+
+def write_attributes(language: str) -> SafeString:
+    """Write ``lang`` and ``dir``; nothing in the page's language, or an unknown one."""
+    return _write_attributes(language) if is_foreign(language) else SafeString("")
+
+
+@lru_cache(_MAX_KEPT_ATTRIBUTES)
+def _write_attributes(language: str) -> SafeString:
+    try:
+        is_rtl = get_language_info(language)["bidi"]
+    except KeyError:  # a language of the portal that Django does not know
+        return format_html(' lang="{}"', language)
+    return format_html(' lang="{}" dir="{}"', language, "rtl" if is_rtl else "ltr")

@@ -16,13 +16,12 @@ from datastore_search.contrib.pages.languages import (
     capitalize_phrase,
     choose_common_language,
     compose_phrase,
-    is_foreign,
     join_phrases,
     mark_text,
-    write_attributes,
     write_language,
 )
 from datastore_search.models import Resource
+from datastore_search.web.languages import is_foreign, write_attributes
 
 from ..files.builders import make_loaded_resource
 from ..shared import ModuleTransaction

@@ -13,18 +13,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol, TypeVar
 from unicodedata import bidirectional
 
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import get_language, get_language_bidi, get_language_info
+from django.utils.translation import get_language, get_language_bidi
 
-#: Languages whose attributes are kept.
-_MAX_KEPT_ATTRIBUTES = 1_000
-
+from datastore_search.web.languages import is_foreign, write_attributes
 
 #: The classes of letters that run from the right to the left.
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
@@ -88,11 +85,6 @@ def capitalize_phrase(phrase: Phrase) -> Phrase:
     return Phrase(capfirst(phrase.text), SafeString(capfirst(phrase.html)))
 
 
-def write_attributes(language: str) -> SafeString:
-    """Write ``lang`` and ``dir``; nothing in the page's language, or an unknown one."""
-    return _write_attributes(language) if is_foreign(language) else SafeString("")
-
-
 def write_language(language: str, around: str = "") -> SafeString:
     """
     Write ``lang`` alone, for the many elements of tables, which have a direction.
@@ -122,20 +114,3 @@ def group_by_language(texts: Iterable[Text]) -> list[tuple[SafeString, list[Text
     for text in texts:
         groups.setdefault(text.language, []).append(text)
     return [(write_drawing_language(language), group) for language, group in groups.items()]
-
-
-def is_foreign(language: str) -> bool:
-    """Return whether a language is another than the page's, which may be a variant of it."""
-    if not language:
-        return False
-    page = get_language() or ""
-    return language != page and not page.startswith(f"{language}-")
-
-
-@lru_cache(_MAX_KEPT_ATTRIBUTES)
-def _write_attributes(language: str) -> SafeString:
-    try:
-        is_rtl = get_language_info(language)["bidi"]
-    except KeyError:  # a language of the portal that Django does not know
-        return format_html(' lang="{}"', language)
-    return format_html(' lang="{}" dir="{}"', language, "rtl" if is_rtl else "ltr")

@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from django.apps import apps
 from django.db import connection
 from django.test import Client
 
-from datastore_search.contrib.files.models import Load
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Alias, Field, Resource, TableVersion
 
@@ -84,7 +84,7 @@ class Table:
             "resources": list(Resource.objects.order_by("pk").values()),
             "fields": list(Field.objects.filter(**mine).order_by("pk").values()),
             "aliases": list(Alias.objects.filter(**mine).order_by("name").values("name")),
-            "loads": list(Load.objects.filter(**mine).order_by("pk").values()),
+            "contrib": list_contrib_rows(),
             "table_versions": versions,
             "tables": list_record_tables(connection),
             "rows": [_read_rows(version["id"]) for version in versions],
@@ -106,6 +106,16 @@ class Table:
         version = self.resource.table_version
         assert version is not None
         return version.record_count, len(_read_rows(version.pk))
+
+
+def list_contrib_rows() -> list[dict[str, Any]]:
+    """List the rows of all models of the contrib apps that are installed."""
+    contrib = [
+        model
+        for model in apps.get_models()
+        if model._meta.app_label.startswith("datastore_search_")
+    ]
+    return [row for model in contrib for row in model._base_manager.order_by("pk").values()]
 
 
 def make_stock(table: Table) -> Table:

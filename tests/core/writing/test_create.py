@@ -8,13 +8,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search.contrib.files.models import Load
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Origin, Resource, TableVersion
 
 from ...builders import act, check_error, make_resource
 from ..ckan.writing.step import STOCK_FIELDS, STOCK_RECORDS
-from .tables import Table
+from .tables import Table, list_contrib_rows
 
 DUPLICATE = "a record with the same primary key already exists."
 NOT_A_LIST = "Must be a list of objects."
@@ -91,7 +90,7 @@ def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
     version = empty.resource.table_version
     assert version is not None
     assert (version.origin, version.record_count) == (Origin.API, 3)
-    assert not Load.objects.exists()
+    assert list_contrib_rows() == []
 
 
 # Refusals -----------------------------------------------------------------------------------------

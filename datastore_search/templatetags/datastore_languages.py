@@ -10,9 +10,8 @@ from __future__ import annotations
 from django import template
 from django.template.defaultfilters import stringfilter
 
-from datastore_search.messages.bidi import show_bidi_controls
-
-from ..languages import write_attributes
+from ..messages.bidi import show_bidi_controls
+from ..web.languages import write_attributes
 
 register = template.Library()
 
