@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -290,3 +292,10 @@ def list_other_connections() -> set[int]:
             " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
         return {pid for (pid,) in cursor.fetchall()}
+
+
+def run_command(*arguments: object, **options: Any) -> tuple[str, str]:
+    """Run a command, and return what it writes."""
+    out, err = StringIO(), StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=err, **options)
+    return out.getvalue(), err.getvalue()

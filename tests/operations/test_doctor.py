@@ -29,8 +29,8 @@ from ..builders import (
     make_listed_resource,
     make_resource,
     make_writer_token,
+    run_command,
 )
-from ..core.management.test_commands import run_command
 from ..core.models.test_names import add_old_alias
 from ..files.builders import make_loaded_resource, make_unpublished_version
 from ..processes import build_database_url

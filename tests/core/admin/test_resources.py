@@ -8,15 +8,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 
 from datastore_search.conf import conf
-from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.models import Alias, Field, Resource
 
 from ...builders import SURVEY, fill_table, make_listed_resource, make_resource
-from ...files.admin.listing import list_with_load
 
 LIST = "/en/admin/datastore_search/resource/"
 ADD = f"{LIST}add/"
@@ -38,13 +34,6 @@ def build_inlines(resource: Resource, **labels: str) -> dict[str, Any]:
         data[f"fields-{index}-label"] = labels.get(field.name, field.label)
         data[f"fields-{index}-notes"] = field.notes
     return data
-
-
-def test_a_new_resource_leads_to_the_upload_form(staff: Client) -> None:
-    response = staff.post(ADD, build_form(_load="1"))
-
-    resource = Resource.objects.get()
-    assert response.headers["Location"] == f"{LIST}{resource.pk}/load/"
 
 
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
@@ -168,40 +157,6 @@ def test_an_unknown_type_is_refused(staff: Client) -> None:
 
     assert b"colour" in response.content
     assert not Field.objects.exclude(chosen_type="").exists()
-
-
-def test_the_list_shows_records_size_state_and_last_load(staff: Client) -> None:
-    resource = make_resource(title="Rivers")
-    Load.objects.create(resource=resource, source="x", state=LoadState.FAILED)
-
-    page = staff.get(LIST).content.decode()
-
-    assert "Rivers" in page
-    assert '<td class="field-records">6</td>' in page
-    assert "KB</td>" in page.replace("\xa0", " ")
-    assert "datastore-badge-bad" in page
-
-
-def test_the_page_of_a_resource_lists_its_loads_with_their_dates(staff: Client) -> None:
-    resource = list_with_load("rivers")
-    load = resource.loads.get()
-
-    page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
-
-    loads = page[page.index('id="loads"') :]
-    dates = re.findall(r"<tr>\s*<td>(.*?)</td>", loads)
-    assert dates == [date_format(localtime(load.created_at), "DATETIME_FORMAT")]
-
-
-def test_the_lists_ask_as_few_queries_for_many_as_for_one(
-    staff: Client, django_assert_max_num_queries: Any
-) -> None:
-    for number in range(12):
-        list_with_load(f"r{number}")
-
-    for address in (LIST, LIST.replace("/resource/", "/load/")):
-        with django_assert_max_num_queries(12):
-            staff.get(address)
 
 
 def test_a_resource_is_found_by_the_label_of_a_field(staff: Client) -> None:

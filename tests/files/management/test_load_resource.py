@@ -25,7 +25,7 @@ from datastore_search.contrib.files.management.load_arguments import build_load_
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.models import Resource
 
-from ...core.management.test_commands import run_command
+from ...builders import run_command
 from ..sources.server import Server, build_answer, run_server
 
 pytestmark = pytest.mark.usefixtures("read_here")

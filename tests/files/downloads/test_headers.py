@@ -14,7 +14,7 @@ from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 
 from ...builders import check_error, make_resource
-from .files import FORMATS, read_file, request_file
+from ...core.downloads.files import FORMATS, read_file, request_file
 
 CSV = "n,m,code,day\n1,2,x,2020-01-01\n"
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ...builders import SURVEY, act, get_result, make_resource
-from ...test_architecture import record_calls
+from ..builders import SURVEY, act, get_result, make_resource
+from ..test_architecture import record_calls
 
 #: The last one is called only if the thread of the watchdog sleeps.
 _NOT_COUNTED = ("<listcomp>", "<setcomp>", "<dictcomp>", "_Watchdog.wake_thread")
