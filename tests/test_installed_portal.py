@@ -98,7 +98,9 @@ def complete_settings(block: str) -> str:
         name, _, value = statement.partition(" = ")
         own = f"*{name}" if value.startswith("[") else f"**{name}"
         statements[index] = statement.replace("...", own, 1).replace(", ...]", "]")
-    return f"from portal.settings import *\n{before}{''.join(statements)}"
+    # A page names the apps that it needs, and the portal of the tutorial has most of them.
+    after = "\nINSTALLED_APPS = [*dict.fromkeys(INSTALLED_APPS)]\n"
+    return f"from portal.settings import *\n{before}{''.join(statements)}{after}"
 
 
 @pytest.mark.slow
