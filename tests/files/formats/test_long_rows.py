@@ -34,7 +34,7 @@ def test_neighbouring_rows_that_are_too_long_together_are_refused(
 def test_long_values_of_neighbouring_objects_are_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(row_writer, "conf", SimpleNamespace(LOAD_MEMORY_BYTES=16 * _MB))
+    monkeypatch.setattr(row_writer, "core_conf", SimpleNamespace(LOAD_MEMORY_BYTES=16 * _MB))
     monkeypatch.setattr(row_writer, "_BATCH_BYTES", 4 * _MB)
     path = tmp_path / "rows.json"
     objects = [{"a": "short"}] * 3_000 + [{"a": "x" * 100_000}] * 300
