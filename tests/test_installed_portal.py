@@ -211,6 +211,7 @@ def test_every_command_of_the_docs_runs(portal: Portal) -> None:
     portal.run(
         "export PYTHONWARNINGS=ignore",
         "echo \"STATIC_ROOT = BASE_DIR / 'static'\" >> portal/settings.py",
+        "echo \"INSTALLED_APPS += ['datastore_search.contrib.operations']\" >> portal/settings.py",
         *(f"python manage.py {command}" for command in dict.fromkeys(others)),
     )
 

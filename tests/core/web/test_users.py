@@ -86,7 +86,8 @@ client.force_login(staff)
 base = "/en/admin/datastore_search/"
 pages = [
     "/en/admin/", "/en/admin/knox/authtoken/", "/en/admin/knox/authtoken/add/",
-    base + "resource/", base + f"resource/{resource.pk}/change/", base + "load/",
+    base + "resource/", base + f"resource/{resource.pk}/change/",
+    "/en/admin/datastore_search_files/load/",
     f"/en/datastore/{resource.pk}/",
 ]
 for page in pages:

@@ -22,19 +22,18 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.admin.database_errors import DatabaseErrorAdmin
-from datastore_search.admin.links import get_page_address
-from datastore_search.admin.permissions import (
+from ....admin.database_errors import DatabaseErrorAdmin
+from ....admin.links import get_page_address
+from ....admin.permissions import (
     ViewableAdmin,
     check_id_length,
     check_permission,
     get_viewable_resources,
     has_permission,
 )
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import format_count
-from datastore_search.models import Resource
-
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....models import Resource
 from ..jobs import (
     BadRowsChoice,
     LoadOptions,
@@ -84,6 +83,9 @@ _STEPS = (
 @admin.register(Load)
 class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
     """Loads: read-only, but they can be cancelled and retried."""
+
+    class Media:
+        js = ("datastore_search/load_progress.js",)
 
     list_display = (
         "source_display",
