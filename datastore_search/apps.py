@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import ClassVar
 
 from django.apps import AppConfig, apps
 from django.db.models.signals import pre_migrate
+from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
 
@@ -21,7 +23,7 @@ class DatastoreSearchConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks, and what looks before a migration."""
-        from . import checks  # noqa: F401 - importing it registers them
+        import_module("datastore_search.checks")
         from .database.history import refuse_old_database
 
         pre_migrate.connect(refuse_old_database, sender=self)
@@ -31,8 +33,7 @@ class ContribAppConfig(AppConfig):
     """
     A contrib app: it enters what it adds into the tables of the core.
 
-    Each has ``default = True``: its module has two candidates, this class and its own, and Django
-    would take neither.  System checks report what is missing: nothing fails at import.
+    System checks report what is missing: nothing fails at import.
     """
 
     default_auto_field = "django.db.models.BigAutoField"
@@ -42,10 +43,25 @@ class ContribAppConfig(AppConfig):
     #: Packages without which this one does not work: the module, and the extra that brings it.
     packages: ClassVar[Mapping[str, str]] = {}
 
+    def __init_subclass__(cls) -> None:
+        """
+        Name the app after its package.
+
+        Its module has two candidates, this class and its own: without ``default`` Django would take
+        neither, and say nothing.
+        """
+        cls.default = True
+        cls.name = cls.__module__.removesuffix(".apps")
+        app = cls.name.rpartition(".")[2]
+        cls.label, cls.verbose_name = f"datastore_search_{app}", f"datastore_search: {app}"
+
     def ready(self) -> None:
-        """Enter the app into the tables, unless something is missing."""
-        if not self.list_missing_apps() and not self.list_missing_packages():
-            self.register()
+        """Register the system checks, and enter the app into the tables if nothing is missing."""
+        if self.list_missing_apps() or self.list_missing_packages():
+            return
+        if module_has_submodule(self.module, "checks"):
+            import_module(f"{self.name}.checks")
+        self.register()
 
     def register(self) -> None:
         """Enter what the app adds into the tables of the core."""

@@ -18,11 +18,7 @@ from rest_framework.settings import api_settings
 
 from .apps import ContribAppConfig
 from .conf import PREFIX, conf, find_settings, list_settings
-from .database.server import (
-    can_fold_case,
-    is_supported,
-    measure_locks,
-)
+from .database.server import can_fold_case, is_supported, measure_locks
 from .database.substrings import has_trigrams
 from .database.tables import has_tables_with_prefix
 from .middleware import LocaleMiddleware

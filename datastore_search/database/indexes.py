@@ -15,12 +15,7 @@ from psycopg import sql
 from .server import can_build_gin_in_parallel
 from .sessions import override_setting
 from .substrings import build_substring_index
-from .tables import (
-    drop_indexes,
-    limit_lock_waits,
-    name_record_table,
-    quote_record_table,
-)
+from .tables import drop_indexes, limit_lock_waits, name_record_table, quote_record_table
 
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
 #: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).

@@ -19,13 +19,5 @@ from .full_text import (
     has_too_many_words,
     parse_full_text_query,
 )
-from .grammar import (
-    And,
-    Comparison,
-    Condition,
-    In,
-    Or,
-    exclude_field,
-    parse_filters,
-)
+from .grammar import And, Comparison, Condition, In, Or, exclude_field, parse_filters
 from .operators import compile_field_key, compile_value_key

@@ -19,13 +19,7 @@ from psycopg import sql
 from ..field_types import FieldType, Json, Operators, dump_json
 from ..messages.search import InvalidFilterOperand
 from .clause import FALSE, Clause, join_clauses
-from .equality import (
-    TypedFields,
-    compile_equality_ignoring_case,
-    compile_in,
-    negate,
-    read_values,
-)
+from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
 from .substrings import build_pattern, compile_candidates
 
 #: A record that the index finds costs about ten times one that is read in the order of the table.

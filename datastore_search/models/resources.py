@@ -174,7 +174,7 @@ def _select_fields_as_json() -> models.QuerySet[Field, Any]:
 
 
 def _list_column_names() -> list[str]:
-    return [field.attname for field in Field._meta.concrete_fields]  # noqa: SLF001 - Django's public name for it
+    return [field.attname for field in Field._meta.concrete_fields]
 
 
 #: What no search needs of a table version.

@@ -72,9 +72,9 @@ class Description:
 _descriptions: BoundedCache[Key, Description] = BoundedCache("descriptions", _MAX_DESCRIPTIONS)
 
 
-_RESOURCES = sql.Identifier(Resource._meta.db_table)  # noqa: SLF001 - Django's public name for it
+_RESOURCES = sql.Identifier(Resource._meta.db_table)
 _ID_BY_ALIAS = sql.SQL("(SELECT resource_id FROM {aliases} WHERE name = %s)").format(
-    aliases=sql.Identifier(Alias._meta.db_table)  # noqa: SLF001 - Django's public name for it
+    aliases=sql.Identifier(Alias._meta.db_table)
 )
 
 

@@ -18,12 +18,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import Throttled
 
 from ..database.refusals import explain_refusal
-from ..messages.access import (
-    AccessDenied,
-    RecordsIncomplete,
-    RecordsMissing,
-    UnknownResource,
-)
+from ..messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
 from ..messages.availability import (
     RETRY_AFTER_SECONDS,
     DatabaseUnreachable,

@@ -46,8 +46,8 @@ def find_token_user(token: str) -> AbstractBaseUser | None:
 @cache
 def _build_token_query() -> str:
     """Build the SQL that finds the user of a digest at a time."""
-    tokens = get_token_model()._meta  # noqa: SLF001 - Django documents it: the table's names
-    users = get_user_model()._meta  # noqa: SLF001 - Django documents it: the table's names
+    tokens = get_token_model()._meta
+    users = get_user_model()._meta
     columns = {name: tokens.get_field(name).column for name in ("user", "digest", "expiry")}
     text = sql.SQL(
         "SELECT users.* FROM {users} AS users JOIN {tokens} AS tokens"

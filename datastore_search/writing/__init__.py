@@ -63,7 +63,7 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     ``WriteBlocked`` when the writer before takes too long; ``KeyTooLong``, ``ResourceBusy``.
     """
     using = router.db_for_write(TableVersion)
-    row = RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
+    row = RowToLock(Resource._meta.db_table, resource.pk)
     begun = begin_write_transaction(connections[using], row)
     with begun as is_found, _translate_database_errors(resource):
         if not is_found:

@@ -43,7 +43,7 @@ def _build_relation(readable: LiteralString, parameters: Sequence[object]) -> Re
         source=Clause(
             sql.SQL(_SOURCE).format(
                 readable=sql.SQL(readable),
-                aliases=sql.Identifier(Alias._meta.db_table),  # noqa: SLF001 - Django's public name for it
+                aliases=sql.Identifier(Alias._meta.db_table),
             ),
             list(parameters),
         ),

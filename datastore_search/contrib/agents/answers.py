@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from datastore_search.api.renderers import RawJson
-from datastore_search.messages.search import AnswerTooLarge
-from datastore_search.search.spool import MAX_MEMORY_BYTES, Spool
+from ...api.renderers import RawJson
+from ...messages.search import AnswerTooLarge
+from ...search.spool import MAX_MEMORY_BYTES, Spool
 
 #: Of one answer; some 5,000 to 10,000 tokens of a model.
 MAX_ANSWER_LETTERS: Final = 20_000

@@ -11,21 +11,16 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from datastore_search.api.parameter_types import NonNegativeIntegerField, TextField
-from datastore_search.api.parameters import MAX_ROW_NUMBER, ActionParameters
-from datastore_search.api.permissions import get_reader
-from datastore_search.contrib.catalogue.conf import conf as catalogue_conf
-from datastore_search.contrib.catalogue.listing import (
-    CatalogueFilterSet,
-    find_readable,
-    list_tables,
-)
-from datastore_search.contrib.catalogue.portal import open_portal_datasets
-from datastore_search.contrib.catalogue.resource_conditions import match_word
-from datastore_search.guards.clients import Client
-from datastore_search.models import Field, Resource
-from datastore_search.search import open_snapshot
-
+from ...api.parameter_types import NonNegativeIntegerField, TextField
+from ...api.parameters import MAX_ROW_NUMBER, ActionParameters
+from ...api.permissions import get_reader
+from ...guards.clients import Client
+from ...models import Field, Resource
+from ...search import open_snapshot
+from ..catalogue.conf import conf as catalogue_conf
+from ..catalogue.listing import CatalogueFilterSet, find_readable, list_tables
+from ..catalogue.portal import open_portal_datasets
+from ..catalogue.resource_conditions import match_word
 from .answers import write_page
 
 DEFAULT_TABLES = 20

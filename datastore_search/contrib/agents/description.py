@@ -9,19 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 
-from datastore_search.api.actions import actions
-from datastore_search.api.parameter_types import NonNegativeIntegerField
-from datastore_search.api.parameters import InfoParameters
-from datastore_search.models import Resource
-
-from .answers import (
-    Written,
-    cut_text,
-    dump_compact,
-    parse_result,
-    write_csv,
-    write_json_lines,
-)
+from ...api.actions import actions
+from ...api.parameter_types import NonNegativeIntegerField
+from ...api.parameters import InfoParameters
+from ...models import Resource
+from .answers import Written, cut_text, dump_compact, parse_result, write_csv, write_json_lines
 
 #: Records that are shown as examples, and the letters that they may take.
 _MAX_EXAMPLES = 3

@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 
-from datastore_search.api.actions import actions
-from datastore_search.api.parameter_descriptions import build_object_schema
-from datastore_search.api.parameter_types import Schema
-from datastore_search.api.parameters import ActionParameters
-from datastore_search.filters.operators import operators
-
+from ...api.actions import actions
+from ...api.parameter_descriptions import build_object_schema
+from ...api.parameter_types import Schema
+from ...api.parameters import ActionParameters
+from ...filters.operators import operators
 from .answers import (
     MAX_ROWS_LETTERS,
     describe_cut,

@@ -26,9 +26,8 @@ from mcp_types import (
 from mcp_types import Tool as ToolDescription
 from rest_framework.request import Request
 
-from datastore_search import __version__
-from datastore_search.api.envelope import report_failure
-
+from ... import __version__
+from ...api.envelope import report_failure
 from .answers import MAX_ANSWER_LETTERS, cut_text
 from .tools import Tool, tools
 

@@ -13,13 +13,13 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from datastore_search.api.body import parse_object
-from datastore_search.api.envelope import report_failure
-from datastore_search.api.permissions import choose_body_limits
-from datastore_search.api.views import EnvelopeView
-from datastore_search.guards.sizes import check_body, check_query_string
-from datastore_search.messages.requests import NotAMessage
-from datastore_search.web.tokens import find_token_user
+from ...api.body import parse_object
+from ...api.envelope import report_failure
+from ...api.permissions import choose_body_limits
+from ...api.views import EnvelopeView
+from ...guards.sizes import check_body, check_query_string
+from ...messages.requests import NotAMessage
+from ...web.tokens import find_token_user
 
 #: JSON-RPC's code of a request that the server does not take.
 _INVALID_REQUEST = -32600

@@ -12,11 +12,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from datastore_search.api.actions.action import Action, Answer, authorize_read
-from datastore_search.api.renderers import join_json, wrap_records
-from datastore_search.guards.clients import Client
-from datastore_search.search import ConsistentRead, Page, describe_fields, with_consistent_read
-
+from ...api.actions.action import Action, Answer, authorize_read
+from ...api.renderers import join_json, wrap_records
+from ...guards.clients import Client
+from ...search import ConsistentRead, Page, describe_fields, with_consistent_read
 from .aggregates import AggregateQuery, read_aggregate
 from .facets import read_facets
 from .parameters import (

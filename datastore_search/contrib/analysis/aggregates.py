@@ -17,8 +17,8 @@ import psycopg
 from django.db.utils import DatabaseError
 from psycopg import errors, sql
 
-from datastore_search.database.server import cast_texts
-from datastore_search.filters import (
+from ...database.server import cast_texts
+from ...filters import (
     MAX_SHOWN_LENGTH,
     Clause,
     Condition,
@@ -27,9 +27,9 @@ from datastore_search.filters import (
     compose,
     join_with_commas,
 )
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters, UnknownField
-from datastore_search.messages.search import UnknownSortField
-from datastore_search.search import (
+from ...messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ...messages.search import UnknownSortField
+from ...search import (
     ID,
     Column,
     Columns,
@@ -44,7 +44,6 @@ from datastore_search.search import (
     count_and_read,
     translate_database_errors,
 )
-
 from .errors import (
     InvalidHaving,
     NumbersTooLarge,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from datastore_search.conf import MAX_TIMEOUT, Setting, Settings
+from ...conf import MAX_TIMEOUT, Setting, Settings
 
 
 class AnalysisSettings(Settings):

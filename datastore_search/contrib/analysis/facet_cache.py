@@ -16,8 +16,8 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
-from datastore_search.guards.cache import BoundedCache
-from datastore_search.search import VersionKey
+from ...guards.cache import BoundedCache
+from ...search import VersionKey
 
 _MAX_FACETS = 5_000
 _MAX_BYTES = 8_000_000

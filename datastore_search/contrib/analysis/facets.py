@@ -16,12 +16,12 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from datastore_search.field_types import dump_json
-from datastore_search.filters import Clause, compose, join_with_commas
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
-from datastore_search.messages.search import AnswerTooLarge
-from datastore_search.models import Profiles, read_profiles
-from datastore_search.search import (
+from ...field_types import dump_json
+from ...filters import Clause, compose, join_with_commas
+from ...messages.parameters import InvalidParameter, InvalidParameters
+from ...messages.search import AnswerTooLarge
+from ...models import Profiles, read_profiles
+from ...search import (
     BoundQuery,
     ConsistentRead,
     Query,
@@ -29,8 +29,7 @@ from datastore_search.search import (
     count_matches,
     translate_database_errors,
 )
-from datastore_search.search.spool import MAX_MEMORY_BYTES
-
+from ...search.spool import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache, is_slow, is_too_slow, note_slow_facets
 from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .stored_facets import StoredCounts, list_stored_counts

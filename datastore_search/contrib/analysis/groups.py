@@ -15,11 +15,10 @@ from typing import LiteralString
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from datastore_search.database.server import has_time_zone
-from datastore_search.field_types import FieldType, Ordered, field_types
-from datastore_search.filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
-from datastore_search.messages.parameters import UnknownField
-
+from ...database.server import has_time_zone
+from ...field_types import FieldType, Ordered, field_types
+from ...filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
+from ...messages.parameters import UnknownField
 from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
 
 INTERVALS = ("year", "quarter", "month", "week", "day", "hour")

@@ -9,9 +9,8 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from datastore_search.field_types import FieldType, Ordered, field_types
-from datastore_search.filters import Clause
-
+from ...field_types import FieldType, Ordered, field_types
+from ...filters import Clause
 from .groups import compile_value
 
 METRICS = (

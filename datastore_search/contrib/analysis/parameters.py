@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from datastore_search.api.body import parse_json
-from datastore_search.api.envelope import MAX_REPORTED_ERRORS
-from datastore_search.api.parameter_descriptions import build_object_schema
-from datastore_search.api.parameter_types import (
+from ...api.body import parse_json
+from ...api.envelope import MAX_REPORTED_ERRORS
+from ...api.parameter_descriptions import build_object_schema
+from ...api.parameter_types import (
     BooleanField,
     ChoiceField,
     FieldNameField,
@@ -27,7 +27,7 @@ from datastore_search.api.parameter_types import (
     TextField,
     describe_number,
 )
-from datastore_search.api.parameters import (
+from ...api.parameters import (
     DEFAULT_LIMIT,
     MAX_ROW_NUMBER,
     ActionParameters,
@@ -36,13 +36,12 @@ from datastore_search.api.parameters import (
     build_query,
     make_printable,
 )
-from datastore_search.conf import conf as core_conf
-from datastore_search.filters import Condition, exclude_field, parse_filters
-from datastore_search.filters.names import split_names, unquote_name
-from datastore_search.messages.parameters import InvalidParameters
-from datastore_search.messages.requests import MalformedJson
-from datastore_search.search import Query, RecordsFormat
-
+from ...conf import conf as core_conf
+from ...filters import Condition, exclude_field, parse_filters
+from ...filters.names import split_names, unquote_name
+from ...messages.parameters import InvalidParameters
+from ...messages.requests import MalformedJson
+from ...search import Query, RecordsFormat
 from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery

@@ -14,9 +14,9 @@ from itertools import groupby, islice
 
 from psycopg import sql
 
-from datastore_search.filters import Clause, compose, join_with_commas
-from datastore_search.filters.words import is_part_of_word
-from datastore_search.search import (
+from ...filters import Clause, compose, join_with_commas
+from ...filters.words import is_part_of_word
+from ...search import (
     BoundQuery,
     ConsistentRead,
     Query,
@@ -24,7 +24,6 @@ from datastore_search.search import (
     bind_query,
     translate_database_errors,
 )
-
 from .time_budget import TimeBudget
 from .vocabulary import Vocabulary, is_word, read_vocabulary
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from datastore_search.field_types import dump_json, field_types
-from datastore_search.models import Profiles
-from datastore_search.search import Relation
+from ...field_types import dump_json, field_types
+from ...models import Profiles
+from ...search import Relation
 
 #: Types whose values have one notation, which a profile keeps.
 _PROFILED = frozenset({"int2", "int4", "int8", "bool", "date", "timestamp", "timestamptz", "time"})

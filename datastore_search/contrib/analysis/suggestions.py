@@ -16,20 +16,13 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from datastore_search.field_types import FieldType, Operators, Ordered, dump_json, field_types
-from datastore_search.filters import MAX_SHOWN_LENGTH, Clause, compose, join_clauses
-from datastore_search.filters.words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacritics
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters, UnknownField
-from datastore_search.messages.search import AnswerTooLarge
-from datastore_search.search import (
-    BoundQuery,
-    ConsistentRead,
-    Query,
-    bind_query,
-    translate_database_errors,
-)
-from datastore_search.search.spool import MAX_MEMORY_BYTES
-
+from ...field_types import FieldType, Operators, Ordered, dump_json, field_types
+from ...filters import MAX_SHOWN_LENGTH, Clause, compose, join_clauses
+from ...filters.words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacritics
+from ...messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ...messages.search import AnswerTooLarge
+from ...search import BoundQuery, ConsistentRead, Query, bind_query, translate_database_errors
+from ...search.spool import MAX_MEMORY_BYTES
 from .errors import UnsuggestableField
 from .facets import MAX_FACET_VALUES, Facet, FacetsQuery, read_facets
 from .groups import GroupBy

@@ -6,10 +6,9 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any
 
-from datastore_search.filters import Clause
-from datastore_search.messages.availability import QueryTooSlow
-from datastore_search.search import ConsistentRead, translate_database_errors
-
+from ...filters import Clause
+from ...messages.availability import QueryTooSlow
+from ...search import ConsistentRead, translate_database_errors
 from .conf import conf
 
 #: The time limits that PostgreSQL takes; zero would be none.

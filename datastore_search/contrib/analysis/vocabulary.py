@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 from psycopg import sql
 
-from datastore_search.filters import Clause
-from datastore_search.filters.words import has_unspaced_letters, remove_diacritics
-from datastore_search.guards.cache import BoundedCache
-from datastore_search.search import ConsistentRead, VersionKey
-
+from ...filters import Clause
+from ...filters.words import has_unspaced_letters, remove_diacritics
+from ...guards.cache import BoundedCache
+from ...search import ConsistentRead, VersionKey
 from .time_budget import TimeBudget
 
 #: Words of a table at most, and their lengths.  Shorter ones are like too many others.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datastore_search.conf import Setting, Settings
+from ...conf import Setting, Settings
 
 
 class CatalogueSettings(Settings):

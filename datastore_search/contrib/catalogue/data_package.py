@@ -9,8 +9,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any, Final
 
-from datastore_search.models import Resource, write_translations
-
+from ...models import Resource, write_translations
 from .published import PublishedResource, drop_empty
 
 PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"

@@ -11,8 +11,8 @@ from typing import Final
 
 from django.utils.text import slugify
 
-from datastore_search.models import LocalText, Resource, Translations
-from datastore_search.models.translations import choose_text
+from ...models import LocalText, Resource, Translations
+from ...models.translations import choose_text
 
 _NAMESPACE: Final = uuid.UUID("3a4d6d0e-9c0c-5d0e-8f1e-6a7f0a1f2c11")
 

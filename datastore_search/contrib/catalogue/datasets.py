@@ -11,16 +11,8 @@ from typing import Self
 
 from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
 
-from datastore_search.models import Resource, ResourceQuerySet, parse_resource_id
-
-from .dataset import (
-    Group,
-    ListedDataset,
-    Organization,
-    Place,
-    make_dataset,
-    make_organization,
-)
+from ...models import Resource, ResourceQuerySet, parse_resource_id
+from .dataset import Group, ListedDataset, Organization, Place, make_dataset, make_organization
 from .descriptions import FORMAT
 from .query import SortTerm, parse_catalogue_query
 from .resource_conditions import ResourceConditions, match_word, order_resources

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-from datastore_search.models import METADATA, Resource
-
+from ...models import METADATA, Resource
 from .dataset import Dataset, Group, ListedDataset, Organization, Place, build_id
 from .licenses import describe_license
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.messages.parameters import InvalidParameter
+from ...messages.parameters import InvalidParameter
 
 
 class InvalidCatalogueQuery(InvalidParameter):

@@ -12,10 +12,9 @@ from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
-from datastore_search.messages.search import TooManyWords
-from datastore_search.models import Field, Resource
-from datastore_search.models.object_permissions import Permitted
-
+from ...messages.search import TooManyWords
+from ...models import Field, Resource
+from ...models.object_permissions import Permitted
 from .resource_conditions import match_word
 
 MAX_CATALOGUE_Q_LENGTH = 200

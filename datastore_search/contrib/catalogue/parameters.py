@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.api.parameter_types import (
+from ...api.parameter_types import (
     BooleanField,
     FullTextField,
     IgnoredField,
@@ -19,7 +19,7 @@ from datastore_search.api.parameter_types import (
     ResourceIdField,
     TextField,
 )
-from datastore_search.api.parameters import ActionParameters
+from ...api.parameters import ActionParameters
 
 #: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
 #: ``ckan.search.rows_max`` and ``ckan.group_and_organization_list_max``.

@@ -20,18 +20,10 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
-from datastore_search.models import Reader, ResourceQuerySet
-
+from ...models import Reader, ResourceQuerySet
 from .conf import conf
 from .dataset import Dataset, ListedDataset, Place
-from .dataset_conditions import (
-    SORT_KEYS,
-    DatasetConditions,
-    Entry,
-    Head,
-    list_values,
-    match_text,
-)
+from .dataset_conditions import SORT_KEYS, DatasetConditions, Entry, Head, list_values, match_text
 from .datasets import (
     CatalogueState,
     CountedGroup,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from datastore_search.models import Resource
-
+from ...models import Resource
 from .dataset import Dataset
 from .licenses import OPEN_LICENSES
 

@@ -15,9 +15,8 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.db.models.lookups import IContains
 
-from datastore_search.models import Field
-from datastore_search.models.translations import list_active_languages
-
+from ...models import Field
+from ...models.translations import list_active_languages
 from .dataset import build_publisher_id, build_publisher_name
 from .descriptions import FORMAT
 from .query import Conditions, SortTerm

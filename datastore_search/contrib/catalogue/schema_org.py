@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from datastore_search.models import Field, Resource
-
+from ...models import Field, Resource
 from .dataset import Dataset
 from .published import (
     MAX_DESCRIPTION_LENGTH,

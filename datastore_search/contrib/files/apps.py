@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import django
 
-from datastore_search.apps import ContribAppConfig
+from ...apps import ContribAppConfig
 
 
 class FilesConfig(ContribAppConfig):
     """Loads of files."""
 
-    default = True
-    name = "datastore_search.contrib.files"
-    label = "datastore_search_files"
-    verbose_name = "datastore_search: files"
     packages = {
         "chardet": "files",
         "duckdb": "files",
@@ -23,12 +19,10 @@ class FilesConfig(ContribAppConfig):
     }
 
     def register(self) -> None:
-        """Add the downloads in Excel and Parquet, checks, clean-ups, and parts of the admin."""
-        from datastore_search.admin import parts
-        from datastore_search.database.findings import cleanups, finders
-        from datastore_search.downloads import formats
-
-        from . import checks  # noqa: F401 - importing it registers them
+        """Add the downloads in Excel and Parquet, clean-ups, and parts of the admin."""
+        from ...admin import parts
+        from ...database.findings import cleanups, finders
+        from ...downloads import formats
         from .admin.part import loads_of_resource
         from .downloads.parquet import write_parquet
         from .downloads.workbook import write_workbook

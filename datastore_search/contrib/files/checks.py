@@ -10,8 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 
-from datastore_search.database.server import MIN_LOAD_CONNECTIONS, get_pool_size
-
+from ...database.server import MIN_LOAD_CONNECTIONS, get_pool_size
 from .conf import conf
 from .jobs.task_framework import DummyBackend, TaskException
 from .models import Load

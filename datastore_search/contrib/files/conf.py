@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from datastore_search.conf import Setting, Settings
+from ...conf import Setting, Settings
 
 #: A name or an IPv4 address, an IPv6 one in brackets, either with a port; or an IPv6 one alone.
 _SERVER_NAME = r"([\w.-]+|\[[0-9a-fA-F:.%]+\])(:[0-9]{1,5})?|[0-9a-fA-F:.%]+"

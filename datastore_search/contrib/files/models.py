@@ -15,10 +15,9 @@ from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.models.base import GuardedModel
-from datastore_search.models.managers import PrimaryManager
-
+from ...messages.bidi import show_bidi_controls
+from ...models.base import GuardedModel
+from ...models.managers import PrimaryManager
 from .messages import BadRow, Notice
 from .messages.failures import LoadFailed
 

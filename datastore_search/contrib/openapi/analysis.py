@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datastore_search.contrib.analysis.actions import REPEATED_PARAMETERS
-from datastore_search.contrib.analysis.spelling import MAX_COUNTED_RECORDS
-
+from ..analysis.actions import REPEATED_PARAMETERS
+from ..analysis.spelling import MAX_COUNTED_RECORDS
 from .components import (
     ANY_VALUE,
     BOOLEAN,

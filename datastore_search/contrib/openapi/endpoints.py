@@ -13,10 +13,9 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.views import APIView
 
-from datastore_search.api.actions import actions
-from datastore_search.api.views import ActionView, VersionView
-from datastore_search.downloads.views import DumpView
-
+from ...api.actions import actions
+from ...api.views import ActionView, VersionView
+from ...downloads.views import DumpView
 from . import authentication  # noqa: F401 - importing it registers what it describes
 from .operations import ActionSchema, DumpSchema
 

@@ -10,12 +10,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 
-from datastore_search.api.envelope import ERROR_TYPES, describe_error
-from datastore_search.api.parameter_types import NonNegativeIntegerField
-from datastore_search.conf import conf
-from datastore_search.messages.access import AnonymousDenied, UnknownResource
-from datastore_search.messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
-
+from ...api.envelope import ERROR_TYPES, describe_error
+from ...api.parameter_types import NonNegativeIntegerField
+from ...conf import conf
+from ...messages.access import AnonymousDenied, UnknownResource
+from ...messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
 from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
 from .examples import PORTAL, SURVEY
 from .results import HELP, build_success

@@ -9,9 +9,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 from rest_framework.status import HTTP_200_OK
 
-from datastore_search.api.actions import Action
-from datastore_search.downloads.parameters import DumpParameters
-
+from ...api.actions import Action
+from ...downloads.parameters import DumpParameters
 from . import errors, filters, parameters, results
 from .components import Schema, build_name, register, schema_ref
 from .examples import Example, select_examples, show_examples

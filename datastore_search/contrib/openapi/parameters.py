@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from datastore_search.api import parameter_types as types
-from datastore_search.api.parameter_descriptions import describe_parameters
-from datastore_search.api.parameters import ActionParameters
-
+from ...api import parameter_types as types
+from ...api.parameter_descriptions import describe_parameters
+from ...api.parameters import ActionParameters
 from .components import TEXT, Schema, build_name, one_of, schema_ref
 from .examples import Example, show_examples
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from django.apps import apps
 
-from datastore_search.api.actions.search import REPEATED_PARAMETERS
-from datastore_search.api.parameters import SearchParameters
-from datastore_search.downloads.formats import GZIP_TYPE, formats
-from datastore_search.field_types import field_types
-from datastore_search.search import RecordsFormat
-from datastore_search.writing import Method
-
+from ...api.actions.search import REPEATED_PARAMETERS
+from ...api.parameters import SearchParameters
+from ...downloads.formats import GZIP_TYPE, formats
+from ...field_types import field_types
+from ...search import RecordsFormat
+from ...writing import Method
 from .components import (
     ANY_VALUE,
     BOOLEAN,

@@ -21,10 +21,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from datastore_search.conf import conf
-from datastore_search.guards.cache import BoundedCache
-from datastore_search.models.managers import exclude_from_atomic_requests
-from datastore_search.web.caching import set_cache_headers
+from ...conf import conf
+from ...guards.cache import BoundedCache
+from ...models.managers import exclude_from_atomic_requests
+from ...web.caching import set_cache_headers
 
 #: Compressed documents of a process.
 _MAX_CACHE_BYTES = 32 * 2**20

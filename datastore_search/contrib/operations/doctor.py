@@ -10,24 +10,23 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from datastore_search.conf import conf
-from datastore_search.database.findings import Finding, finders
-from datastore_search.database.indexes import (
+from ...conf import conf
+from ...database.findings import Finding, finders
+from ...database.indexes import (
     Indexes,
     add_indexes,
     analyze_records,
     name_key_index,
     name_order_index,
 )
-from datastore_search.database.indexes import set_key as set_table_key
-from datastore_search.database.substrings import name_substring_index
-from datastore_search.database.tables import count_records as count_table_records
-from datastore_search.database.tables import drop_indexes, has_table
-from datastore_search.database.unserved import mark_unserved
-from datastore_search.field_types import field_types
-from datastore_search.models import Alias, Field, IndexKind, Resource, TableVersion
-from datastore_search.writing.changes import add_fields, create_order_indexes, drop_order_indexes
-
+from ...database.indexes import set_key as set_table_key
+from ...database.substrings import name_substring_index
+from ...database.tables import count_records as count_table_records
+from ...database.tables import drop_indexes, has_table
+from ...database.unserved import mark_unserved
+from ...field_types import field_types
+from ...models import Alias, Field, IndexKind, Resource, TableVersion
+from ...writing.changes import add_fields, create_order_indexes, drop_order_indexes
 from .tables import (
     FoundIndex,
     diagnose_record_table,

@@ -14,8 +14,7 @@ from health_check.exceptions import ServiceUnavailable
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from datastore_search.contrib.files.models import RUNNING, Load, LoadState
-
+from ..files.models import RUNNING, Load, LoadState
 from .health.checks import NamedCheck, open_connection
 
 #: A load whose process has reported within this time is running.

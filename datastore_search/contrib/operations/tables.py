@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from datastore_search.database.server import read_sql_file
-from datastore_search.database.tables import (
+from ...database.server import read_sql_file
+from ...database.tables import (
     VECTOR_TRIGGER,
     limit_lock_waits,
     maintain_vectors,

@@ -12,14 +12,13 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from datastore_search.field_types import Json, dump_json_as_sent
-from datastore_search.filters.names import format_sort_key
-from datastore_search.messages.bidi import BIDI_CONTROLS, show_bidi_controls
-from datastore_search.models import Resource
-from datastore_search.search import ConsistentRead, Page, Query, read_page
-from datastore_search.web.addresses import find_search_path, reverse_in_locale
-from datastore_search.web.views import parse_page_number
-
+from ...field_types import Json, dump_json_as_sent
+from ...filters.names import format_sort_key
+from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
+from ...models import Resource
+from ...search import ConsistentRead, Page, Query, read_page
+from ...web.addresses import find_search_path, reverse_in_locale
+from ...web.views import parse_page_number
 from .api_parameters import build_query_parameters, format_filters
 from .links import add_query_string
 from .page import ResourcePageView

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from datastore_search.field_types import Json, dump_json
-from datastore_search.filters import And, Comparison, Condition, In, Or
-from datastore_search.filters.names import format_sort_key
-from datastore_search.search import Query
+from ...field_types import Json, dump_json
+from ...filters import And, Comparison, Condition, In, Or
+from ...filters.names import format_sort_key
+from ...search import Query
 
 
 def build_query_parameters(query: Query) -> dict[str, str]:

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from django.apps import apps
 
-from datastore_search.apps import ContribAppConfig
+from ...apps import ContribAppConfig
 
 
 class PagesConfig(ContribAppConfig):
     """Pages of resources, records, charts and maps."""
 
-    default = True
-    name = "datastore_search.contrib.pages"
-    label = "datastore_search_pages"
-    verbose_name = "datastore_search: pages"
-
     def register(self) -> None:
         """Add the addresses, the pages of errors, GeoJSON, and the sections of the data page."""
-        from datastore_search.downloads import formats
-        from datastore_search.web import routes
-        from datastore_search.web.errors import error_pages
-
+        from ...downloads import formats
+        from ...web import routes
+        from ...web.errors import error_pages
         from . import sections
         from .maps.geojson import write_geojson
         from .page import render_error_page
         from .table.download_failures import explain_failure
 
-        routes.register("datastore_search.contrib.pages.urls")
+        routes.register(f"{self.name}.urls")
         error_pages.render, error_pages.explain = render_error_page, explain_failure
         if apps.is_installed("datastore_search.contrib.catalogue"):
             from .catalogue.sections import FACTS, STRUCTURED_DATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from datastore_search.conf import Setting, Settings
+from ...conf import Setting, Settings
 
 
 class PagesSettings(Settings):

@@ -10,12 +10,11 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpResponse
 
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
-from datastore_search.models import read_profiles
-from datastore_search.search import ConsistentRead, Query
-from datastore_search.web.addresses import reverse_in_locale
-from datastore_search.web.caching import set_cache_headers
-
+from ...messages.parameters import InvalidParameter, InvalidParameters
+from ...models import read_profiles
+from ...search import ConsistentRead, Query
+from ...web.addresses import reverse_in_locale
+from ...web.caching import set_cache_headers
 from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
 from .languages import Phrase

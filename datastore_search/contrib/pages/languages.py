@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import get_language, get_language_bidi
 
-from datastore_search.web.languages import is_foreign, write_attributes
+from ...web.languages import is_foreign, write_attributes
 
 #: The classes of letters that run from the right to the left.
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})

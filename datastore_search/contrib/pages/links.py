@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
-from datastore_search.web.addresses import keep_locale
+from ...web.addresses import keep_locale
 
 Parameters = Iterable[tuple[str, str]]
 

@@ -13,12 +13,11 @@ from django.utils import translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
 
-from datastore_search.models import Resource
-from datastore_search.web.addresses import find_path
-from datastore_search.web.caching import Validators, set_cache_headers
-from datastore_search.web.errors import ErrorMessage
-from datastore_search.web.views import ResourceWebView, WebView
-
+from ...models import Resource
+from ...web.addresses import find_path
+from ...web.caching import Validators, set_cache_headers
+from ...web.errors import ErrorMessage
+from ...web.views import ResourceWebView, WebView
 from .conf import conf
 from .embedding import framing
 from .embedding.framing import EMBED, allow_framing, list_frame_ancestors

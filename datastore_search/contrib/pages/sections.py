@@ -9,9 +9,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from datastore_search.models import Profiles, Resource
-from datastore_search.search import ConsistentRead
-
+from ...models import Profiles, Resource
+from ...search import ConsistentRead
 from .table.columns import Column, ColumnChoice
 from .table.page_query import PageQuery
 

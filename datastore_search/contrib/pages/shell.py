@@ -19,8 +19,7 @@ from django.urls import (
 )
 from django.utils.translation import get_language_info
 
-from datastore_search.web.languages import choose_language_codes
-
+from ...web.languages import choose_language_codes
 from .links import Parameters, add_query_string, find_viewer_path
 from .table.query_string import MAX_REPEATED_LENGTH, Pair
 

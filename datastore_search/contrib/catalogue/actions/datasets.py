@@ -18,16 +18,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from datastore_search.api.actions.action import Action, Answer, authorize_read
-from datastore_search.api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
-from datastore_search.api.permissions import get_reader
-from datastore_search.guards.clients import Client
-from datastore_search.messages.access import UnknownDataset, UnknownOrganization, UnknownResource
-from datastore_search.models import Resource
-from datastore_search.search import open_snapshot
-from datastore_search.web.addresses import ResourceAddresses
-from datastore_search.web.caching import Validators
-
+from ....api.actions.action import Action, Answer, authorize_read
+from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
+from ....api.permissions import get_reader
+from ....guards.clients import Client
+from ....messages.access import UnknownDataset, UnknownOrganization, UnknownResource
+from ....models import Resource
+from ....search import open_snapshot
+from ....web.addresses import ResourceAddresses
+from ....web.caching import Validators
 from ..conf import conf
 from ..dataset import make_dataset
 from ..datasets import CountedOrganization, Facet, find_resource, read_resources

@@ -17,21 +17,20 @@ from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from datastore_search.api.actions.action import Action, Answer
-from datastore_search.api.new_resources import add_resource, get_resources
-from datastore_search.api.parameters import make_printable
-from datastore_search.api.permissions import check_may_write, get_reader
-from datastore_search.api.resource_parameters import (
+from ....api.actions.action import Action, Answer
+from ....api.new_resources import add_resource, get_resources
+from ....api.parameters import make_printable
+from ....api.permissions import check_may_write, get_reader
+from ....api.resource_parameters import (
     ChangedResourceMembers,
     NewResourceMembers,
     read_resource_values,
     read_translations,
     refuse_other_members,
 )
-from datastore_search.database.writes import RowToLock, begin_write_transaction
-from datastore_search.messages.access import UnknownResource
-from datastore_search.models import Resource
-
+from ....database.writes import RowToLock, begin_write_transaction
+from ....messages.access import UnknownResource
+from ....models import Resource
 from ..datasets import find_resource
 from ..descriptions import describe_resource
 from ..portal import find_place
@@ -57,7 +56,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
     ):
         raise UnknownResource(resource=make_printable(name))
     check_may_write(request, known, name)
-    row = RowToLock(Resource._meta.db_table, known.pk)  # noqa: SLF001 - Django's public name for it
+    row = RowToLock(Resource._meta.db_table, known.pk)
     with begin_write_transaction(connections[using], row) as is_found:
         resource = find_resource(get_resources(), str(known.pk)) if is_found else None
         if resource is None:

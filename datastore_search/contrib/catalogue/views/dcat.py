@@ -7,8 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from datastore_search.web.addresses import ResourceAddresses, find_search_path
-
+from ....web.addresses import ResourceAddresses, find_search_path
 from ..dataset import ListedDataset
 from ..datasets import CatalogueState
 from ..dcat import CataloguePage, build_dcat_catalog

@@ -6,12 +6,11 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 
-from datastore_search.downloads.table_schema import build_table_schema
-from datastore_search.search import ConsistentRead
-from datastore_search.web.addresses import ResourceAddresses
-from datastore_search.web.caching import Validators
-from datastore_search.web.views import ResourceWebView
-
+from ....downloads.table_schema import build_table_schema
+from ....search import ConsistentRead
+from ....web.addresses import ResourceAddresses
+from ....web.caching import Validators
+from ....web.views import ResourceWebView
 from ..data_package import build_data_package
 from ..published import PublishedResource
 from .published import add_addresses

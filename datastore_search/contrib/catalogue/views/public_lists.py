@@ -9,12 +9,11 @@ from typing import ClassVar, Generic, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 
-from datastore_search.guards.clients import Client
-from datastore_search.messages.requests import UnknownPage
-from datastore_search.search import open_snapshot
-from datastore_search.web.caching import Validators
-from datastore_search.web.views import WebView, parse_page_number
-
+from ....guards.clients import Client
+from ....messages.requests import UnknownPage
+from ....search import open_snapshot
+from ....web.caching import Validators
+from ....web.views import WebView, parse_page_number
 from ..datasets import CatalogueState
 from ..portal import Datasets, open_public_datasets
 from .published import get_site_description, get_site_title

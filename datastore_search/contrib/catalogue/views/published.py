@@ -12,12 +12,11 @@ from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from datastore_search.conf import conf as core_conf
-from datastore_search.downloads.formats import formats
-from datastore_search.messages.bidi import BIDI_CONTROLS
-from datastore_search.models import Resource
-from datastore_search.web.addresses import ResourceAddresses, find_path, reverse_in_locale
-
+from ....conf import conf as core_conf
+from ....downloads.formats import formats
+from ....messages.bidi import BIDI_CONTROLS
+from ....models import Resource
+from ....web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from ..conf import conf
 from ..dataset import Dataset, ListedDataset
 from ..published import File, PublishedDataset, PublishedResource

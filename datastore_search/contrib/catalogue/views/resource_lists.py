@@ -10,11 +10,10 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from datastore_search.downloads.xml_text import clean_xml
-from datastore_search.models import Resource
-from datastore_search.web.addresses import ResourceAddresses, reverse_in_locale
-from datastore_search.web.languages import choose_language_codes
-
+from ....downloads.xml_text import clean_xml
+from ....models import Resource
+from ....web.addresses import ResourceAddresses, reverse_in_locale
+from ....web.languages import choose_language_codes
 from ..datasets import CatalogueState, read_state, select_columns
 from ..portal import Datasets
 from ..published import MAX_DESCRIPTION_LENGTH

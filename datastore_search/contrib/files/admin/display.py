@@ -13,8 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
 
-from datastore_search.messages.numbers import format_count
-
+from ....messages.numbers import format_count
 from ..conf import conf
 from ..models import RUNNING, Load, LoadState
 

@@ -13,9 +13,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
-from datastore_search.admin.field_parts import get_shown_rows, split_fields
-from datastore_search.models import Resource
-
+from ....admin.field_parts import get_shown_rows, split_fields
+from ....models import Resource
 from ..jobs import LoadOptions, drafts, resolve_options
 from ..messages.failures import LoadFailed
 from ..models import Load

@@ -16,10 +16,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.requests import UploadTooLarge
-from datastore_search.models import Field, Resource
-
+from ....messages.bidi import show_bidi_controls
+from ....messages.requests import UploadTooLarge
+from ....models import Field, Resource
 from ..conf import conf
 from ..formats.cell_ranges import CellRange
 from ..formats.header_rows import MAX_HEADER_ROWS

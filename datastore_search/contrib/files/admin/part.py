@@ -16,10 +16,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.admin.parts import ResourcePart
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.models import Resource
-
+from ....admin.parts import ResourcePart
+from ....messages.bidi import show_bidi_controls
+from ....models import Resource
 from ..jobs import mark_interrupted_loads
 from ..models import Load
 from .display import (

@@ -13,8 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from datastore_search.messages.numbers import format_count
-
+from ....messages.numbers import format_count
 from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..messages import Message, Notice
 from ..messages.failures import LoadFailed, UnknownType

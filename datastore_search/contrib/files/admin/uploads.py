@@ -13,9 +13,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
-from datastore_search.guards.sizes import measure_body
-from datastore_search.messages.requests import InvalidContentLength, UploadTooLarge
-
+from ....guards.sizes import measure_body
+from ....messages.requests import InvalidContentLength, UploadTooLarge
 from ..conf import conf
 
 View = Callable[..., HttpResponse]

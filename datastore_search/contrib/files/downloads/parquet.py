@@ -22,10 +22,10 @@ from typing import Any
 
 from psycopg import sql
 
-from datastore_search.downloads.dump import Dump, join_blocks
-from datastore_search.filters import Clause
-from datastore_search.guards.cache import BoundedCache
-from datastore_search.search import RecordCopy, VersionKey
+from ....downloads.dump import Dump, join_blocks
+from ....filters import Clause
+from ....guards.cache import BoundedCache
+from ....search import RecordCopy, VersionKey
 
 #: The digits of the widest decimal that every reader of Parquet has.
 _MAX_DIGITS = 38

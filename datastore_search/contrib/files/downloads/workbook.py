@@ -20,19 +20,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from datastore_search.downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
-from datastore_search.downloads.formulas import begins_like_formula
-from datastore_search.downloads.xml_text import clean_sheet_xml
-from datastore_search.field_types import field_types
-from datastore_search.messages.availability import NoRoomForAnswer
-from datastore_search.messages.downloads import (
-    FileTooLarge,
-    TooManyColumnsForWorkbook,
-    TooManyRowsForWorkbook,
-)
-from datastore_search.search import RecordCopy
-from datastore_search.search.spool import MAX_SPOOL_BYTES
-
+from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
+from ....downloads.formulas import begins_like_formula
+from ....downloads.xml_text import clean_sheet_xml
+from ....field_types import field_types
+from ....messages.availability import NoRoomForAnswer
+from ....messages.downloads import FileTooLarge, TooManyColumnsForWorkbook, TooManyRowsForWorkbook
+from ....search import RecordCopy
+from ....search.spool import MAX_SPOOL_BYTES
 from ..sources.folders import create_working_folder
 
 #: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from datastore_search.field_types import dump_json
-
+from ....field_types import dump_json
 from ..messages.failures import LoadFailed, NestedTooDeep
 
 _BLOCK_LENGTH = 2**20

@@ -9,9 +9,8 @@ from typing import Any
 
 import duckdb
 
-from datastore_search.field_types import dump_json
-from datastore_search.field_types.limits import MAX_FIELDS
-
+from ....field_types import dump_json
+from ....field_types.limits import MAX_FIELDS
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal

@@ -15,8 +15,7 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import IO, Any, cast
 
-from datastore_search.conf import conf as core_conf
-
+from ....conf import conf as core_conf
 from ..conf import conf
 from ..messages import Notice
 from ..messages.failures import LoadFailed

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from datastore_search.conf import conf as core_conf
-from datastore_search.field_types.limits import MAX_FIELDS
-
+from ....conf import conf as core_conf
+from ....field_types.limits import MAX_FIELDS
 from ..messages import BadRow
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, quote_literal

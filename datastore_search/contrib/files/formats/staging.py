@@ -11,8 +11,7 @@ from typing import Any
 
 import duckdb
 
-from datastore_search.conf import conf as core_conf
-
+from ....conf import conf as core_conf
 from ..conf import conf
 from ..messages import BadRow, Message, Notice
 from ..sources.limits import ReadingLimits

@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import xlrd
-from xlrd.biffh import (
-    XL_CELL_BOOLEAN,
-    XL_CELL_DATE,
-    XL_CELL_ERROR,
-    XLRDError,
-    error_text_from_code,
-)
+from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XLRDError, error_text_from_code
 from xlrd.sheet import Sheet as XlrdSheet
 
 from ..messages.failures import LoadFailed

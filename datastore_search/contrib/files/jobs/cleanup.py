@@ -17,10 +17,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from datastore_search.database.tables import drop_record_table, list_record_tables
-from datastore_search.database.unserved import mark_unserved, read_unserved_since
-from datastore_search.models import Resource, TableVersion
-
+from ....database.tables import drop_record_table, list_record_tables
+from ....database.unserved import mark_unserved, read_unserved_since
+from ....models import Resource, TableVersion
 from ..messages.failures import LoadFailed
 from ..models import FINISHED, Load, LoadState
 from ..sources.folders import delete_abandoned_folders

@@ -13,10 +13,9 @@ from django.db import InterfaceError, OperationalError, connections, router, tra
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search.database.refusals import is_connection_lost
-from datastore_search.database.tables import drop_record_table, has_table
-from datastore_search.models import Resource, TableVersion
-
+from ....database.refusals import is_connection_lost
+from ....database.tables import drop_record_table, has_table
+from ....models import Resource, TableVersion
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, Load, LoadState
 from ..publishing.shortages import find_shortage

@@ -16,8 +16,7 @@ from django.core.files import File
 from django.db import connections, router, transaction
 from django.utils import timezone
 
-from datastore_search.models import Resource
-
+from ....models import Resource
 from ..messages.failures import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState
 from ..publishing.preview import build_preview

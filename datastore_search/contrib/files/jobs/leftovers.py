@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from datastore_search.database.findings import Finding
-from datastore_search.database.tables import list_record_tables
-from datastore_search.models import Resource, TableVersion
-
+from ....database.findings import Finding
+from ....database.tables import list_record_tables
+from ....models import Resource, TableVersion
 from ..models import Load
 from ..tables.locks import is_running
 from ..tables.staging import list_staging_tables

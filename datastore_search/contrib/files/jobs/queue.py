@@ -13,8 +13,7 @@ from django.core.files import File
 from django.db import router, transaction
 from django.utils import timezone
 
-from datastore_search.models import Resource
-
+from ....models import Resource
 from ..conf import conf
 from ..messages.failures import LoadCancelled, LoadFailed
 from ..models import FINISHED, Load, LoadState

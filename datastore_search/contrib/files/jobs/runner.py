@@ -11,9 +11,8 @@ from django.db import Error, InterfaceError, OperationalError, connections, rout
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search.database.refusals import is_connection_lost
-from datastore_search.models import Resource, TableVersion
-
+from ....database.refusals import is_connection_lost
+from ....models import Resource, TableVersion
 from ..formats.process import open_table
 from ..messages.failures import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState

@@ -11,9 +11,8 @@ from typing import BinaryIO
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from datastore_search.database.refusals import explain_refusal
-from datastore_search.messages.errors import DatastoreError
-
+from ....database.refusals import explain_refusal
+from ....messages.errors import DatastoreError
 from ..messages.failures import LoadFailed
 
 _INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from datastore_search.messages import render_message
-
+from ....messages import render_message
 from .catalogue import TEMPLATES
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore_search.models import Field, Resource
-
+from ....models import Field, Resource
 from ..formats.staging import StagedTable
 from ..messages import Notice
 from ..messages.failures import LoadFailed

@@ -9,10 +9,9 @@ from hashlib import sha256
 
 from django.db import connections, router
 
-from datastore_search import __version__
-from datastore_search.database.tables import count_records
-from datastore_search.models import Resource
-
+from .... import __version__
+from ....database.tables import count_records
+from ....models import Resource
 from ..models import Load
 from ..types.options import LoadOptions, resolve_key
 

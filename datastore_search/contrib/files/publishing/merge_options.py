@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from datastore_search.field_types.limits import MAX_FIELDS
-from datastore_search.models import Resource, TableVersion
-
+from ....field_types.limits import MAX_FIELDS
+from ....models import Resource, TableVersion
 from ..formats.duckdb_sql import SQL, quote_identifier
 from ..formats.staging import StagedTable
 from ..messages import Notice

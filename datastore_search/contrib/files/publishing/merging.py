@@ -8,9 +8,8 @@ from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search.models import Field, Resource
-from datastore_search.writing import changes
-
+from ....models import Field, Resource
+from ....writing import changes
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import ROW_ERRORS, quote_message
 from ..formats.stored_rows import STAGED_ROWS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from datastore_search.models import Resource
-
+from ....models import Resource
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed
 from ..models import Load

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from datastore_search.models import Resource
-
+from ....models import Resource
 from ..formats.staging import StagedTable
 from ..messages import Notice
 from ..models import Load, LoadState, Mode

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import NoReturn
 
-from datastore_search.field_types import (
-    MAX_NUMBER_DIGITS,
-    FieldType,
-    NotOfType,
-    TooManyDigits,
-    parse_json_value,
-)
-
+from ....field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, parse_json_value
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable
 from ..messages import BadRow

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from datastore_search.models import Resource
-
+from ....models import Resource
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.interrupter import Interrupter
 from ..formats.process import open_table

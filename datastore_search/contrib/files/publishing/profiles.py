@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from datastore_search.field_types import FieldType, Ordered
-
+from ....field_types import FieldType, Ordered
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import StagedTable
 from ..types.field_formats import Decision

@@ -9,13 +9,12 @@ from django.db import Error, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from datastore_search.conf import conf as core_conf
-from datastore_search.database.indexes import Indexes, set_key
-from datastore_search.database.server import count_load_connections
-from datastore_search.database.tables import drop_record_table
-from datastore_search.field_types import dump_json
-from datastore_search.models import Field, Resource, TableVersion
-
+from ....conf import conf as core_conf
+from ....database.indexes import Indexes, set_key
+from ....database.server import count_load_connections
+from ....database.tables import drop_record_table
+from ....field_types import dump_json
+from ....models import Field, Resource, TableVersion
 from ..conf import conf
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed, UnstorableRecord
@@ -29,12 +28,7 @@ from .changes import build_field
 from .fingerprint import compute_fingerprint
 from .plan import LoadPlan, ProgressReporter
 from .profiles import build_profiles
-from .rows import (
-    find_line,
-    is_wide,
-    render_rows,
-    render_searchable_rows,
-)
+from .rows import find_line, is_wide, render_rows, render_searchable_rows
 
 _FIELDS_PER_STATEMENT = 500
 

@@ -11,8 +11,7 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from datastore_search.downloads.formulas import disarm
-
+from ....downloads.formulas import disarm
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import ROW_ERRORS, StagedTable
 from ..messages import BadRow, Notice, describe_bad_row

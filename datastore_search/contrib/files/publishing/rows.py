@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from datastore_search.field_types import Ordered, dump_json
-
+from ....field_types import Ordered, dump_json
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import MAX_NARROW_FIELDS, StagedTable
 from ..formats.stored_rows import STAGED_ROWS

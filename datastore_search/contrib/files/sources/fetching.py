@@ -15,8 +15,7 @@ from threading import Timer
 from time import monotonic
 from urllib.parse import urljoin
 
-from datastore_search import __version__
-
+from .... import __version__
 from ..messages.failures import LoadFailed, NotModified
 from .addresses import Address, parse_address, resolve_endpoints
 from .responses import (

@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from datastore_search.conf import conf as core_conf
-
+from ....conf import conf as core_conf
 from ..conf import conf
 from ..messages.failures import LoadFailed
 

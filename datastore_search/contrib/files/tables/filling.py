@@ -23,8 +23,7 @@ from django.db import DataError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from datastore_search.database.tables import create_table, maintain_vectors, quote_record_table
-
+from ....database.tables import create_table, maintain_vectors, quote_record_table
 from ..messages.failures import UnstorableRecord
 from .lexicon import DatabaseLexicon, can_build_vectors
 from .locks import begin_load_transaction, open_thread_connection

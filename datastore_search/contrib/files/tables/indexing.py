@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from datastore_search.database.indexes import (
+from ....database.indexes import (
     Indexes,
     IndexStatement,
     analyze_records,
@@ -19,8 +19,7 @@ from datastore_search.database.indexes import (
     execute_statements,
     name_order_index,
 )
-from datastore_search.database.tables import quote_record_table
-
+from ....database.tables import quote_record_table
 from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
 from .staging import NewTable
 

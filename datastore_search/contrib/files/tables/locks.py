@@ -18,8 +18,7 @@ from django.db import Error, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from datastore_search.database.sessions import override_setting, to_milliseconds
-
+from ....database.sessions import override_setting, to_milliseconds
 from ..messages.failures import LoadFailed
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.

@@ -9,9 +9,8 @@ import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from datastore_search.database.indexes import build_key_expression
-from datastore_search.database.tables import quote_record_table
-
+from ....database.indexes import build_key_expression
+from ....database.tables import quote_record_table
 from ..messages.failures import UnstorableRecord
 from .filling import parse_copy_line
 from .locks import begin_load_transaction

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from datastore_search.database.tables import LOCK_TIMEOUT, drop_table, list_numbers
+from ....database.tables import LOCK_TIMEOUT, drop_table, list_numbers
 
 _PREFIX = "datastore_search_staging_"
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datastore_search.field_types import field_types, get_field_type
-
+from ....field_types import field_types, get_field_type
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..messages.failures import UnknownType
 from .field_formats import FieldFormat, field_formats

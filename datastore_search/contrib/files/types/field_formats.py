@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from datastore_search.field_types import FieldType, Ordered, field_types, inferred_types
-
+from ....field_types import FieldType, Ordered, field_types, inferred_types
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..messages import Message, Notice
 

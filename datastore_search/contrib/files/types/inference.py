@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from datastore_search.field_types import Ordered
-
+from ....field_types import Ordered
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
@@ -20,13 +19,7 @@ from ..messages import BadRow, Message, Notice
 from ..messages.failures import LoadFailed
 from .chosen_formats import parse_field_format
 from .explanations import explain_text_columns
-from .field_formats import (
-    FORMAT_SEPARATOR,
-    TEXT,
-    Decision,
-    FieldFormat,
-    field_formats,
-)
+from .field_formats import FORMAT_SEPARATOR, TEXT, Decision, FieldFormat, field_formats
 from .matching import (
     count_matches,
     find_columns_that_meet,

@@ -10,8 +10,7 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from datastore_search.models import Resource, add_translations
-
+from ....models import Resource, add_translations
 from ..formats.cell_ranges import CellRange
 from ..formats.header_rows import MAX_HEADER_ROWS
 from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions

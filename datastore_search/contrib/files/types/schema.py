@@ -15,14 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from datastore_search.downloads.table_schema import ID, LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
-from datastore_search.field_types import field_types
-from datastore_search.models import (
-    MAX_LABEL_LENGTH,
-    Translations,
-    split_translations,
-)
-
+from ....downloads.table_schema import ID, LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
+from ....field_types import field_types
+from ....models import MAX_LABEL_LENGTH, Translations, split_translations
 from ..messages import Notice
 from ..messages.failures import InvalidSchema, UnknownType
 from .chosen_formats import parse_field_format

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from datastore_search.field_types import field_types
-
+from ....field_types import field_types
 from ..formats.duckdb_sql import quote_literal
 from .field_formats import CLOCK, DAY_ORDERS, STRPTIME_FORMATS, FieldFormat, FormatGroup
 from .month_names import MonthNames, find_month_names

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from health_check.base import HealthCheck
 from health_check.exceptions import ServiceUnavailable
 
-from datastore_search.models import Resource
+from ....models import Resource
 
 
 @dataclass(repr=False)

@@ -16,8 +16,7 @@ from django.views.decorators.http import require_safe
 from health_check.base import HealthCheck
 from health_check.views import HealthCheckView
 
-from datastore_search.guards.cache import BriefCache
-
+from ....guards.cache import BriefCache
 from .checks import Database, Disk, Migrations
 
 logger = logging.getLogger(__name__)

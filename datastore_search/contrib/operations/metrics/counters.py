@@ -17,8 +17,8 @@ from django.dispatch import receiver
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from datastore_search.guards.cache import BoundedCache
-from datastore_search.signals import request_answered
+from ....guards.cache import BoundedCache
+from ....signals import request_answered
 
 _REQUESTS = Counter(
     "datastore_search_requests", "Requests that were answered.", ["action", "status"]

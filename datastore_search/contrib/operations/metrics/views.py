@@ -7,9 +7,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import generate_latest
 
-from datastore_search.guards.cache import BriefCache
-from datastore_search.models.managers import exclude_from_atomic_requests
-
+from ....guards.cache import BriefCache
+from ....models.managers import exclude_from_atomic_requests
 from .counters import build_registry
 
 #: Prometheus' own text format, which every version of it reads.

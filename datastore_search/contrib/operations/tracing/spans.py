@@ -13,11 +13,11 @@ from typing import Any, Final
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from datastore_search import __version__
-from datastore_search.api.actions import actions
-from datastore_search.guards.clients import Client
-from datastore_search.models import Resource
-from datastore_search.search import ConsistentRead
+from .... import __version__
+from ....api.actions import actions
+from ....guards.clients import Client
+from ....models import Resource
+from ....search import ConsistentRead
 
 _tracer: Final = trace.get_tracer("datastore_search", __version__)
 

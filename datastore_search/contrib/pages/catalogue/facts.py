@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.formats import date_format
 
-from datastore_search.contrib.catalogue.licenses import describe_license
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.models import Resource
+from ....messages.bidi import show_bidi_controls
+from ....models import Resource
+from ...catalogue.licenses import describe_license
 
 #: What staff write in words, in the language of the resource.
 _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})

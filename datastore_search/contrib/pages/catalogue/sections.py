@@ -8,10 +8,9 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
-from datastore_search.contrib.catalogue.portal import find_dataset_of
-from datastore_search.contrib.catalogue.views.published import describe_resource
-from datastore_search.models import Resource
-
+from ....models import Resource
+from ...catalogue.portal import find_dataset_of
+from ...catalogue.views.published import describe_resource
 from ..sections import PageQuestion, Place, Section
 from .facts import list_facts
 

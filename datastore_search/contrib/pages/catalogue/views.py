@@ -10,27 +10,19 @@ from typing import Any, cast
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from datastore_search.contrib.catalogue.conf import conf as catalogue_conf
-from datastore_search.contrib.catalogue.datasets import find_page
-from datastore_search.contrib.catalogue.listing import (
-    CatalogueFilterSet,
-    find_readable,
-    list_tables,
-)
-from datastore_search.contrib.catalogue.portal import open_portal_datasets
-from datastore_search.contrib.catalogue.query import SortTerm
-from datastore_search.contrib.catalogue.views.published import (
-    build_catalogue_links,
-    describe_catalogue,
-)
-from datastore_search.guards.clients import Client
-from datastore_search.messages.numbers import format_count
-from datastore_search.messages.requests import UnknownPage
-from datastore_search.models import Resource
-from datastore_search.search import open_snapshot
-from datastore_search.web.addresses import reverse_in_locale
-from datastore_search.web.views import parse_page_number
-
+from ....guards.clients import Client
+from ....messages.numbers import format_count
+from ....messages.requests import UnknownPage
+from ....models import Resource
+from ....search import open_snapshot
+from ....web.addresses import reverse_in_locale
+from ....web.views import parse_page_number
+from ...catalogue.conf import conf as catalogue_conf
+from ...catalogue.datasets import find_page
+from ...catalogue.listing import CatalogueFilterSet, find_readable, list_tables
+from ...catalogue.portal import open_portal_datasets
+from ...catalogue.query import SortTerm
+from ...catalogue.views.published import build_catalogue_links, describe_catalogue
 from ..page import PageView
 from ..table.pagination import Pagination
 

@@ -11,15 +11,14 @@ from decimal import Decimal, InvalidOperation
 
 from django.utils.translation import gettext as _
 
-from datastore_search.contrib.analysis.aggregates import AggregateQuery, read_aggregate
-from datastore_search.contrib.analysis.errors import TooManyChartGroups
-from datastore_search.contrib.analysis.groups import INTERVALS, GroupBy
-from datastore_search.contrib.analysis.metrics import Metric
-from datastore_search.filters.names import SortKey
-from datastore_search.messages import shorten
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.search import ConsistentRead, Query
-
+from ....filters.names import SortKey
+from ....messages import shorten
+from ....messages.bidi import show_bidi_controls
+from ....search import ConsistentRead, Query
+from ...analysis.aggregates import AggregateQuery, read_aggregate
+from ...analysis.errors import TooManyChartGroups
+from ...analysis.groups import INTERVALS, GroupBy
+from ...analysis.metrics import Metric
 from ..table.columns import Column
 from ..table.records import Digits, format_number, format_value, parse_record, shorten_number
 from .query import RANGES, ChartQuery

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from datastore_search.messages import shorten
-
+from ....messages import shorten
 from ..table.records import format_number
 from .data import ChartData, Group, Series
 

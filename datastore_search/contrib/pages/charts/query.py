@@ -11,9 +11,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from datastore_search.contrib.analysis.groups import INTERVALS, GroupBy
-from datastore_search.contrib.analysis.metrics import Metric
-
+from ...analysis.groups import INTERVALS, GroupBy
+from ...analysis.metrics import Metric
 from ..facets.choice import FacetKind, find_kind
 from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
 from ..table.columns import Column, find_column

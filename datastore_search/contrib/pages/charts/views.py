@@ -14,10 +14,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from datastore_search.downloads.xml_text import clean_xml
-from datastore_search.messages.numbers import format_count
-from datastore_search.search import ConsistentRead, Query
-
+from ....downloads.xml_text import clean_xml
+from ....messages.numbers import format_count
+from ....search import ConsistentRead, Query
 from ..drawings import (
     Choice,
     DrawingView,

@@ -13,15 +13,14 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 
-from datastore_search.field_types import dump_json_as_sent, is_storable
-from datastore_search.guards.clients import Client
-from datastore_search.guards.sizes import MAX_QUERY_STRING_BYTES
-from datastore_search.messages.access import AccessDenied, UnknownResource
-from datastore_search.messages.requests import QueryStringTooLong
-from datastore_search.search import ConsistentRead, with_consistent_read
-from datastore_search.web.addresses import reverse_in_locale
-from datastore_search.web.errors import REPORTED_ERRORS, describe_error
-
+from ....field_types import dump_json_as_sent, is_storable
+from ....guards.clients import Client
+from ....guards.sizes import MAX_QUERY_STRING_BYTES
+from ....messages.access import AccessDenied, UnknownResource
+from ....messages.requests import QueryStringTooLong
+from ....search import ConsistentRead, with_consistent_read
+from ....web.addresses import reverse_in_locale
+from ....web.errors import REPORTED_ERRORS, describe_error
 from ..drawings import QuestionDrawing
 from ..languages import join_phrases, mark_text
 from ..table.chips import build_chips

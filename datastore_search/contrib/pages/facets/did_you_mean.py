@@ -6,12 +6,11 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from datastore_search.contrib.analysis.spelling import NO_SUGGESTIONS, Suggestions, suggest_queries
-from datastore_search.messages.availability import TemporarilyUnavailable
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import format_count
-from datastore_search.search import ConsistentRead, Query
-
+from ....messages.availability import TemporarilyUnavailable
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....search import ConsistentRead, Query
+from ...analysis.spelling import NO_SUGGESTIONS, Suggestions, suggest_queries
 from ..table.page_query import PageQuery
 from ..table.query_string import Link
 

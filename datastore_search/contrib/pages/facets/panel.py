@@ -17,17 +17,16 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from datastore_search.contrib.analysis.facets import Facet, FacetsQuery, read_facets
-from datastore_search.contrib.analysis.groups import GroupBy
-from datastore_search.contrib.analysis.stored_facets import list_stored_counts
-from datastore_search.filters import Comparison, In
-from datastore_search.messages.availability import TemporarilyUnavailable
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import format_count
-from datastore_search.messages.parameters import InvalidParameters
-from datastore_search.models import Field, Profiles
-from datastore_search.search import ConsistentRead, Query
-
+from ....filters import Comparison, In
+from ....messages.availability import TemporarilyUnavailable
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....messages.parameters import InvalidParameters
+from ....models import Field, Profiles
+from ....search import ConsistentRead, Query
+from ...analysis.facets import Facet, FacetsQuery, read_facets
+from ...analysis.groups import GroupBy
+from ...analysis.stored_facets import list_stored_counts
 from ..table.columns import Column
 from ..table.conditions import YES_OR_NO
 from ..table.filter_form import Input, build_input

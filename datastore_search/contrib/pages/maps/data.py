@@ -13,15 +13,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from math import cos, radians
 
-from datastore_search.contrib.analysis.aggregates import AggregateQuery, read_aggregate
-from datastore_search.contrib.analysis.groups import GroupBy
-from datastore_search.contrib.analysis.metrics import Metric
-from datastore_search.filters import Comparison, Condition
-from datastore_search.messages import shorten
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import format_count
-from datastore_search.search import ID, ConsistentRead, Query, read_page
-
+from ....filters import Comparison, Condition
+from ....messages import shorten
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....search import ID, ConsistentRead, Query, read_page
+from ...analysis.aggregates import AggregateQuery, read_aggregate
+from ...analysis.groups import GroupBy
+from ...analysis.metrics import Metric
 from ..record.keys import encode_key, list_key_fields
 from ..table.columns import Column
 from ..table.query_string import QueryString

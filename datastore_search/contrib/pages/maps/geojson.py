@@ -13,13 +13,12 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
-from datastore_search.downloads.dump import Dump, PlaceFields, join_blocks
-from datastore_search.messages import shorten
-from datastore_search.messages.downloads import NoPlaces, UnsuitablePlaceField
-from datastore_search.messages.parameters import UnknownField
-from datastore_search.models import read_profiles
-from datastore_search.search import ID, RecordCopy
-
+from ....downloads.dump import Dump, PlaceFields, join_blocks
+from ....messages import shorten
+from ....messages.downloads import NoPlaces, UnsuitablePlaceField
+from ....messages.parameters import UnknownField
+from ....models import read_profiles
+from ....search import ID, RecordCopy
 from .geometry import (
     GEOMETRIES,
     NUMBERS,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from datastore_search.field_types import NotOfType, dump_json_as_sent
-from datastore_search.filters.words import remove_diacritics
+from ....field_types import NotOfType, dump_json_as_sent
+from ....filters.words import remove_diacritics
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 

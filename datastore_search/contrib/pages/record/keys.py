@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from datastore_search.field_types import field_types
-from datastore_search.filters import Condition, In
-from datastore_search.models import Resource
-from datastore_search.search import ID
-
+from ....field_types import field_types
+from ....filters import Condition, In
+from ....models import Resource
+from ....search import ID
 from ..table.query_string import Link, QueryString
 
 #: Precedes ``_id`` in the address of a record whose key has an empty value.

@@ -11,12 +11,11 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from datastore_search.messages.parameters import InvalidParameters
-from datastore_search.messages.requests import UnknownRecord
-from datastore_search.models import Resource
-from datastore_search.search import ID, ConsistentRead, Query, read_page
-from datastore_search.web.addresses import find_search_path, reverse_in_locale
-
+from ....messages.parameters import InvalidParameters
+from ....messages.requests import UnknownRecord
+from ....models import Resource
+from ....search import ID, ConsistentRead, Query, read_page
+from ....web.addresses import find_search_path, reverse_in_locale
 from ..links import add_query_string
 from ..page import ResourcePageView
 from ..table.columns import build_columns

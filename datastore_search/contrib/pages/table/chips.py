@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from datastore_search.field_types import Json, dump_json_as_sent
-from datastore_search.filters import And, Comparison, Condition, In, Or
-from datastore_search.filters.operators import operators
-from datastore_search.messages import shorten
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.search import ID
-
+from ....field_types import Json, dump_json_as_sent
+from ....filters import And, Comparison, Condition, In, Or
+from ....filters.operators import operators
+from ....messages import shorten
+from ....messages.bidi import show_bidi_controls
+from ....search import ID
 from ..api_parameters import format_filters
 from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from .columns import Column

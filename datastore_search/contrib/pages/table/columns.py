@@ -10,11 +10,10 @@ from urllib.parse import quote
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.parameters import UnknownField
-from datastore_search.models import Field, Resource
-from datastore_search.web.languages import is_foreign
-
+from ....messages.bidi import show_bidi_controls
+from ....messages.parameters import UnknownField
+from ....models import Field, Resource
+from ....web.languages import is_foreign
 from ..languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 from .query_string import Link, QueryString

@@ -9,19 +9,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from datastore_search.field_types import Operators, field_types, is_storable
-from datastore_search.filters import (
-    And,
-    Comparison,
-    Condition,
-    In,
-    Or,
-    TypedFields,
-    compile_conditions,
-)
-from datastore_search.messages.parameters import InvalidParameters
-from datastore_search.models import Field
-
+from ....field_types import Operators, field_types, is_storable
+from ....filters import And, Comparison, Condition, In, Or, TypedFields, compile_conditions
+from ....messages.parameters import InvalidParameters
+from ....models import Field
 from .typed_values import DATES, NUMBERS, describe_type_error, parse_end_of_day, parse_typed_value
 
 #: The operators of addresses, in the order of the form, and their words.

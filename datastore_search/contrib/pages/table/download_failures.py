@@ -13,10 +13,9 @@ from django.utils.cache import patch_vary_headers
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from datastore_search.web.addresses import find_path
-from datastore_search.web.errors import ErrorMessage, describe_access_denied
-from datastore_search.web.outages import forget_unreadable_user
-
+from ....web.addresses import find_path
+from ....web.errors import ErrorMessage, describe_access_denied
+from ....web.outages import forget_unreadable_user
 from ..page import PageView
 
 _TITLES: Mapping[int, str | Promise] = {

@@ -10,13 +10,12 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 
-from datastore_search.downloads.dump import choose_headers
-from datastore_search.downloads.formats import DumpFormat, formats
-from datastore_search.filters.names import quote_name
-from datastore_search.models import Resource
-from datastore_search.search import Query
-from datastore_search.web.addresses import find_path, reverse_in_locale
-
+from ....downloads.dump import choose_headers
+from ....downloads.formats import DumpFormat, formats
+from ....filters.names import quote_name
+from ....models import Resource
+from ....search import Query
+from ....web.addresses import find_path, reverse_in_locale
 from ..api_parameters import build_query_parameters
 from ..links import add_query_string
 from .columns import choose_names

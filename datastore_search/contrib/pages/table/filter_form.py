@@ -8,8 +8,7 @@ from functools import cached_property
 
 from django.utils.html import escape
 
-from datastore_search.models import Field, Profiles, Resource
-
+from ....models import Field, Profiles, Resource
 from .columns import Column
 from .conditions import (
     NOT_EMPTY,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from datastore_search.filters.names import SortKey, format_sort_key
-
+from ....filters.names import SortKey, format_sort_key
 from .columns import Column
 from .page_query import PageQuery, is_sortable
 from .profiles import FieldNote

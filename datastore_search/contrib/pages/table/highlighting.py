@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
-from datastore_search.filters.words import remove_diacritics
+from ....filters.words import remove_diacritics
 
 _WORD = re.compile(r"[^\W_]+")
 

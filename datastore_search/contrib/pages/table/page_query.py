@@ -14,9 +14,9 @@ from django.db import connections, router
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from datastore_search.database.server import cast_texts
-from datastore_search.field_types import dump_json_as_sent, field_types, is_storable
-from datastore_search.filters import (
+from ....database.server import cast_texts
+from ....field_types import dump_json_as_sent, field_types, is_storable
+from ....filters import (
     MAX_WORDS,
     Comparison,
     Condition,
@@ -26,13 +26,12 @@ from datastore_search.filters import (
     has_too_many_words,
     parse_filters,
 )
-from datastore_search.filters.names import SortKey, parse_sort_key, split_names, unquote_name
-from datastore_search.messages.parameters import InvalidParameters, UnknownField
-from datastore_search.messages.requests import TooManyConditions
-from datastore_search.messages.search import InvalidSort, TooManyWords, UnsortableField
-from datastore_search.models import Resource
-from datastore_search.search import ID
-
+from ....filters.names import SortKey, parse_sort_key, split_names, unquote_name
+from ....messages.parameters import InvalidParameters, UnknownField
+from ....messages.requests import TooManyConditions
+from ....messages.search import InvalidSort, TooManyWords, UnsortableField
+from ....models import Resource
+from ....search import ID
 from ..api_parameters import format_filters
 from ..embedding.framing import EMBED
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter

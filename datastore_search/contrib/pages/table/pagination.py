@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from datastore_search.messages.numbers import format_count
-
+from ....messages.numbers import format_count
 from ..links import Parameters, add_query_string
 from .query_string import Pair
 

@@ -12,10 +12,9 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import format_count
-from datastore_search.models import Profiles
-
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
+from ....models import Profiles
 from .columns import Column
 from .query_string import QueryString
 from .records import format_number, format_value, shorten_number

@@ -19,11 +19,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from datastore_search.field_types import dump_json
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.numbers import group_digits
-from datastore_search.search import Page
-
+from ....field_types import dump_json
+from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import group_digits
+from ....search import Page
 from .cell_lengths import MAX_CELL_LENGTH, choose_label_length, choose_text_length
 from .columns import Column
 from .highlighting import highlight

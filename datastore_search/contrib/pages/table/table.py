@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from datastore_search.models import Resource
-from datastore_search.search import ID, ConsistentRead, Query, read_page
-
+from ....models import Resource
+from ....search import ID, ConsistentRead, Query, read_page
 from ..embedding.framing import EMBED
 from ..languages import choose_common_language, write_language
 from ..record.keys import RecordLink, list_key_fields

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
 
-from datastore_search.messages import render_message
-from datastore_search.messages.parameters import InvalidParameter, InvalidParameters
+from ....messages import render_message
+from ....messages.parameters import InvalidParameter, InvalidParameters
 
 _LIST_OF_INTEGERS = gettext_lazy("list of whole numbers")
 

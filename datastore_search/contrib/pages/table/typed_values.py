@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from django.utils.formats import get_format
 from django.utils.translation import gettext_lazy
 
-from datastore_search.filters import MAX_SHOWN_LENGTH
-from datastore_search.messages import render_message, shorten
+from ....filters import MAX_SHOWN_LENGTH
+from ....messages import render_message, shorten
 
 INTEGERS = frozenset({"int2", "int4", "int8"})
 NUMBERS = INTEGERS | {"numeric", "float8"}

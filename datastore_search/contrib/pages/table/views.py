@@ -9,14 +9,13 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from datastore_search.messages.bidi import show_bidi_controls
-from datastore_search.messages.requests import UnknownPage
-from datastore_search.models import read_profiles
-from datastore_search.search import ConsistentRead
-from datastore_search.web.addresses import ResourceAddresses, find_search_path
-from datastore_search.web.caching import Validators
-from datastore_search.web.views import parse_page_number
-
+from ....messages.bidi import show_bidi_controls
+from ....messages.requests import UnknownPage
+from ....models import read_profiles
+from ....search import ConsistentRead
+from ....web.addresses import ResourceAddresses, find_search_path
+from ....web.caching import Validators
+from ....web.views import parse_page_number
 from ..embedding.framing import EMBED
 from ..links import add_query_string
 from ..maps.query import has_map

@@ -18,8 +18,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.text import slugify
 from django.utils.translation import get_language
 
-from datastore_search.models import IndexKind, Resource, validate_indexes
-
+from .....models import IndexKind, Resource, validate_indexes
 from ...jobs import LoadOptions
 from ...jobs.queue import create_load
 from ...jobs.runner import run_load
@@ -31,10 +30,7 @@ from ...publishing.row_errors import write_row_error_report
 from ...sources.files import copy_source
 from ...sources.folders import create_working_folder
 from ..failures import open_file, report_failures, report_unwritable
-from ..load_arguments import (
-    add_load_arguments,
-    build_load_options,
-)
+from ..load_arguments import add_load_arguments, build_load_options
 
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20

@@ -16,14 +16,7 @@ from typing import IO, Any
 
 from ...sources.child_processes import take_over_output
 from .builder import Parts, VectorBuilder
-from .pipes import (
-    Kind,
-    PipeEndedError,
-    pack_texts,
-    read_message,
-    unpack_texts,
-    write_message,
-)
+from .pipes import Kind, PipeEndedError, pack_texts, read_message, unpack_texts, write_message
 
 
 class _ParentLexicon:

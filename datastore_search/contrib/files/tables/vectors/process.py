@@ -17,14 +17,7 @@ from typing import IO, cast
 
 from ...sources.child_processes import start_child
 from .builder import Lexicon
-from .pipes import (
-    Kind,
-    PipeEndedError,
-    pack_texts,
-    read_message,
-    unpack_texts,
-    write_message,
-)
+from .pipes import Kind, PipeEndedError, pack_texts, read_message, unpack_texts, write_message
 
 logger = logging.getLogger(__name__)
 

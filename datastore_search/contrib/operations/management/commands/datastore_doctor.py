@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from psycopg.errors import LockNotAvailable
 
-from datastore_search.database.findings import Finding
-
+from .....database.findings import Finding
 from ...doctor import diagnose
 
 
