@@ -1,7 +1,7 @@
 """
 Settings of a portal with the core alone: no contrib app, and no package of an extra.
 
-The tests of the core run with them.
+The tests of the core run with them, and those of the whole example portal add to them.
 """
 
 import os
@@ -38,7 +38,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "datastore_search.middleware.LoginRateMiddleware",  # before a password is hashed
-    "datastore_search.middleware.DatabaseErrorMiddleware",  # for the admin
+    "datastore_search.middleware.DatabaseErrorMiddleware",  # for the admin and the portal's pages
     "datastore_search.middleware.disconnect_middleware",  # the last; it does nothing under WSGI
 ]
 
@@ -68,6 +68,7 @@ TIME_ZONE = "UTC"
 LOGIN_URL = "admin:login"
 USE_TZ = True
 
+#: Uploads wait here for their load; no address leads to them.
 MEDIA_ROOT = os.environ.get("MEDIA_ROOT") or BASE_DIR / ".media"
 STATIC_URL = "static/"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
@@ -75,4 +76,5 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 
 # Rates are counted in the memory of each process: a portal has a cache.
+# Each login costs a third of a second of a processor.
 REST_FRAMEWORK: dict[str, Any] = {"DEFAULT_THROTTLE_RATES": {"login": "10/minute"}}

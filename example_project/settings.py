@@ -2,39 +2,21 @@
 
 import os
 from importlib.util import find_spec
-from typing import Any
 
 import django
-from django.conf import global_settings
 
 from datastore_search import __version__
 
-from .database import BASE_DIR, build_database_settings, read_secret_key
-
-SECRET_KEY = os.environ.get("SECRET_KEY") or read_secret_key()
-DEBUG = os.environ.get("DEBUG") == "1"
-ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *os.environ.get("ALLOWED_HOSTS", "").split()]
+from .core_settings import *
+from .core_settings import INSTALLED_APPS as _CORE_APPS
+from .core_settings import MIDDLEWARE as _CORE_MIDDLEWARE
+from .core_settings import REST_FRAMEWORK
 
 #: Not on Python 3.12, where django-guid excludes Django 6.
 _HAS_GUID = find_spec("django_guid") is not None
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
-    "corsheaders",
-    "rest_framework",
-    "django_filters",
-    "knox",
-    "drf_spectacular",
-    "drf_spectacular_sidecar",
-    *(["django_tasks"] if django.VERSION < (6, 0) else []),  # Django has them from 6.0 on
-    "django_tasks_db",
-    *(["django_guid"] if _HAS_GUID else []),
-    "datastore_search",
+    *_CORE_APPS,
     "datastore_search.contrib.files",
     "datastore_search.contrib.analysis",
     "datastore_search.contrib.catalogue",
@@ -42,6 +24,12 @@ INSTALLED_APPS = [
     "datastore_search.contrib.openapi",
     "datastore_search.contrib.agents",
     "datastore_search.contrib.operations",
+    "corsheaders",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    *(["django_tasks"] if django.VERSION < (6, 0) else []),  # Django has them from 6.0 on
+    "django_tasks_db",
+    *(["django_guid"] if _HAS_GUID else []),
     "example_project",
 ]
 
@@ -58,64 +46,25 @@ _POLICY = {
 SECURE_CSP = _POLICY
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}  # of django-csp, where Django is older than 6.0
 
+_SECURITY, *_OTHERS = _CORE_MIDDLEWARE
 MIDDLEWARE = [
     # The first, so that every answer has the id of its request.
     *(["django_guid.middleware.guid_middleware"] if _HAS_GUID else []),
     "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
-    "django.middleware.security.SecurityMiddleware",
+    _SECURITY,
     "example_project.policy.PagePolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "datastore_search.middleware.LocaleMiddleware",  # in the place of Django's
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "datastore_search.middleware.LoginRateMiddleware",  # before a password is hashed
-    "datastore_search.middleware.DatabaseErrorMiddleware",  # for the admin and the portal's pages
-    "datastore_search.middleware.disconnect_middleware",  # the last; it does nothing under WSGI
+    *_OTHERS,
 ]
 
 ROOT_URLCONF = "example_project.urls"
 WSGI_APPLICATION = "example_project.wsgi.application"
 ASGI_APPLICATION = "example_project.asgi.application"
 
-TEMPLATES = [
-    {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.template.context_processors.i18n",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-            ],
-        },
-    },
-]
-
-
-DATABASES = {"default": build_database_settings()}
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-
-LANGUAGE_CODE = "en"
-LANGUAGES = global_settings.LANGUAGES
-TIME_ZONE = "UTC"
-LOGIN_URL = "admin:login"
-USE_TZ = True
-
 # Loads wait in the database for the worker that "make serve" starts beside the web server.
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
-#: Uploads wait here for their load; no address leads to them.
-MEDIA_ROOT = os.environ.get("MEDIA_ROOT") or BASE_DIR / ".media"
 
-STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
-DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
-#: Parameters of a request, as many as the API accepts; a form of 400 fields has 5,000 inputs.
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 
 # Pages of any origin may call the API and fetch dumps, with a token and never with a cookie.
 CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump)/"
@@ -126,12 +75,7 @@ CORS_EXPOSE_HEADERS = ("etag", "last-modified", "retry-after", "x-request-id")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 
-# Rates are counted in the memory of each process: a portal has a cache.
-_LOGIN_RATES = {"login": "10/minute"}  # each login costs a third of a second of a processor
-REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": _LOGIN_RATES,
-}
+REST_FRAMEWORK |= {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 # Crawlers leave room for people.
 if os.environ.get("THROTTLE", "1") == "1":
     REST_FRAMEWORK |= {
@@ -139,7 +83,11 @@ if os.environ.get("THROTTLE", "1") == "1":
             "datastore_search.guards.rates.AddressThrottle",
             "datastore_search.guards.rates.UserThrottle",
         ],
-        "DEFAULT_THROTTLE_RATES": {"anon": "300/minute", "user": "1200/minute", **_LOGIN_RATES},
+        "DEFAULT_THROTTLE_RATES": {
+            "anon": "300/minute",
+            "user": "1200/minute",
+            **REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"],
+        },
     }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Example portal",

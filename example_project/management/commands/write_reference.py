@@ -7,10 +7,8 @@ import inspect
 import re
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from datastore_search.api.actions import actions
@@ -18,8 +16,9 @@ from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import find_settings
 from datastore_search.downloads.parameters import DumpParameters
+from example_project.database import BASE_DIR
 
-_REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
+_REFERENCE = BASE_DIR / "docs" / "reference"
 
 #: The comment above a table, and the table.
 _PARAMETERS_TABLE = re.compile(r"<!-- parameters of (?P<name>\w+) -->\n(?:\|.*\n)*")
