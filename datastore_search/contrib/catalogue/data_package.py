@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any, Final
 
+from ...downloads.table_schema import build_table_schema
 from ...models import Resource, write_translations
 from .published import PublishedResource, drop_empty
 
@@ -19,11 +20,9 @@ _TEXTS: Final = {"title": "title", "description": "description"}
 _SEPARATOR: Final = "@"
 
 
-def build_data_package(
-    published: PublishedResource, table_schema: dict[str, Any]
-) -> dict[str, Any]:
+def build_data_package(published: PublishedResource) -> dict[str, Any]:
     """
-    Build the descriptor; its table is the dump in CSV, which ``table_schema`` describes.
+    Build the descriptor; its table is the dump in CSV, which has a Table Schema.
 
     Texts are the plain ones with their translations, whatever the active language.
     """
@@ -43,7 +42,7 @@ def build_data_package(
         "format": "csv",
         "mediatype": "text/csv",
         "encoding": "utf-8",
-        "schema": table_schema,
+        "schema": build_table_schema(resource),
     }
     return drop_empty(
         {

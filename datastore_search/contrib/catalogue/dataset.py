@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 from django.utils.text import slugify
 
@@ -30,10 +30,8 @@ class Group:
     image_url: str = ""
     id: str = ""
 
-    @property
-    def kind(self) -> str:
-        """CKAN's type of group."""
-        return "group"
+    #: CKAN's type of group.
+    kind: ClassVar[str] = "group"
 
     @property
     def shown_title(self) -> str:
@@ -50,10 +48,7 @@ class Group:
 class Organization(Group):
     """An organization that publishes datasets."""
 
-    @property
-    def kind(self) -> str:
-        """CKAN's type of group."""
-        return "organization"
+    kind: ClassVar[str] = "organization"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +127,7 @@ class Place:
 
 def make_dataset(resource: Resource) -> ListedDataset:
     """Make a dataset of a single resource."""
+    publisher = resource.publisher
     dataset = Dataset(
         id=str(resource.pk),
         name=resource.name,
@@ -143,12 +139,14 @@ def make_dataset(resource: Resource) -> ListedDataset:
             language: {_TEXTS_OF_RESOURCE[name]: text for name, text in texts.items()}
             for language, texts in resource.translations.items()
         },
-        organization=make_organization(resource.publisher),
+        organization=Organization(build_publisher_name(publisher), publisher)
+        if publisher
+        else None,
         tags=sorted(resource.tags),
         license=resource.license,
         url=resource.source,
         version=resource.version_date.isoformat() if resource.version_date else "",
-        author=resource.publisher,
+        author=publisher,
         maintainer=resource.contact,
         maintainer_email=resource.contact_email,
         frequency=resource.frequency,
@@ -159,11 +157,6 @@ def make_dataset(resource: Resource) -> ListedDataset:
         metadata_modified=resource.modified_at,
     )
     return ListedDataset(dataset, [resource], resource.private)
-
-
-def make_organization(publisher: str) -> Organization | None:
-    """Make the organization of a publisher; None for an empty name."""
-    return Organization(build_publisher_name(publisher), publisher) if publisher else None
 
 
 @lru_cache(maxsize=2_000)

@@ -56,56 +56,50 @@ class Entry:
         return given or max((head.modified_at for head in self.seen), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetConditions(Conditions[Predicate]):
-    """Conditions on entries; ``search`` finds the ids of resources that meet one in SQL."""
+def build_dataset_conditions(
+    search: Callable[[Q], frozenset[uuid.UUID]],
+) -> Conditions[Predicate]:
+    """Build conditions on entries; ``search`` finds the ids of resources that meet one in SQL."""
 
-    search: Callable[[Q], frozenset[uuid.UUID]]
-
-    @property
-    def everything(self) -> Predicate:
-        """Match every dataset."""
-        return _EVERYTHING
-
-    def has_field(self, field: str) -> bool:
-        """Return whether a query may name a field."""
-        return field in {"", "text", *_OF_RESOURCES, *_PARTS, *_VALUES}
-
-    def match(self, field: str, text: str) -> Predicate:
-        """Match a field with a text."""
-        if field in {"", "text"}:
-            return self._match_word(text.strip("*"))
-        if field in _OF_RESOURCES:
-            return self._match_resources(_OF_RESOURCES[field](text.strip("*")))
-        if field in _PARTS:
-            return _match_part(_PARTS[field], text.strip("*"))
-        return _match_value(_VALUES[field], text)
-
-    def match_privacy(self, is_private: bool) -> Predicate:
-        """Match private datasets, or public ones."""
-        return Predicate(lambda entry: entry.is_private is is_private)
-
-    def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Predicate:
-        """Match a time within bounds; what has no time matches none."""
-
-        def is_within(entry: Entry) -> bool:
-            moment = getattr(entry, field)
-            return (
-                moment is not None
-                and (low is None or moment >= low)
-                and (high is None or moment <= high)
-            )
-
-        return Predicate(is_within)
-
-    def _match_word(self, word: str) -> Predicate:
-        if not word:
-            return _EVERYTHING
-        return match_text(word) | self._match_resources(match_word(word))
-
-    def _match_resources(self, condition: Q) -> Predicate:
-        found = self.search(condition)
+    def match_resources(match: Callable[[str], Q], text: str) -> Predicate:
+        found = search(match(text.strip("*")))
         return Predicate(lambda entry: any(head.pk in found for head in entry.seen))
+
+    def match_part(values: Values, text: str) -> Predicate:
+        return _match_part(values, text.strip("*"))
+
+    def match_anywhere(text: str) -> Predicate:
+        if not text.strip("*"):
+            return _EVERYTHING
+        return match_part(_list_texts, text) | match_resources(match_word, text)
+
+    fields: dict[str, Callable[[str], Predicate]] = {
+        "": match_anywhere,
+        "text": match_anywhere,
+        **{name: partial(match_resources, match) for name, match in _OF_RESOURCES.items()},
+        **{name: partial(match_part, values) for name, values in _PARTS.items()},
+        **{name: partial(_match_value, values) for name, values in _VALUES.items()},
+    }
+    return Conditions(
+        _EVERYTHING,
+        fields,
+        lambda is_private: Predicate(lambda entry: entry.is_private is is_private),
+        _match_times,
+    )
+
+
+def _match_times(field: str, low: datetime | None, high: datetime | None) -> Predicate:
+    """Match a time within bounds; what has no time matches none."""
+
+    def is_within(entry: Entry) -> bool:
+        moment = getattr(entry, field)
+        return (
+            moment is not None
+            and (low is None or moment >= low)
+            and (high is None or moment <= high)
+        )
+
+    return Predicate(is_within)
 
 
 # Values -------------------------------------------------------------------------------------------

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
 
 from ...models import Resource, ResourceQuerySet, parse_resource_id
-from .dataset import Group, ListedDataset, Organization, Place, make_dataset, make_organization
+from .dataset import Group, ListedDataset, Organization, Place, build_publisher_name, make_dataset
 from .descriptions import FORMAT
 from .query import SortTerm, parse_catalogue_query
-from .resource_conditions import ResourceConditions, match_word, order_resources
+from .resource_conditions import build_resource_conditions, match_word, order_resources
+
+AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 _HEAVY = ("options", "indexes", "primary_key")
 _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes")
@@ -31,20 +33,12 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedOrganization:
-    """An organization, the number of its datasets, and its spellings as ``publishers``."""
+class Counted(Generic[AnyGroup]):
+    """A group, the number of its datasets, and the spellings of an organization's name."""
 
-    organization: Organization
+    group: AnyGroup
     count: int
-    publishers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CountedGroup:
-    """A group, and how many datasets it has."""
-
-    group: Group
-    count: int
+    spellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +86,16 @@ class ResourceDatasets:
 
     def matching(self, text: str, parameter: str) -> Self:
         """Keep the resources that meet a query."""
-        conditions = ResourceConditions(lambda: self._publishers)
+        conditions = build_resource_conditions(lambda: self._publishers)
         return self._keep(parse_catalogue_query(text, parameter, conditions))
 
     def holding(self, words: Sequence[str]) -> Self:
         """Keep the resources that hold every word."""
         return self._keep(reduce(and_, map(match_word, words), Q()))
 
-    def owned_by(self, counted: CountedOrganization) -> Self:
+    def owned_by(self, counted: Counted[Organization]) -> Self:
         """Keep the resources of an organization, by all spellings of its name."""
-        return self._keep(Q(publisher__in=counted.publishers))
+        return self._keep(Q(publisher__in=counted.spellings))
 
     def _keep(self, condition: Q) -> Self:
         return type(self)(self._listed, self._condition & condition)
@@ -137,7 +131,7 @@ class ResourceDatasets:
             facets = self.list_tags()
         elif name == "organization":
             facets = [
-                Facet(each.organization.name, each.organization.title, each.count)
+                Facet(each.group.name, each.group.title, each.count)
                 for each in self.list_organizations()
             ]
         elif name == "license_id":
@@ -148,22 +142,18 @@ class ResourceDatasets:
             facets = [Facet(FORMAT, FORMAT, count)] if count else []
         return sort_by_count(facets)[:limit]
 
-    def list_organizations(self) -> list[CountedOrganization]:
+    def list_organizations(self) -> list[Counted[Organization]]:
         """List the publishers; the title of spellings with one name is the first of them."""
         named = self.resources.exclude(publisher="")
         counted = named.values_list("publisher").annotate(n=Count("pk")).order_by("publisher")
-        merged: dict[str, CountedOrganization] = {}
+        merged: dict[str, Counted[Organization]] = {}
         for spelling, count in counted:
-            organization = make_organization(spelling)
-            if organization is None:
-                continue
-            known = merged.get(organization.name, CountedOrganization(organization, 0))
-            merged[organization.name] = CountedOrganization(
-                known.organization, known.count + count, (*known.publishers, spelling)
-            )
-        return sorted(merged.values(), key=lambda each: each.organization.name)
+            name = build_publisher_name(spelling)
+            known = merged.get(name, Counted(Organization(name, spelling), 0))
+            merged[name] = Counted(known.group, known.count + count, (*known.spellings, spelling))
+        return [merged[name] for name in sorted(merged)]
 
-    def list_groups(self) -> list[CountedGroup]:
+    def list_groups(self) -> list[Counted[Group]]:
         """Return an empty list: resources have no groups."""
         return []
 

@@ -62,7 +62,7 @@ _FILE_TYPES: Final[Mapping[str, str]] = {"csv-excel": "CSV", "ndjson": "JSON"}
 @dataclass(frozen=True, slots=True)
 class CataloguePage:
     """
-    A page of the catalogue: its address, the addresses of other pages, the number of datasets.
+    A page of the catalogue: its address, ``links`` to other pages, the number of datasets.
 
     ``identifier`` is the address of the catalogue, the same for all pages and languages.
     """
@@ -71,10 +71,7 @@ class CataloguePage:
     title: str
     description: str
     address: str
-    first: str
-    last: str
-    previous: str
-    next: str
+    links: Mapping[str, str]
     size: int
     total: int
     api: str = ""
@@ -107,16 +104,7 @@ def build_dcat_catalog(
         "@type": ["hydra:PagedCollection", "hydra:PartialCollectionView"],
         "hydra:totalItems": page.total,
         "hydra:itemsPerPage": page.size,
-        **{
-            f"hydra:{name}": {"@id": address}
-            for name, address in (
-                ("first", page.first),
-                ("last", page.last),
-                ("previous", page.previous),
-                ("next", page.next),
-            )
-            if address
-        },
+        **{f"hydra:{name}": {"@id": address} for name, address in page.links.items()},
     }
     return {"@context": dict(PREFIXES), "@graph": [drop_empty(catalog), pages, *datasets]}
 

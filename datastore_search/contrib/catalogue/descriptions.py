@@ -6,13 +6,11 @@ Source: ``package_show``, ``resource_show``, ``organization_show`` and ``tag_lis
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from ...models import METADATA, Resource
+from ...web.addresses import ResourceAddresses
 from .dataset import Dataset, Group, ListedDataset, Organization, Place, build_id
 from .licenses import describe_license
 
@@ -21,20 +19,12 @@ FORMAT: Final = "CSV"
 MEDIA_TYPE: Final = "text/csv"
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Build the absolute addresses of the dump and the page of a resource; empty without one."""
-
-    dump: Callable[[uuid.UUID], str]
-    page: Callable[[uuid.UUID], str]
-
-
-def describe_dataset(listed: ListedDataset, addresses: Addresses) -> dict[str, Any]:
+def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dict[str, Any]:
     """Describe a dataset with its resources."""
     dataset, organization = listed.dataset, listed.dataset.organization
     license_title, license_url, is_open = describe_license(dataset.license)
     tags = [describe_tag(tag) for tag in sorted(dataset.tags)]
-    page = addresses.page(listed.resources[0].pk) if listed.resources else ""
+    page = addresses.build("resource", listed.resources[0].pk) if listed.resources else ""
     return {
         "author": dataset.author or None,
         "author_email": dataset.author_email or None,
@@ -73,7 +63,7 @@ def describe_dataset(listed: ListedDataset, addresses: Addresses) -> dict[str, A
 
 
 def describe_resource(
-    resource: Resource, addresses: Addresses, place: Place | None
+    resource: Resource, addresses: ResourceAddresses, place: Place | None
 ) -> dict[str, Any]:
     """Describe a resource; its address is its dump; without a place it has no dataset."""
     version = resource.table_version
@@ -96,7 +86,7 @@ def describe_resource(
         "resource_type": None,
         "size": None,
         "state": "active",
-        "url": addresses.dump(resource.pk),
+        "url": addresses.build("dump", resource.pk),
         "url_type": "datastore",
         **{name: _write_value(getattr(resource, name)) for name in METADATA},
     }

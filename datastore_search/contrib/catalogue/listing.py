@@ -7,15 +7,17 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import CharField, Count, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Lower, NullIf
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
 from ...messages.search import TooManyWords
 from ...models import Field, Resource
 from ...models.object_permissions import Permitted
-from .resource_conditions import match_word
+from .datasets import list_loaded_resources
+from .query import SortTerm
+from .resource_conditions import match_word, order_resources
 
 MAX_CATALOGUE_Q_LENGTH = 200
 
@@ -67,14 +69,12 @@ def find_readable(user: Any) -> Permitted:
 
 def list_tables(using: str) -> QuerySet[Resource]:
     """List the loaded resources with their numbers of fields, ordered by title."""
-    title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
     # A join would count the fields of all resources, not of those on the page alone.
     fields = Field.objects.filter(resource=OuterRef("pk")).order_by().values("resource")
     count = fields.annotate(number=Count("pk"))
     return (
-        Resource.objects.using(using)
-        .filter(table_version__isnull=False)
+        list_loaded_resources(using)
         .select_related("table_version")
         .annotate(field_count=Coalesce(Subquery(count.values("number")), 0))
-        .order_by(Lower(title), "pk")
+        .order_by(*order_resources([SortTerm("title"), SortTerm("id")]))
     )

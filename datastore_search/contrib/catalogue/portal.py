@@ -22,12 +22,19 @@ from django.utils.module_loading import import_string
 
 from ...models import Reader, ResourceQuerySet
 from .conf import conf
-from .dataset import Dataset, ListedDataset, Place
-from .dataset_conditions import SORT_KEYS, DatasetConditions, Entry, Head, list_values, match_text
+from .dataset import Dataset, Group, ListedDataset, Organization, Place
+from .dataset_conditions import (
+    SORT_KEYS,
+    Entry,
+    Head,
+    build_dataset_conditions,
+    list_values,
+    match_text,
+)
 from .datasets import (
+    AnyGroup,
     CatalogueState,
-    CountedGroup,
-    CountedOrganization,
+    Counted,
     Facet,
     ResourceDatasets,
     list_loaded_resources,
@@ -143,18 +150,17 @@ class PortalDatasets:
 
     def matching(self, text: str, parameter: str) -> Self:
         """Keep the datasets that meet a query."""
-        return self._keep(parse_catalogue_query(text, parameter, DatasetConditions(self._search)))
+        conditions = build_dataset_conditions(self._search)
+        return self._keep(parse_catalogue_query(text, parameter, conditions))
 
     def holding(self, words: Sequence[str]) -> Self:
         """Keep the datasets that hold every word."""
-        conditions = DatasetConditions(self._search)
-        return self._keep(
-            reduce(and_, [conditions.match("", word) for word in words], conditions.everything)
-        )
+        conditions = build_dataset_conditions(self._search)
+        return self._keep(reduce(and_, map(conditions.fields[""], words), conditions.everything))
 
-    def owned_by(self, counted: CountedOrganization) -> Self:
+    def owned_by(self, counted: Counted[Organization]) -> Self:
         """Keep the datasets of an organization."""
-        name = counted.organization.name
+        name = counted.group.name
         return self._keep(
             Predicate(lambda entry: (owner := entry.dataset.organization) and owner.name == name)
         )
@@ -197,19 +203,14 @@ class PortalDatasets:
         """Count the values that datasets have in common."""
         return sort_by_count(self._count_values(name))[:limit]
 
-    def list_organizations(self) -> list[CountedOrganization]:
+    def list_organizations(self) -> list[Counted[Organization]]:
         """List the organizations; the first dataset of each one describes it."""
-        owned = [each.dataset.organization for each in self._entries if each.dataset.organization]
-        known = {each.name: each for each in reversed(owned)}
-        counted = Counter(each.name for each in owned)
-        return [CountedOrganization(known[name], counted[name]) for name in sorted(counted)]
+        owners = (each.dataset.organization for each in self._entries)
+        return _count_groups([owner for owner in owners if owner])
 
-    def list_groups(self) -> list[CountedGroup]:
+    def list_groups(self) -> list[Counted[Group]]:
         """List the groups; the first dataset of each one describes it."""
-        groups = [group for entry in self._entries for group in entry.dataset.groups]
-        known = {each.name: each for each in reversed(groups)}
-        counted = Counter(each.name for each in groups)
-        return [CountedGroup(known[name], counted[name]) for name in sorted(counted)]
+        return _count_groups([group for each in self._entries for group in each.dataset.groups])
 
     def list_tags(self) -> list[Facet]:
         """List the tags in order."""
@@ -248,6 +249,12 @@ class PortalDatasets:
     def _search(self, condition: Q) -> frozenset[uuid.UUID]:
         """Search the resources that the user may read."""
         return frozenset(self._readable.filter(condition).values_list("pk", flat=True))
+
+
+def _count_groups(groups: Sequence[AnyGroup]) -> list[Counted[AnyGroup]]:
+    known = {each.name: each for each in reversed(groups)}
+    counted = Counter(each.name for each in groups)
+    return [Counted(known[name], counted[name]) for name in sorted(counted)]
 
 
 Datasets = ResourceDatasets | PortalDatasets

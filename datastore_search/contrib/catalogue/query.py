@@ -9,7 +9,6 @@ Source: CKAN ``package_search``, which passes them to Solr.  Here words are join
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -84,29 +83,20 @@ class Predicate:
 Condition = TypeVar("Condition", Q, Predicate)
 
 
-class Conditions(ABC, Generic[Condition]):
-    """The conditions that a query may have."""
+@dataclass(frozen=True, slots=True)
+class Conditions(Generic[Condition]):
+    """
+    The conditions that a query may have.
 
-    @property
-    @abstractmethod
-    def everything(self) -> Condition:
-        """Match every dataset."""
+    ``fields`` match a text, each by its name; the empty name is for words without a field.
+    ``match_privacy`` matches private datasets, or public ones, ``match_times`` one of ``TIMES``
+    within bounds.
+    """
 
-    @abstractmethod
-    def has_field(self, field: str) -> bool:
-        """Return whether ``match`` knows a field; the empty name is for words without a field."""
-
-    @abstractmethod
-    def match(self, field: str, text: str) -> Condition:
-        """Match a field with a text."""
-
-    @abstractmethod
-    def match_privacy(self, is_private: bool) -> Condition:
-        """Match private datasets, or public ones."""
-
-    @abstractmethod
-    def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Condition:
-        """Match one of ``TIMES`` within bounds."""
+    everything: Condition
+    fields: Mapping[str, Callable[[str], Condition]]
+    match_privacy: Callable[[bool], Condition]
+    match_times: Callable[[str, datetime | None, datetime | None], Condition]
 
 
 def parse_catalogue_query(
@@ -199,7 +189,7 @@ class _Parser(Generic[Condition]):
             self._advance()
         if self.kind == "field":
             field = self.value[0]
-            if not (field in CONSTANTS or field in PRIVATE or self._conditions.has_field(field)):
+            if field not in {*CONSTANTS, *PRIVATE, *self._conditions.fields}:
                 raise UnknownCatalogueField(parameter=self._parameter, field=field[:100])
             self._advance()
         condition = self._parse_value(field, depth)
@@ -231,7 +221,7 @@ class _Parser(Generic[Condition]):
         if field in CONSTANTS:
             return everything if text.casefold() in {CONSTANTS[field], "*"} else ~everything
         if field not in PRIVATE:
-            return self._conditions.match(field, text)
+            return self._conditions.fields[field](text)
         if text == "*":
             return everything
         return self._conditions.match_privacy(text.casefold() == PRIVATE[field])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -64,35 +63,24 @@ def order_resources(terms: Sequence[SortTerm]) -> list[OrderBy]:
     return [OrderBy(_ORDERS[each.name], descending=each.is_descending) for each in terms]
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceConditions(Conditions[Q]):
-    """SQL conditions on resources; ``list_publishers`` is called if a query names one."""
+def build_resource_conditions(list_publishers: Callable[[], list[str]]) -> Conditions[Q]:
+    """Build SQL conditions on resources; ``list_publishers`` is called if a query names one."""
 
-    list_publishers: Callable[[], list[str]]
+    def match_publisher(text: str) -> Q:
+        return _match_publisher(text, list_publishers())
 
-    @property
-    def everything(self) -> Q:
-        """Match every resource."""
-        return EVERYTHING
+    publishers = {"organization": match_publisher, "owner_org": match_publisher}
+    return Conditions(
+        EVERYTHING,
+        {**_RESOURCE_FIELDS, **publishers},
+        lambda is_private: Q(private=is_private),
+        _match_times,
+    )
 
-    def has_field(self, field: str) -> bool:
-        """Return whether a query may name a field."""
-        return field in _RESOURCE_FIELDS or field in _PUBLISHERS
 
-    def match(self, field: str, text: str) -> Q:
-        """Match a field with a text."""
-        if field in _PUBLISHERS:
-            return _match_publisher(text, self.list_publishers())
-        return _RESOURCE_FIELDS[field](text)
-
-    def match_privacy(self, is_private: bool) -> Q:
-        """Match private resources, or public ones."""
-        return Q(private=is_private)
-
-    def match_times(self, field: str, low: datetime | None, high: datetime | None) -> Q:
-        """Match a time within bounds."""
-        bounds = {f"{_TIMES[field]}__gte": low, f"{_TIMES[field]}__lte": high}
-        return EVERYTHING & Q(**{name: bound for name, bound in bounds.items() if bound})
+def _match_times(field: str, low: datetime | None, high: datetime | None) -> Q:
+    bounds = {f"{_TIMES[field]}__gte": low, f"{_TIMES[field]}__lte": high}
+    return EVERYTHING & Q(**{name: bound for name, bound in bounds.items() if bound})
 
 
 def _match_text_anywhere(text: str) -> Q:
@@ -137,9 +125,6 @@ def match_format(text: str) -> Q:
     """Match all resources by the format of their files, or none."""
     return EVERYTHING if text.casefold() in {FORMAT.casefold(), "*"} else NOTHING
 
-
-#: The fields whose values are the publishers.
-_PUBLISHERS: Final = frozenset({"organization", "owner_org"})
 
 #: The columns of resources that have the times of a query.
 _TIMES: Final = {"metadata_modified": "modified_at", "metadata_created": "created_at"}

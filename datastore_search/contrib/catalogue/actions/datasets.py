@@ -9,9 +9,9 @@ Source: CKAN's actions of these names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.utils.functional import Promise
@@ -23,15 +23,14 @@ from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
 from ....api.permissions import get_reader
 from ....guards.clients import Client
 from ....messages.access import UnknownDataset, UnknownOrganization, UnknownResource
-from ....models import Resource
+from ....models import Resource, ResourceQuerySet
 from ....search import open_snapshot
 from ....web.addresses import ResourceAddresses
 from ....web.caching import Validators
 from ..conf import conf
-from ..dataset import make_dataset
-from ..datasets import CountedOrganization, Facet, find_resource, read_resources
+from ..dataset import Group, ListedDataset, Organization, make_dataset
+from ..datasets import AnyGroup, Counted, Facet, find_resource, read_resources
 from ..descriptions import (
-    Addresses,
     describe_dataset,
     describe_group,
     describe_organization,
@@ -72,43 +71,61 @@ from ..resource_conditions import match_format, match_text
 DEFAULT_SORT = "score desc, metadata_modified desc"
 
 
-def build_addresses(request: Request) -> Addresses:
-    """Build the absolute addresses of resources, with one look-up for each kind."""
-    addresses = ResourceAddresses(request)
-    return Addresses(
-        dump=partial(addresses.build, "dump"), page=partial(addresses.build, "resource")
-    )
+class _Call(NamedTuple):
+    """A request, what it has sent, the parameters in that, and the name of the database to read."""
+
+    request: Request
+    sent: Mapping[str, object]
+    parameters: dict[str, Any]
+    using: str
+
+    def open_datasets(self) -> Datasets:
+        """Open the public datasets, or with ``include_private`` those that the user may see."""
+        if self.parameters.get("include_private"):
+            return open_readable_datasets(self.using, get_reader(self.request))
+        return open_public_datasets(self.using)
+
+    def describe(self, listed: Iterable[ListedDataset]) -> list[dict[str, Any]]:
+        """Describe datasets."""
+        addresses = ResourceAddresses(self.request)
+        return [describe_dataset(each, addresses) for each in listed]
+
+    def bound(self, most: int) -> slice:
+        """Read which part of a list is asked for, of at most this length."""
+        offset = min(self.parameters.get("offset", 0), MAX_ROW_NUMBER)
+        return slice(offset, offset + min(self.parameters.get("limit", most), most))
+
+    def find_resource(self, name: str) -> Resource:
+        """Find a resource; one never loaded is shown only to users who may change it."""
+        return find_visible_resource(self.request, Resource.objects.using(self.using), name)
+
+    def authorize_read(self, resource: Resource, name: str, *parts: object) -> Validators:
+        """Let the user read a resource, and build the validators of the answer."""
+        return authorize_read(self.request, resource, name, self.sent, *parts)
 
 
 # Datasets -----------------------------------------------------------------------------------------
 
 
-def _list_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = PackageListParameters.parse(sent)
-    include_private = parameters.get("include_private", False)
-    datasets = _open_datasets(request, using, include_private=include_private)
-    names = datasets.list_names(_read_slice(parameters, MAX_LISTED_NAMES))
-    return Answer(names, public=not include_private)
+def _list_packages(call: _Call) -> Answer:
+    names = call.open_datasets().list_names(call.bound(MAX_LISTED_NAMES))
+    return Answer(names, public=not call.parameters.get("include_private"))
 
 
-def _show_package(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = PackageShowParameters.parse(sent)
-    name = str(parameters.get("id") or parameters["name_or_id"])
+def _show_package(call: _Call) -> Answer:
+    name = str(call.parameters.get("id") or call.parameters["name_or_id"])
     if conf.DATASETS:
-        found = open_portal_datasets(using, get_reader(request)).find(name)
+        found = open_portal_datasets(call.using, get_reader(call.request)).find(name)
         if found is None:
             raise UnknownDataset(dataset=make_printable(name))
-        return Answer(describe_dataset(found, build_addresses(request)), public=False)
-    resource, validators = _get_readable(request, sent, name, using)
-    listed = make_dataset(resource)
-    described = describe_dataset(listed, build_addresses(request))
-    return Answer(described, validators=validators)
+        return Answer(call.describe([found])[0], public=False)
+    resource = call.find_resource(name)
+    validators = call.authorize_read(resource, name)
+    return Answer(call.describe([make_dataset(resource)])[0], validators=validators)
 
 
-def _search_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = PackageSearchParameters.parse(sent)
-    include_private = parameters.get("include_private", False)
-    datasets = _open_datasets(request, using, include_private=include_private)
+def _search_packages(call: _Call) -> Answer:
+    parameters, datasets = call.parameters, call.open_datasets()
     for name in ("q", "fq"):
         datasets = datasets.matching(parameters.get(name, ""), name)
     sort = parameters.get("sort", DEFAULT_SORT)
@@ -116,14 +133,13 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
     start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
     page, count = datasets.read_page(order, slice(start, start + rows))
-    addresses = build_addresses(request)
     facets = _count_facets(datasets, parameters)
     result = {
         "count": count,
         "facets": {
             name: {each.name: each.count for each in values} for name, values in facets.items()
         },
-        "results": [describe_dataset(each, addresses) for each in page],
+        "results": call.describe(page),
         "sort": sort,
         "search_facets": {
             name: {
@@ -136,7 +152,7 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
             for name, values in facets.items()
         },
     }
-    return Answer(result, public=not include_private)
+    return Answer(result, public=not parameters.get("include_private"))
 
 
 def _count_facets(datasets: Datasets, parameters: Mapping[str, Any]) -> dict[str, list[Facet]]:
@@ -150,33 +166,29 @@ def _count_facets(datasets: Datasets, parameters: Mapping[str, Any]) -> dict[str
     }
 
 
-def _list_current_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = CurrentPackagesParameters.parse(sent)
+def _list_current_packages(call: _Call) -> Answer:
+    parameters = call.parameters
     if parameters.get("page") and "limit" in parameters:
         parameters["offset"] = (parameters["page"] - 1) * parameters["limit"]
-    datasets = open_public_datasets(using)
-    order = parse_catalogue_sort("")
-    found = datasets.list_page(order, _read_slice(parameters, MAX_ROWS))
-    addresses = build_addresses(request)
-    return Answer([describe_dataset(each, addresses) for each in found], public=True)
+    found = call.open_datasets().list_page(parse_catalogue_sort(""), call.bound(MAX_ROWS))
+    return Answer(call.describe(found), public=True)
 
 
 # Resources ----------------------------------------------------------------------------------------
 
 
-def _show_resource(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    name = str(ResourceShowParameters.parse(sent)["id"])
-    resource = _find_resource(request, name, using)
-    place = find_place(using, get_reader(request), resource.pk)
-    validators = authorize_read(request, resource, name, sent, repr(place))
-    described = describe_resource(resource, build_addresses(request), place)
+def _show_resource(call: _Call) -> Answer:
+    name = str(call.parameters["id"])
+    resource = call.find_resource(name)
+    place = find_place(call.using, get_reader(call.request), resource.pk)
+    validators = call.authorize_read(resource, name, repr(place))
+    described = describe_resource(resource, ResourceAddresses(call.request), place)
     return Answer(described, validators=validators)
 
 
-def _list_resource_views(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    name = str(ResourceViewListParameters.parse(sent)["id"])
-    _resource, validators = _get_readable(request, sent, name, using)
-    return Answer([], validators=validators)
+def _list_resource_views(call: _Call) -> Answer:
+    name = str(call.parameters["id"])
+    return Answer([], validators=call.authorize_read(call.find_resource(name), name))
 
 
 #: How each field of ``resource_search`` is compared.
@@ -193,24 +205,22 @@ _RESOURCE_ORDERS = {
 }
 
 
-def _search_resources(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = ResourceSearchParameters.parse(sent)
+def _search_resources(call: _Call) -> Answer:
     condition = Q()
-    for pair in parameters["query"]:
+    for pair in call.parameters["query"]:
         name, colon, text = pair.partition(":")
         if not colon:
             raise InvalidCatalogueQuery(parameter="query", text=pair[:100])
         if name not in _RESOURCE_FIELDS:
             raise UnknownCatalogueField(parameter="query", field=name[:100])
         condition &= _RESOURCE_FIELDS[name](text)
-    order_by = parameters.get("order_by", "name")
+    order_by = call.parameters.get("order_by", "name")
     if order_by not in _RESOURCE_ORDERS:
         raise UnknownCatalogueField(parameter="order_by", field=order_by[:100])
-    bounds = _read_slice(parameters, MAX_ROWS)
     order = [_RESOURCE_ORDERS[order_by], SortTerm("id")]
-    datasets = open_public_datasets(using)
+    datasets, bounds = call.open_datasets(), call.bound(MAX_ROWS)
     found, count = read_resources(datasets.resources.filter(condition), order, bounds)
-    addresses = build_addresses(request)
+    addresses = ResourceAddresses(call.request)
     results = [describe_resource(each, addresses, datasets.locate(each.pk)) for each in found]
     return Answer({"count": count, "results": results}, public=True)
 
@@ -218,65 +228,59 @@ def _search_resources(request: Request, sent: Mapping[str, object], using: str) 
 # Organizations, groups, tags, licences ------------------------------------------------------------
 
 
-def _list_organizations(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = OrganizationListParameters.parse(sent)
-    wanted = parameters.get("organizations")
-    listed = [
-        each
-        for each in open_public_datasets(using).list_organizations()
-        if not wanted or each.organization.name in wanted
-    ][_read_slice(parameters, MAX_ROWS)]
-    if not parameters.get("all_fields"):
-        return Answer([each.organization.name for each in listed], public=True)
-    return Answer([_describe_organization(each) for each in listed], public=True)
+def _list_organizations(call: _Call) -> Answer:
+    wanted = call.parameters.get("organizations")
+    organizations = call.open_datasets().list_organizations()
+    named = [each for each in organizations if not wanted or each.group.name in wanted]
+    return _list_groups_of(call, named, _describe_organization)
 
 
-def _show_organization(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = OrganizationShowParameters.parse(sent)
-    name = parameters["id"]
-    datasets = open_public_datasets(using)
+def _list_groups_of(
+    call: _Call, groups: list[Counted[AnyGroup]], describe: Callable[[Counted[AnyGroup]], Any]
+) -> Answer:
+    """Answer with the names of groups, or with their descriptions."""
+    listed = groups[call.bound(MAX_ROWS)]
+    if not call.parameters.get("all_fields"):
+        return Answer([each.group.name for each in listed], public=True)
+    return Answer(list(map(describe, listed)), public=True)
+
+
+def _show_organization(call: _Call) -> Answer:
+    name = call.parameters["id"]
+    datasets = call.open_datasets()
     for each in datasets.list_organizations():
-        if name in {each.organization.name, each.organization.shown_id}:
+        if name in {each.group.name, each.group.shown_id}:
             break
     else:
         raise UnknownOrganization(organization=make_printable(name))
     result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
-    if parameters.get("include_datasets"):
-        order = parse_catalogue_sort("")
-        found = datasets.owned_by(each).list_page(order, slice(0, MAX_ROWS))
-        addresses = build_addresses(request)
-        result["packages"] = [describe_dataset(each, addresses) for each in found]
+    if call.parameters.get("include_datasets"):
+        found = datasets.owned_by(each).list_page(parse_catalogue_sort(""), slice(0, MAX_ROWS))
+        result["packages"] = call.describe(found)
     return Answer(result, public=True)
 
 
-def _describe_organization(counted: CountedOrganization) -> dict[str, Any]:
+def _describe_organization(counted: Counted[Organization]) -> dict[str, Any]:
     return {
-        **describe_organization(counted.organization),
-        "display_name": counted.organization.shown_title,
-        "image_display_url": counted.organization.image_url,
+        **describe_organization(counted.group),
+        "display_name": counted.group.shown_title,
+        "image_display_url": counted.group.image_url,
         "num_followers": 0,
         "package_count": counted.count,
     }
 
 
-def _list_groups(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = GroupListParameters.parse(sent)
-    groups = open_public_datasets(using).list_groups()
-    listed = groups[_read_slice(parameters, MAX_ROWS)]
-    if not parameters.get("all_fields"):
-        return Answer([each.group.name for each in listed], public=True)
-    described = [
-        {**describe_group(each.group), "type": "group", "package_count": each.count}
-        for each in listed
-    ]
-    return Answer(described, public=True)
+def _list_groups(call: _Call) -> Answer:
+    def describe(counted: Counted[Group]) -> dict[str, Any]:
+        return {**describe_group(counted.group), "type": "group", "package_count": counted.count}
+
+    return _list_groups_of(call, call.open_datasets().list_groups(), describe)
 
 
-def _list_tags(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    parameters = TagListParameters.parse(sent)
+def _list_tags(call: _Call) -> Answer:
+    parameters = call.parameters
     part = parameters.get("query", "").strip().casefold()
-    is_in_vocabulary = bool(parameters.get("vocabulary_id"))
-    tags = [] if is_in_vocabulary else open_public_datasets(using).list_tags()
+    tags = [] if parameters.get("vocabulary_id") else call.open_datasets().list_tags()
     names = [each.name for each in tags if part in each.name.casefold()][:MAX_LISTED_NAMES]
     if not parameters.get("all_fields"):
         return Answer(names, public=True)
@@ -298,49 +302,30 @@ def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
 # Shared -------------------------------------------------------------------------------------------
 
 
-def _find_resource(request: Request, name: str, using: str) -> Resource:
+def find_visible_resource(request: Request, resources: ResourceQuerySet, name: str) -> Resource:
     """Find a resource; one never loaded is shown only to users who may change it."""
-    resource = find_resource(Resource.objects.using(using), name)
+    resource = find_resource(resources, name)
     if resource is None or not (
-        resource.table_version or resource.permits(get_reader(request), "change")
+        resource.table_version_id or resource.permits(get_reader(request), "change")
     ):
         raise UnknownResource(resource=make_printable(name))
     return resource
 
 
-def _get_readable(
-    request: Request, sent: Mapping[str, object], name: str, using: str
-) -> tuple[Resource, Validators]:
-    """Find a resource that the user may read, and build the validators of the answer."""
-    resource = _find_resource(request, name, using)
-    return resource, authorize_read(request, resource, name, sent)
-
-
-def _open_datasets(request: Request, using: str, *, include_private: bool) -> Datasets:
-    """Open the public datasets, or those that the user may see."""
-    if include_private:
-        return open_readable_datasets(using, get_reader(request))
-    return open_public_datasets(using)
-
-
-def _read_slice(parameters: Mapping[str, Any], most: int) -> slice:
-    offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
-    return slice(offset, offset + min(parameters.get("limit", most), most))
-
-
 def _build(
     name: str,
     parameters: type[ActionParameters],
-    run: Callable[[Request, Mapping[str, object], str], Answer],
+    run: Callable[[_Call], Answer],
     description: str | Promise,
 ) -> Action:
-    """Build an action that reads the database of this name, within the client's time limit."""
+    """Build an action that reads a database within the client's time limit."""
 
     def run_within_limits(request: Request, sent: Mapping[str, object]) -> Answer:
         with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
-            return run(request, sent, session.connection.alias)
+            using = session.connection.alias
+            return run(_Call(request, sent, parameters.parse(sent), using))
 
-    return Action(name=name, parameters=parameters, run=run_within_limits, help=description)
+    return Action(name, parameters, run_within_limits, description)
 
 
 catalogue_actions: Sequence[Action] = (
@@ -380,16 +365,6 @@ catalogue_actions: Sequence[Action] = (
     ),
     _build("group_list", GroupListParameters, _list_groups, _("List the groups of datasets.")),
     _build("tag_list", TagListParameters, _list_tags, _("List the tags of datasets.")),
-    Action(
-        name="license_list",
-        parameters=NoParameters,
-        run=_list_licenses,
-        help=_("List the known licences."),
-    ),
-    Action(
-        name="site_read",
-        parameters=NoParameters,
-        run=_read_site,
-        help=_("Report that this portal can be read."),
-    ),
+    Action("license_list", NoParameters, _list_licenses, _("List the known licences.")),
+    Action("site_read", NoParameters, _read_site, _("Report that this portal can be read.")),
 )

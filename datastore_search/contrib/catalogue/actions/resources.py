@@ -31,10 +31,11 @@ from ....api.resource_parameters import (
 from ....database.writes import RowToLock, begin_write_transaction
 from ....messages.access import UnknownResource
 from ....models import Resource
+from ....web.addresses import ResourceAddresses
 from ..datasets import find_resource
 from ..descriptions import describe_resource
 from ..portal import find_place
-from .datasets import build_addresses
+from .datasets import find_visible_resource
 
 # resource_create ----------------------------------------------------------------------------------
 
@@ -50,11 +51,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parameters = ChangedResourceMembers.parse(sent)
     name, using = str(parameters["id"]), router.db_for_write(Resource)
-    known = find_resource(get_resources(), name)
-    if known is None or not (
-        known.table_version_id or known.permits(get_reader(request), "change")
-    ):
-        raise UnknownResource(resource=make_printable(name))
+    known = find_visible_resource(request, get_resources(), name)
     check_may_write(request, known, name)
     row = RowToLock(Resource._meta.db_table, known.pk)
     with begin_write_transaction(connections[using], row) as is_found:
@@ -97,7 +94,7 @@ def show_resource(request: Request, resource: Resource) -> dict[str, Any]:
     """Describe a resource as ``resource_show`` does."""
     using = router.db_for_write(Resource)
     place = find_place(using, get_reader(request), resource.pk)
-    return describe_resource(resource, build_addresses(request), place)
+    return describe_resource(resource, ResourceAddresses(request), place)
 
 
 resource_actions = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ....web.addresses import ResourceAddresses, find_search_path
@@ -27,6 +27,8 @@ class DcatView(PublicListView[ListedDataset]):
     """A page of the catalogue."""
 
     page_size = 50
+    #: Writes JSON-LD in the notation of the view.
+    write_document: Callable[[dict[str, Any]], str]
 
     def read_state(self, datasets: Datasets) -> CatalogueState:
         """Read the state of the datasets and their resources."""
@@ -42,22 +44,25 @@ class DcatView(PublicListView[ListedDataset]):
         published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
         return self.write_document(build_dcat_catalog(self._describe_page(page), published))
 
-    @abstractmethod
-    def write_document(self, document: dict[str, Any]) -> str:
-        """Write JSON-LD in the notation of the view."""
-
     def _describe_page(self, page: ListPage[ListedDataset]) -> CataloguePage:
         address = self.request.build_absolute_uri(self.request.path)
         api = find_search_path(self.request)
+        numbers = {
+            "first": 1,
+            "last": page.last,
+            "previous": page.number - 1,
+            "next": page.number + 1,
+        }
         return CataloguePage(
             identifier=build_catalogue_identifier(self.request),
             title=get_site_title(),
             description=get_site_description(),
             address=f"{address}?page={page.number}",
-            first=f"{address}?page=1",
-            last=f"{address}?page={page.last}",
-            previous=f"{address}?page={page.number - 1}" if page.number > 1 else "",
-            next=f"{address}?page={page.number + 1}" if page.number < page.last else "",
+            links={
+                name: f"{address}?page={number}"
+                for name, number in numbers.items()
+                if 1 <= number <= page.last
+            },
             size=self.page_size,
             total=page.total,
             api=self.request.build_absolute_uri(api) if api else "",
@@ -68,17 +73,11 @@ class TurtleView(DcatView):
     """A page in Turtle."""
 
     media_type = "text/turtle; charset=utf-8"
-
-    def write_document(self, document: dict[str, Any]) -> str:
-        """Write Turtle."""
-        return write_turtle(document)
+    write_document = staticmethod(write_turtle)
 
 
 class JsonLdView(DcatView):
     """A page in JSON-LD."""
 
     media_type = "application/ld+json"
-
-    def write_document(self, document: dict[str, Any]) -> str:
-        """Write JSON."""
-        return json.dumps(document, ensure_ascii=False, indent=1)
+    write_document = staticmethod(partial(json.dumps, ensure_ascii=False, indent=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
@@ -22,9 +23,8 @@ _VARY = ("Cookie",)
 class DescriptionView(ResourceWebView):
     """A description of a resource for those who may read it."""
 
-    def describe(self, published: PublishedResource) -> dict[str, Any]:
-        """Describe a resource, whose fields have been read."""
-        raise NotImplementedError
+    #: Describes a resource, whose fields have been read.
+    describe: Callable[[PublishedResource], dict[str, Any]]
 
     def answer(self, read: ConsistentRead) -> HttpResponse:
         """Send the description."""
@@ -44,14 +44,10 @@ class DescriptionView(ResourceWebView):
 class SchemaView(DescriptionView):
     """The fields of a resource as a Frictionless Table Schema, which describes its dump in CSV."""
 
-    def describe(self, published: PublishedResource) -> dict[str, Any]:
-        """Build the schema."""
-        return build_table_schema(published.resource)
+    describe = staticmethod(lambda published: build_table_schema(published.resource))
 
 
 class DataPackageView(DescriptionView):
     """A resource as a Frictionless Data Package, with its dump in CSV as the only file."""
 
-    def describe(self, published: PublishedResource) -> dict[str, Any]:
-        """Build the descriptor."""
-        return build_data_package(published, build_table_schema(published.resource))
+    describe = staticmethod(build_data_package)
