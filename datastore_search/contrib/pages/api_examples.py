@@ -50,13 +50,8 @@ class ApiView(ResourcePageView):
         if not query.is_valid:
             return redirect(page_address)
         self.shared_parameters = list_shared_parameters(query)
-        search = Query(
-            limit=query.size,
-            offset=(parse_page_number(self.request) - 1) * query.size,
-            q=query.q,
-            filters=query.all_conditions,
-            sort=query.sort,
-        )
+        offset = (parse_page_number(self.request) - 1) * query.size
+        search = query.build_search(query.size, offset=offset)
         columns = build_columns(resource)
         with closing(read_page(read, replace(search, limit=1))) as page:
             context = {

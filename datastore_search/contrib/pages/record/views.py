@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -72,16 +72,7 @@ class RecordView(ResourcePageView):
             return None
         offset = max(int(sent) - 2, 0)
         index = int(sent) - 1 - offset
-        search = Query(
-            limit=index + 2,
-            offset=offset,
-            q=query.q,
-            filters=query.all_conditions,
-            sort=query.sort,
-            fields=(ID, *read.relation.types),
-            include_total=False,
-        )
-        records = _read_records(read, search)
+        records = _read_records(read, query.build_search(index + 2, offset=offset))
         if len(records) <= index or encode_key(read.resource, records[index]) != key:
             return None
         link = RecordLink(read.resource, query.query_string, offset, path="../")
@@ -94,8 +85,7 @@ class RecordView(ResourcePageView):
 
     def _build_api_address(self, resource: Resource, record: Record) -> str:
         """Build the address of the record in the API; empty if the portal has no API."""
-        path = find_search_path(self.request)
-        if not path:
+        if not (path := find_search_path(self.request)):
             return ""
         filters = json.dumps({ID: int(str(record[ID]))})
         return add_query_string(path, [("resource_id", str(resource.pk)), ("filters", filters)])
@@ -106,10 +96,8 @@ def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
     conditions = decode_key(read.resource, key)
     if conditions is None:
         raise UnknownRecord
-    fields = (ID, *read.relation.types)
-    search = Query(limit=1, filters=conditions, fields=fields, include_total=False)
     try:
-        records = _read_records(read, search)
+        records = _read_records(read, Query(limit=1, filters=conditions))
     except InvalidParameters:
         records = []
     if not records:
@@ -118,5 +106,7 @@ def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
 
 
 def _read_records(read: ConsistentRead, query: Query) -> list[Record]:
+    """Read whole records."""
+    query = replace(query, fields=(ID, *read.relation.types), include_total=False)
     with closing(read_page(read, query)) as page:
         return [parse_record(text) for text in page.texts]

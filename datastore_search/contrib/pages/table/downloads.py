@@ -14,7 +14,6 @@ from ....downloads.dump import choose_headers
 from ....downloads.formats import DumpFormat, formats
 from ....filters.names import quote_name
 from ....models import Resource
-from ....search import Query
 from ....web.addresses import find_path, reverse_in_locale
 from ..api_parameters import build_query_parameters
 from ..links import add_query_string
@@ -64,8 +63,7 @@ def list_downloads(
         path = reverse_in_locale(request, "dump", resource.pk)
     except NoReverseMatch:
         return []
-    query = Query(limit=None, q=asked.q, filters=asked.all_conditions, sort=asked.sort)
-    parameters = build_query_parameters(query)
+    parameters = build_query_parameters(asked.build_search(None))
     names = choose_names((field.name for field in resource.schema), asked)
     if asked.has_chosen_columns and names:
         parameters["fields"] = ",".join(map(quote_name, names))

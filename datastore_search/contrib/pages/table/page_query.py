@@ -31,7 +31,7 @@ from ....messages.parameters import InvalidParameters, UnknownField
 from ....messages.requests import TooManyConditions
 from ....messages.search import InvalidSort, TooManyWords, UnsortableField
 from ....models import Resource
-from ....search import ID
+from ....search import ID, Query
 from ..api_parameters import format_filters
 from ..embedding.framing import EMBED
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
@@ -98,6 +98,11 @@ class PageQuery:
     def all_conditions(self) -> tuple[Condition, ...]:
         """The conditions of a valid query, which must all hold."""
         return (*_join_conditions(self.conditions), *self.filters)
+
+    def build_search(self, limit: int | None, **options: Any) -> Query:
+        """Build the search of a valid query, in its order."""
+        conditions = self.all_conditions
+        return Query(limit=limit, q=self.q, filters=conditions, sort=self.sort, **options)
 
     @property
     def has_conditions(self) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from ....models import Resource
-from ....search import ID, ConsistentRead, Query, read_page
+from ....search import ID, ConsistentRead, read_page
 from ..embedding.framing import EMBED
 from ..languages import choose_common_language, write_language
 from ..record.keys import RecordLink, list_key_fields
@@ -48,14 +47,9 @@ def read_record_table(
     ``page_path`` is the path of the data page, if the links to records are not relative to it; with
     None there are no links.
     """
-    search = Query(
-        limit=query.size,
-        offset=offset,
-        q=query.q,
-        filters=query.all_conditions,
-        sort=query.sort,
-        fields=list_read_fields(read.resource, columns),
-    )
+    # The keys of records are read for their links.
+    fields = dict.fromkeys([ID, *list_key_fields(read.resource), *(each.name for each in columns)])
+    search = query.build_search(query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
     link = RecordLink(read.resource, address, offset, path=f"{page_path}r/")
     build_link = None if page_path is None else link.build
@@ -67,9 +61,3 @@ def read_record_table(
         )
         total = page.total or 0
     return RecordTable(rows, total, write_language(language), write_language("", language))
-
-
-def list_read_fields(resource: Resource, columns: Iterable[Column]) -> tuple[str, ...]:
-    """List the fields that a page of some columns reads: with the keys of its records."""
-    names = [ID, *list_key_fields(resource), *(column.name for column in columns)]
-    return tuple(dict.fromkeys(names))
