@@ -5,8 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from operator import and_
+from functools import cached_property
 from typing import Generic, Self, TypeVar
 
 from django.db.models import CharField, Count, F, Func, Max, Q, QuerySet, Sum, Window
@@ -15,7 +14,7 @@ from ...models import Resource, ResourceQuerySet, parse_resource_id
 from .dataset import Group, ListedDataset, Organization, Place, build_publisher_name, make_dataset
 from .descriptions import FORMAT
 from .query import SortTerm, parse_catalogue_query
-from .resource_conditions import build_resource_conditions, match_word, order_resources
+from .resource_conditions import build_resource_conditions, order_resources
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 
@@ -89,20 +88,12 @@ class ResourceDatasets:
         conditions = build_resource_conditions(lambda: self._publishers)
         return self._keep(parse_catalogue_query(text, parameter, conditions))
 
-    def holding(self, words: Sequence[str]) -> Self:
-        """Keep the resources that hold every word."""
-        return self._keep(reduce(and_, map(match_word, words), Q()))
-
     def owned_by(self, counted: Counted[Organization]) -> Self:
         """Keep the resources of an organization, by all spellings of its name."""
         return self._keep(Q(publisher__in=counted.spellings))
 
     def _keep(self, condition: Q) -> Self:
         return type(self)(self._listed, self._condition & condition)
-
-    def count(self) -> int:
-        """Count them."""
-        return self.resources.count()
 
     def read_state(self) -> CatalogueState:
         """Read their state in one statement."""
@@ -138,7 +129,7 @@ class ResourceDatasets:
             licensed = self.resources.exclude(license="").values_list("license")
             facets = [Facet(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
         elif name == "res_format":
-            count = self.count()
+            count = self.resources.count()
             facets = [Facet(FORMAT, FORMAT, count)] if count else []
         return sort_by_count(facets)[:limit]
 

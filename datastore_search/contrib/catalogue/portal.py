@@ -110,12 +110,8 @@ def has_portal_dataset(reader: Reader, name: str) -> bool:
 
 
 def _list_datasets(reader: Reader) -> Iterable[Dataset]:
-    return import_datasets_function()(reader) if conf.DATASETS else ()
-
-
-def import_datasets_function() -> DatasetsFunction:
-    """Import the function that the setting names."""
-    return cast(DatasetsFunction, import_string(conf.DATASETS))
+    """List the datasets of the function that the setting names."""
+    return cast(DatasetsFunction, import_string(conf.DATASETS))(reader) if conf.DATASETS else ()
 
 
 @dataclass(frozen=True)
@@ -172,10 +168,6 @@ class PortalDatasets:
                 return self._read([entry])[0]
         return None
 
-    def count(self) -> int:
-        """Count them."""
-        return len(self._entries)
-
     def read_state(self) -> CatalogueState:
         """Read the state of the resources, and digest the datasets."""
         text = repr([(entry.dataset, entry.seen) for entry in self._entries])
@@ -197,7 +189,7 @@ class PortalDatasets:
         self, order: Sequence[SortTerm], bounds: slice
     ) -> tuple[list[ListedDataset], int]:
         """Read a page, and count all datasets."""
-        return self.list_page(order, bounds), self.count()
+        return self.list_page(order, bounds), len(self._entries)
 
     def count_facet(self, name: str, limit: int) -> list[Facet]:
         """Count the values that datasets have in common."""

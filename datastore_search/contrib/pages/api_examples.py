@@ -61,9 +61,7 @@ class ApiView(ResourcePageView):
                 "page_address": page_address,
                 **_describe_call(self.request, path, resource, search, page),
             }
-        return self.render_page(
-            "api.html", context, private=resource.private, validators=validators
-        )
+        return self.render_page("api.html", context, validators=validators)
 
 
 def _describe_call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -57,16 +57,6 @@ class Option(NamedTuple):
 def list_options(columns: Sequence[Column]) -> tuple[Option, ...]:
     """List fields as the options of a choice."""
     return tuple(Option(column.name, column.label, column.label_language) for column in columns)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A list of options, and the chosen value."""
-
-    name: str
-    label: str
-    options: tuple[Option, ...]
-    value: str
 
 
 Shown = TypeVar("Shown", bound=ChartQuery | MapQuery)
@@ -129,7 +119,11 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
 
     @abstractmethod
     def describe_page(self, address: QueryString) -> dict[str, Any]:
-        """Describe what its own page has in addition, with the ``choices`` of its form."""
+        """
+        Describe what its own page has in addition, with the ``choices`` of its form.
+
+        A choice has a name, a label, its options, and the chosen value.
+        """
 
     @abstractmethod
     def list_files(self) -> dict[str, Callable[[], File]]:
@@ -189,7 +183,6 @@ class DrawingView(ResourcePageView):
         return self.render_page(
             f"{'embedded_' if self.is_embedded else ''}{drawing.name}.html",
             context,
-            private=resource.private,
             status=HTTPStatus.BAD_REQUEST if drawing.errors else HTTPStatus.OK,
             validators=validators,
         )

@@ -54,17 +54,19 @@ class PageView(WebView):
         template: str,
         context: dict[str, Any],
         *,
-        private: bool,
+        private: bool | None = None,
         status: HTTPStatus = HTTPStatus.OK,
         validators: Validators | None = None,
     ) -> HttpResponse:
         """
         Render a page; ``private`` means that caches must not share it between users.
 
-        A page without errors has the ``validators``, if any.
+        Without it, the ``resource`` of the context says so.  A page without errors has the
+        ``validators``, if any.
         """
         response = self._render(template, context, status)
-        set_cache_headers(response, private=private, vary=_VARY)
+        is_private = context["resource"].private if private is None else private
+        set_cache_headers(response, private=is_private, vary=_VARY)
         if validators and status == HTTPStatus.OK:
             validators.set_headers(response, self.request)
         return response

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -27,16 +26,6 @@ from ..page import PageView
 from ..table.pagination import Pagination
 
 ENTRIES_PER_PAGE = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A resource in the catalogue, with its numbers of records and fields as text."""
-
-    resource: Resource
-    address: str
-    records: str
-    fields: str
 
 
 class CatalogueView(PageView):
@@ -98,27 +87,28 @@ class CatalogueView(PageView):
         """Read a page of resources, and count those that are found."""
         ids, total = find_page(found, bounds)
         tables = list_tables(using).filter(pk__in=ids) if ids else []
-        return {"entries": [self._build_table(each) for each in tables]}, total
+        return {"entries": [self._describe_table(each) for each in tables]}, total
 
     def _read_datasets(
         self, using: str, words: Sequence[str], bounds: slice
     ) -> tuple[dict[str, Any], int]:
         """Read a page of the portal's own datasets, and count those that are found."""
         datasets = open_portal_datasets(using, self.request.user).holding(words)
-        listed = datasets.list_page([SortTerm("title"), SortTerm("id")], bounds)
+        listed, total = datasets.read_page([SortTerm("title"), SortTerm("id")], bounds)
         ids = {resource.pk for each in listed for resource in each.resources}
         tables = {each.pk: each for each in list_tables(using).filter(pk__in=ids)}
         entries = [
-            (each, [self._build_table(tables[resource.pk]) for resource in each.resources])
+            (each, [self._describe_table(tables[resource.pk]) for resource in each.resources])
             for each in listed
         ]
-        return {"datasets": entries}, datasets.count()
+        return {"datasets": entries}, total
 
-    def _build_table(self, resource: Resource) -> Table:
+    def _describe_table(self, resource: Resource) -> dict[str, Any]:
+        """Describe a resource with its numbers of records and fields as text."""
         version = resource.table_version
-        return Table(
-            resource,
-            reverse_in_locale(self.request, "resource", resource.pk),
-            format_count(version.record_count if version else 0),
-            format_count(cast("Any", resource).field_count),
-        )
+        return {
+            "resource": resource,
+            "address": reverse_in_locale(self.request, "resource", resource.pk),
+            "records": format_count(version.record_count if version else 0),
+            "fields": format_count(cast("Any", resource).field_count),
+        }

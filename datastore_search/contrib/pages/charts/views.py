@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +17,6 @@ from ....downloads.xml_text import clean_xml
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ..drawings import (
-    Choice,
     DrawingView,
     File,
     Option,
@@ -31,15 +29,6 @@ from ..table.query_string import QueryString
 from .data import ChartData, Group, Point, Series, read_chart
 from .drawing import draw_chart
 from .query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """A group in the table of figures, and the link to its records; empty where there is none."""
-
-    group: Group
-    link: str
-    record_count: str
 
 
 class Chart(QuestionDrawing[ChartQuery, ChartData]):
@@ -69,7 +58,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             "summary": join_phrases(" ", list(_summarise(chart, data))).html,
             "series": [each.html for each in (series if chart.split else [chart.figure_label])],
             "shows_records": chart.figure != "count",
-            "rows": [self._build_row(chart, group) for group in data.groups],
+            "rows": [self._describe_row(chart, group) for group in data.groups],
         }
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
@@ -88,7 +77,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             ("split", _("split by"), (none, *groupable)),
         ]
         return {
-            "choices": [Choice(*each, chosen.get(each[0], "")) for each in choices],
+            "choices": [(*each, chosen.get(each[0], "")) for each in choices],
             "proposals": [
                 (chart.title, QueryString((*self.question.pairs, *chart.pairs)).link)
                 for chart in self.parser.propose(self.shown)
@@ -120,7 +109,8 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
         return files
 
-    def _build_row(self, chart: ChartQuery, group: Group) -> TableRow:
+    def _describe_row(self, chart: ChartQuery, group: Group) -> dict[str, Any]:
+        """Describe a group in the table of figures, with the link to its records if any."""
         address = None
         if group.key is None:
             address = self.question.add(f"empty.{chart.by.name}", "yes")
@@ -128,7 +118,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             key = str(group.key).lower() if isinstance(group.key, bool) else group.key
             address = self.question.add(f"field.{chart.by.name}", key)
         link = f"{self.page_path}{address.query}" if address and self.page_path is not None else ""
-        return TableRow(group, link, format_count(group.record_count))
+        return {"group": group, "link": link, "record_count": format_count(group.record_count)}
 
 
 class ChartView(DrawingView):

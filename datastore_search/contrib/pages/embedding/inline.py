@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -39,30 +39,23 @@ MAX_LIMIT = PAGE_SIZES[-1]
 Context = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a tag asks for: parameters of a data page, of which ``filters`` may be an object."""
+#: What a tag asks for: parameters of a data page, of which ``filters`` may be an object.
+Question = Mapping[str, object]
 
-    q: object = ""
-    filters: object = ""
-    sort: object = ""
-    fields: object = ""
 
-    @property
-    def pairs(self) -> list[Pair]:
-        """
-        The parameters that are given.
+def _list_pairs(question: Question) -> list[Pair]:
+    """
+    List the parameters that are given.
 
-        Raises: ``QueryStringTooLong``.
-        """
-        filters = self.filters
-        if isinstance(filters, Mapping | list):
-            filters = dump_json_as_sent(filters)
-        values = {"q": self.q, "filters": filters, "sort": self.sort, "fields": self.fields}
-        pairs = [(name, str(value)) for name, value in values.items() if value]
-        if sum(len(value) for _name, value in pairs) > MAX_QUERY_STRING_BYTES:
-            raise QueryStringTooLong(most=MAX_QUERY_STRING_BYTES)
-        return pairs
+    Raises: ``QueryStringTooLong``.
+    """
+    filters = question["filters"]
+    if isinstance(filters, Mapping | list):
+        question = {**question, "filters": dump_json_as_sent(filters)}
+    pairs = [(name, str(value)) for name, value in question.items() if value]
+    if sum(len(value) for _name, value in pairs) > MAX_QUERY_STRING_BYTES:
+        raise QueryStringTooLong(most=MAX_QUERY_STRING_BYTES)
+    return pairs
 
 
 def describe_table(
@@ -71,7 +64,7 @@ def describe_table(
     """Describe a table for its template: with its first records, or with ``errors``."""
 
     def answer(read: ConsistentRead) -> Context:
-        query = parse_page_query(question.pairs, read.resource)
+        query = parse_page_query(_list_pairs(question), read.resource)
         path = _find_page_path(request, read)
         context = _describe_resource(read, query, path)
         size = _parse_limit(limit)
@@ -103,7 +96,7 @@ def describe_drawing(
     chosen = {name: str(value) for name, value in parameters.items() if value}
 
     def answer(read: ConsistentRead) -> Context:
-        query = parse_page_query(question.pairs, read.resource)
+        query = parse_page_query(_list_pairs(question), read.resource)
         path = _find_page_path(request, read)
         drawing = drawing_class(read, query, build_columns(read.resource), chosen, path)
         address = QueryString((*query.query_string.pairs, *drawing.pairs))

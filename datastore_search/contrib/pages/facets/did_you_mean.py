@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from ....messages.availability import TemporarilyUnavailable
 from ....messages.bidi import show_bidi_controls
@@ -12,7 +12,6 @@ from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.spelling import NO_SUGGESTIONS, Suggestions, suggest_queries
 from ..table.page_query import PageQuery
-from ..table.query_string import Link
 
 logger = logging.getLogger(__name__)
 
@@ -20,43 +19,25 @@ logger = logging.getLogger(__name__)
 MAX_SECONDS = 1
 
 
-@dataclass(frozen=True, slots=True)
-class QueryLink:
+def suggest_links(read: ConsistentRead, query: PageQuery) -> dict[str, Any]:
     """
-    A full-text query, the link to its page, and the number of records there, also as text.
+    Suggest pages with the same conditions; a failure is logged, and the page has no links.
 
-    Its words come from values, in their ``language``.
+    Each link has its query, whose words come from values, in their ``language``, and the number of
+    records there, also as text.  The links are not ``is_complete`` where they took too long.
     """
-
-    q: str
-    link: Link
-    total: int
-    count: str
-    language: str
-
-
-@dataclass(frozen=True, slots=True)
-class DidYouMean:
-    """The links, which may be none; not ``is_complete`` where they took too long."""
-
-    links: tuple[QueryLink, ...] = ()
-    is_complete: bool = True
-
-
-def suggest_links(read: ConsistentRead, query: PageQuery) -> DidYouMean:
-    """Suggest pages with the same conditions; a failure is logged, and the page has no links."""
     found = _find_queries(read, query)
-    links = tuple(
-        QueryLink(
-            show_bidi_controls(each.q),
-            query.query_string.replace("q", each.q).link,
-            each.total,
-            format_count(each.total),
-            read.resource.content_language,
-        )
+    links = [
+        {
+            "q": show_bidi_controls(each.q),
+            "link": query.query_string.replace("q", each.q).link,
+            "total": each.total,
+            "count": format_count(each.total),
+            "language": read.resource.content_language,
+        }
         for each in found.queries
-    )
-    return DidYouMean(links, found.is_complete)
+    ]
+    return {"links": links, "is_complete": found.is_complete}
 
 
 def _find_queries(read: ConsistentRead, query: PageQuery) -> Suggestions:

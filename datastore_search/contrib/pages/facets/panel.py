@@ -90,21 +90,6 @@ class ShownFacet:
 
 
 @dataclass(frozen=True, slots=True)
-class FacetPanel:
-    """
-    All facets of a page, and the fields without one with links that open it.
-
-    ``hidden`` are the parameters that have no input.  Some facets are not ``is_complete`` where
-    they took too long.
-    """
-
-    facets: tuple[ShownFacet, ...]
-    others: tuple[tuple[Column, Link], ...]
-    hidden: tuple[Pair, ...]
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Counts:
     """What is known of a facet: values with their counts or a histogram, of the matches or all."""
 
@@ -121,20 +106,28 @@ def build_facet_panel(
     columns: Sequence[Column],
     query: PageQuery,
     profiles: Profiles | None,
-) -> FacetPanel:
-    """Choose, count and describe the facets of a page with some columns."""
+) -> dict[str, Any]:
+    """
+    Choose, count and describe the facets of a page with some columns.
+
+    ``others`` are the fields without one with links that open it, ``hidden`` the parameters that
+    have no input.  Some facets are not ``is_complete`` where they took too long.
+    """
     choice = choose_facets(columns, query, profiles.fields if profiles else {})
     counter = _Counter(read, query, profiles)
     counts = counter.count(choice.shown)
     builder = _Builder(query, {field.name: field for field in read.resource.schema})
-    facets = tuple(
+    facets = [
         builder.build(position, field, counts[field.column.name])
         for position, field in enumerate(choice.shown)
-    )
-    others = tuple(
-        (column, query.query_string.add("facet", column.name).link) for column in choice.others
-    )
-    return FacetPanel(facets, others, _list_hidden(facets, query), counter.is_complete)
+    ]
+    address = query.query_string
+    return {
+        "facets": facets,
+        "others": [(column, address.add("facet", column.name).link) for column in choice.others],
+        "hidden": _list_hidden(facets, query),
+        "is_complete": counter.is_complete,
+    }
 
 
 def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, ...]:

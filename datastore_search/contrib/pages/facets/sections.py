@@ -6,26 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..sections import PageQuestion, Place, Section
-from ..table.columns import list_facet_columns
 from .did_you_mean import suggest_links
 from .panel import build_facet_panel
 
 
 def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
-    columns = list_facet_columns(question.columns, question.choice, question.query)
-    panel = build_facet_panel(question.read, columns, question.query, question.profiles)
-    return {
-        "panel": panel,
-        "address": question.request.path,
-        "is_complete": panel.is_complete,
-    }
+    """Show facets of the columns that are shown, and of those that the address names."""
+    query, shown = question.query, question.choice.columns
+    names = {*query.facets, *(condition.field.name for condition in query.conditions)}
+    columns = [each for each in question.columns if each in shown or each.name in names]
+    panel = build_facet_panel(question.read, columns, query, question.profiles)
+    return {**panel, "address": question.request.path}
 
 
 def _suggest_queries(question: PageQuestion) -> Mapping[str, Any] | None:
-    if question.total:
-        return None
-    found = suggest_links(question.read, question.query)
-    return {"links": found.links, "is_complete": found.is_complete}
+    return None if question.total else suggest_links(question.read, question.query)
 
 
 FACETS = Section("facets", Place.BESIDE, "datastore_search/_facets.html", _show_facets)

@@ -17,7 +17,6 @@ from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ..conf import conf
 from ..drawings import (
-    Choice,
     DrawingView,
     File,
     Option,
@@ -78,7 +77,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         pages = {
             "resource_title": str(self.resource),
             "choices": [
-                Choice(name, label, options, chosen.get(name, ""))
+                (name, label, options, chosen.get(name, ""))
                 for name, label, options in choices
                 if len(options) > (name != "title")
             ],

@@ -61,9 +61,7 @@ class RecordView(ResourcePageView):
             "page_address": add_query_string(page_address, query.query_string.pairs),
             "api_address": self._build_api_address(resource, found.record),
         }
-        return self.render_page(
-            "record.html", context, private=resource.private, validators=validators
-        )
+        return self.render_page("record.html", context, validators=validators)
 
     def _find_beside(self, read: ConsistentRead, query: PageQuery, key: str) -> FoundRecord | None:
         """Find the record at its place among those asked for; None if another one is there now."""

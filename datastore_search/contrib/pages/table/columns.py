@@ -204,13 +204,5 @@ def choose_names(names: Iterable[str], query: PageQuery) -> list[str]:
     return [name for name in chosen if name not in query.hidden]
 
 
-def list_facet_columns(
-    columns: Iterable[Column], choice: ColumnChoice, query: PageQuery
-) -> list[Column]:
-    """List the columns that may have a facet: those shown, and those that the address names."""
-    names = {*query.facets, *(condition.field.name for condition in query.conditions)}
-    return [column for column in columns if column in choice.columns or column.name in names]
-
-
 def _link_columns(address: QueryString, start: int) -> Link:
     return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -130,20 +131,13 @@ def _build_beginning(field: Field, value: str) -> Condition | None:
     return Comparison(field.name, "istartswith", value)
 
 
-def _build_lower_bound(field: Field, value: str) -> Condition | None:
-    if field.type not in RANGE_TYPES | {"text"}:
-        return None
-    return Comparison(field.name, "gte", parse_typed_value(field.type, value))
-
-
-def _build_upper_bound(field: Field, value: str) -> Condition | None:
+def _build_bound(operator: str, field: Field, value: str) -> Condition | None:
     """Compare with a bound; a timestamp up to a day is one before the next day."""
     if field.type not in RANGE_TYPES | {"text"}:
         return None
-    following = parse_end_of_day(field.type, value)
-    if following:
+    if operator == "lte" and (following := parse_end_of_day(field.type, value)):
         return Comparison(field.name, "lt", following)
-    return Comparison(field.name, "lte", parse_typed_value(field.type, value))
+    return Comparison(field.name, operator, parse_typed_value(field.type, value))
 
 
 def _build_emptiness(field: Field, value: str) -> Condition | None:
@@ -157,7 +151,7 @@ _BUILDERS: Mapping[str, Callable[[Field, str], Condition | None]] = {
     "not": _build_inequality,
     "contains": _build_contains,
     "starts": _build_beginning,
-    "from": _build_lower_bound,
-    "to": _build_upper_bound,
+    "from": partial(_build_bound, "gte"),
+    "to": partial(_build_bound, "lte"),
     "empty": _build_emptiness,
 }

@@ -72,23 +72,18 @@ def list_downloads(
         for kind in formats.values()
         if kind.is_installed and (has_places or not kind.needs_places)
     ]
-
     is_long = len(urlencode(parameters)) > MAX_REPEATED_LENGTH
 
     def build_group(
         name: str, title: str, kinds: Iterable[DumpFormat], **options: str
     ) -> DownloadGroup:
         asked = {**options, **parameters}
-        if is_long:
-            files = [Download(str(kind.label), path, kind.name) for kind in kinds]
-            return DownloadGroup(name, title, files, tuple(asked.items()))
-        files = [
-            Download(
-                str(kind.label), add_query_string(path, {"format": kind.name, **asked}.items())
-            )
-            for kind in kinds
-        ]
-        return DownloadGroup(name, title, files)
+        files = []
+        for kind in kinds:
+            address = add_query_string(path, {"format": kind.name, **asked}.items())
+            sent = (path, kind.name) if is_long else (address,)
+            files.append(Download(str(kind.label), *sent))
+        return DownloadGroup(name, title, files, tuple(asked.items()) if is_long else ())
 
     everything = build_group("all", _("Download all records found:"), kinds)
     if schema := find_path(request, "schema", resource.pk):

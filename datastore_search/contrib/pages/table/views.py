@@ -83,9 +83,7 @@ class ResourceView(ResourcePageView):
         question = PageQuestion(self.request, read, query, columns, choice, profiles, known)
         context["sections"] = build_sections(question, Place.ABOUT)
         if not query.is_valid:
-            return self.render_page(
-                "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
-            )
+            return self.render_page("resource.html", context, status=HTTPStatus.BAD_REQUEST)
         pagination, context["table"] = self._read_table(read, query, choice)
         context["pagination"] = pagination
         question = replace(question, total=pagination.total)
@@ -105,12 +103,8 @@ class ResourceView(ResourcePageView):
             for placed in context["sections"].values()
             for _template, section in placed
         )
-        response = self.render_page(
-            "resource.html",
-            context,
-            private=resource.private,
-            validators=validators if is_complete else None,
-        )
+        validators = validators if is_complete else None
+        response = self.render_page("resource.html", context, validators=validators)
         if link := ResourceAddresses(self.request).build_link_header(resource.pk):
             response["Link"] = link
         return response
@@ -142,11 +136,7 @@ class ResourceView(ResourcePageView):
             context["headings"] = build_plain_headings(choice.columns, query)
         context["whole_address"] = query.query_string.remove(EMBED).link
         return self.render_page(
-            "embedded_table.html",
-            context,
-            private=read.resource.private,
-            status=status,
-            validators=validators,
+            "embedded_table.html", context, status=status, validators=validators
         )
 
 

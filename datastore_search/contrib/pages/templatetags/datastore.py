@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ..charts.views import Chart
-from ..embedding.inline import Question, describe_drawing, describe_table
+from ..embedding.inline import describe_drawing, describe_table
 from ..maps.views import Map
 
 register = template.Library()
@@ -41,7 +41,7 @@ def datastore_table(  # noqa: PLR0913 - Django checks the names of a tag's param
     limit: object = 25,
 ) -> dict[str, Any]:
     """Show the first records that a question finds."""
-    question = Question(q, filters, sort, fields)
+    question = {"q": q, "filters": filters, "sort": sort, "fields": fields}
     return describe_table(context.get("request"), resource_id, question, limit)
 
 
@@ -60,7 +60,7 @@ def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's param
 ) -> dict[str, Any]:
     """Show a chart of the records that a question finds."""
     chosen = {"show": show, "of": of, "by": by, "per": per, "split": split}
-    question = Question(q, filters)
+    question = {"q": q, "filters": filters}
     return describe_drawing(context.get("request"), resource_id, question, Chart, chosen)
 
 
@@ -78,5 +78,5 @@ def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's paramet
 ) -> dict[str, Any]:
     """Show a map of the records that a question finds."""
     chosen = {"lat": lat, "lon": lon, "geometry": geometry, "title": title}
-    question = Question(q, filters)
+    question = {"q": q, "filters": filters}
     return describe_drawing(context.get("request"), resource_id, question, Map, chosen)
