@@ -23,12 +23,12 @@ from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
-from .duckdb_sql import SQL, Composed, add_terms, quote_literal
+from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
 from .footers import delete_rows, describe_footer, find_staged_footer
 from .headers import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, StagedTable, StagingArea
-from .stored_rows import STAGED_ROWS, get_column
+from .stored_rows import STAGED_ROWS, get_column, list_columns
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
@@ -94,15 +94,23 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
     try:
         staging_area.execute(
             SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}").format(
-                STAGED_ROWS, _compute_line(layout.below, breaks), _build_relation(path, layout)
+                STAGED_ROWS,
+                _compute_line(layout.below, breaks),
+                read_csv(
+                    path,
+                    list_columns(width),
+                    **_build_options(layout, _USUAL_ROW_BYTES),
+                    skip=layout.skipped,
+                    new_line=layout.ending.replace("\r", r"\r").replace("\n", r"\n"),
+                ),
             )
         )
     except _IRREGULAR:
         return False
-    last = staging_area.execute(
+    below = staging_area.fetch_value(
         SQL("SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1").format(breaks, STAGED_ROWS)
-    ).fetchone()
-    if (last[0] if last else layout.below) == lines.count + 1:
+    )
+    if (below or layout.below) == lines.count + 1:
         return True
     staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
     return False
@@ -123,33 +131,15 @@ def _count_breaks(columns: Sequence[Composed], ending: Composed) -> Composed:
     return add_terms([count.format(column, ending) for column in columns])
 
 
-def _build_relation(path: Path, layout: Layout) -> Composed:
-    return SQL(
-        "read_csv({path}, skip = {skip}, columns = {columns}, new_line = {new_line}, {options})"
-    ).format(
-        path=quote_literal(str(path)),
-        skip=quote_literal(layout.skipped),
-        columns=quote_literal(
-            {f"f{position}": "VARCHAR" for position in range(len(layout.header))}
-        ),
-        new_line=quote_literal(layout.ending.replace("\r", r"\r").replace("\n", r"\n")),
-        options=_build_options(layout, _USUAL_ROW_BYTES),
-    )
-
-
-def _build_options(layout: Layout, row_bytes: int) -> Composed:
-    return SQL(
-        "auto_detect = false, header = false, allow_quoted_nulls = false, delim = {delimiter},"
-        " quote = {quote}, escape = {escape}, max_line_size = {row_bytes},"
-        " buffer_size = {buffer_bytes}, parallel = {is_parallel}"
-    ).format(
-        delimiter=quote_literal(layout.dialect.delimiter),
-        quote=quote_literal(layout.dialect.quote),
-        escape=quote_literal(layout.dialect.escape),
-        row_bytes=quote_literal(row_bytes),
-        buffer_bytes=quote_literal(2 * row_bytes),
-        is_parallel=quote_literal(row_bytes <= _USUAL_ROW_BYTES),
-    )
+def _build_options(layout: Layout, row_bytes: int) -> dict[str, Value]:
+    return {
+        "delim": layout.dialect.delimiter,
+        "quote": layout.dialect.quote,
+        "escape": layout.dialect.escape,
+        "max_line_size": row_bytes,
+        "buffer_size": 2 * row_bytes,
+        "parallel": row_bytes <= _USUAL_ROW_BYTES,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,33 +189,17 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
     """Find the rows, note the errors of bad ones, and let DuckDB read the good ones."""
     copy = _Copy(staging_area.folder, layout)
     copy.add_rows(path)
-    columns = {f"f{position}": "VARCHAR" for position in range(len(layout.header))}
+    options = _build_options(layout, max(_USUAL_ROW_BYTES, copy.longest_bytes))
+    rows = read_csv(copy.rows_path, ["line", *list_columns(len(layout.header))], **options)
     try:
-        staging_area.execute(
-            SQL(
-                "CREATE TABLE {rows} AS FROM read_csv({path}, columns = {columns},"
-                r" new_line = '\n', {options})"
-            ).format(
-                rows=STAGED_ROWS,
-                path=quote_literal(str(copy.rows_path)),
-                columns=quote_literal({"line": "BIGINT"} | columns),
-                options=_build_options(layout, max(_USUAL_ROW_BYTES, copy.longest_bytes)),
-            )
-        )
+        staging_area.execute(SQL("CREATE TABLE {} AS FROM {}").format(STAGED_ROWS, rows))
     except _IRREGULAR as error:
         raise UnknownDialect from error
-    found = staging_area.execute(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)).fetchone()
-    if found != (copy.count,):
+    if staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)) != copy.count:
         raise UnknownDialect
     staging_area.execute(
-        SQL(
-            "INSERT INTO {errors} SELECT line, '', '', error FROM read_csv({path},"
-            " auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"',"
-            r" new_line = '\n', columns = {columns})"
-        ).format(
-            errors=ROW_ERRORS,
-            path=quote_literal(str(copy.errors_path)),
-            columns=quote_literal({"line": "BIGINT", "error": "VARCHAR"}),
+        SQL("INSERT INTO {} SELECT line, '', '', error FROM {}").format(
+            ROW_ERRORS, read_csv(copy.errors_path, ["line", "error"])
         )
     )
     copy.rows_path.unlink()

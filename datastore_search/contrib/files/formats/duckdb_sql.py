@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 #: What can be written as a literal; a mapping becomes a struct.
 Value = str | int | float | None | Mapping[str, str]
+
+#: How this code writes CSV, without a header; an option of ``read_csv`` for what differs.
+_DIALECT: Mapping[str, Value] = {
+    "auto_detect": False,
+    "header": False,
+    "allow_quoted_nulls": False,
+    "delim": ",",
+    "quote": '"',
+    "escape": '"',
+    "new_line": r"\n",
+}
 
 #: The terms of one sum: DuckDB limits the depth of expressions.
 _MAX_TERMS = 50
@@ -60,3 +72,13 @@ def quote_literal(value: Value) -> Composed:
         members = (f"{quote_literal(name)}: {quote_literal(each)}" for name, each in value.items())
         return Composed("{" + ", ".join(members) + "}")
     return Composed(str(value).lower())
+
+
+def read_csv(path: Path, columns: Iterable[str], **options: Value) -> Composed:
+    """Build the relation of a file of CSV; of its columns, ``line`` has numbers."""
+    types = {name: "BIGINT" if name == "line" else "VARCHAR" for name in columns}
+    written = (
+        SQL("{} = {}").format(SQL(name), quote_literal(value))
+        for name, value in {**_DIALECT, **options, "columns": types}.items()
+    )
+    return SQL("read_csv({}, {})").format(quote_literal(str(path)), SQL(", ").join(written))

@@ -73,10 +73,10 @@ def delete_rows(staging_area: StagingArea, first_line: int) -> None:
 
 
 def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:
-    last = staging_area.execute(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS)).fetchone()
-    if not last or last[0] is None:
+    last = staging_area.fetch_value(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS))
+    if last is None:
         return []
-    positions = range(max(0, last[0] - MAX_ROWS), last[0] + 1)
+    positions = range(max(0, last - MAX_ROWS), last + 1)
     try:
         return _fetch_rows(staging_area, width, positions[0], positions[-1])
     except duckdb.OutOfMemoryException:  # it holds the texts of all of them

@@ -162,9 +162,7 @@ def _check_moments(
     if column.type.id == "timestamp":
         checks.append((is_far, _build_relation(source, columns)))
     for check, relation in checks:
-        if staging_area.execute(SQL("SELECT {} FROM {}").format(check, relation)).fetchone() == (
-            True,
-        ):
+        if staging_area.fetch_value(SQL("SELECT {} FROM {}").format(check, relation)):
             raise LoadFailed("parquet.int96", field=column.name)
 
 
@@ -213,8 +211,7 @@ def _is_binary(relation: Composed, column: _Column, staging_area: StagingArea) -
         "SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL"
         " AND (TRY(decode({column})) IS NULL OR contains(hex({column}), '00'))"
     ).format(relation=relation, column=column.source)
-    row = staging_area.execute(query).fetchone()
-    return bool(row and row[0])
+    return bool(staging_area.fetch_value(query))
 
 
 # Types --------------------------------------------------------------------------------------------
@@ -284,13 +281,9 @@ def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
     elements = SQL("{} FOR {} IN {}").format(
         _build_json(_get_parts(kind)["child"], element, depth + 1), element, value
     )
-    return SQL("CASE WHEN {} IS NOT NULL THEN '[' || {} || ']' END").format(
-        value, _join_texts(elements)
+    return SQL("CASE WHEN {} IS NOT NULL THEN '[' || array_to_string([{}], ',') || ']' END").format(
+        value, elements
     )
-
-
-def _join_texts(comprehension: Composed) -> Composed:
-    return SQL("array_to_string([{}], ',')").format(comprehension)
 
 
 def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
@@ -316,9 +309,9 @@ def _build_map(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
         entry,
         value,
     )
-    return SQL("CASE WHEN {} IS NOT NULL THEN '{{' || {} || '}}' END").format(
-        value, _join_texts(entries)
-    )
+    return SQL(
+        "CASE WHEN {} IS NOT NULL THEN '{{' || array_to_string([{}], ',') || '}}' END"
+    ).format(value, entries)
 
 
 _NESTED: Mapping[str, Callable[[_DuckDBType, Composed, int], Composed]] = {

@@ -14,7 +14,7 @@ from ....conf import conf as core_conf
 from ....field_types.limits import MAX_FIELDS
 from ..messages import BadRow
 from ..messages.failures import LoadFailed
-from .duckdb_sql import SQL, quote_literal
+from .duckdb_sql import SQL, read_csv
 from .staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagingArea
 from .stored_rows import ROWS_AT_ONCE, STAGED_ROWS, list_columns
 
@@ -95,7 +95,7 @@ class RowWriter:
         if len(self._errors) >= _ERRORS_PER_BATCH:
             self._flush_errors()
 
-    def finish(self, names: Sequence[str], order: Sequence[int] | None = None) -> None:
+    def finish(self, names: Sequence[str], order: Sequence[int]) -> None:
         """
         Write what is left, and name the fields of the errors.
 
@@ -105,8 +105,7 @@ class RowWriter:
         self._flush_errors()
         self._batch.close()
         self._path.unlink()
-        order = list(range(self.width)) if order is None else list(order)
-        if order != list(range(self.width)):
+        if list(order) != list(range(self.width)):
             self._staging_area.rows.reorder_columns(order, self.width)
         if self._has_errors:
             self._staging_area.execute(
@@ -208,22 +207,16 @@ class _Batch:
     def insert(self, staging_area: StagingArea, width: int) -> None:
         """Insert the rows, once the file is closed, into a table of ``width`` fields."""
         staging_area.execute(
-            SQL(
-                "INSERT INTO {rows} SELECT * FROM read_csv({path}, auto_detect = false,"
-                " header = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\n',"
-                " nullstr = {null}, allow_quoted_nulls = false, max_line_size = {line_bytes},"
-                " buffer_size = {buffer_bytes}, null_padding = {is_ragged},"
-                " parallel = {is_parallel}, columns = {columns})"
-            ).format(
-                rows=STAGED_ROWS,
-                path=quote_literal(str(self._path)),
-                null=quote_literal(str(_NULL)),
-                line_bytes=quote_literal(2 * MAX_ROW_BYTES),
-                buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
-                is_ragged=quote_literal(self.is_ragged),
-                is_parallel=quote_literal(not self.is_ragged),
-                columns=quote_literal(
-                    {"line": "BIGINT"} | dict.fromkeys(list_columns(0, width), "VARCHAR")
+            SQL("INSERT INTO {} SELECT * FROM {}").format(
+                STAGED_ROWS,
+                read_csv(
+                    self._path,
+                    ["line", *list_columns(width)],
+                    nullstr=str(_NULL),
+                    max_line_size=2 * MAX_ROW_BYTES,
+                    buffer_size=4 * MAX_ROW_BYTES,
+                    null_padding=self.is_ragged,
+                    parallel=not self.is_ragged,
                 ),
             )
         )

@@ -59,14 +59,16 @@ class StagingArea:
         """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
         return self.connection.execute(query.text, list(parameters))
 
+    def fetch_value(self, query: Composed) -> Any:
+        """Return the value that a statement of DuckDB's finds; None without a row."""
+        row = self.execute(query).fetchone()
+        return row[0] if row else None
+
     def create(self) -> None:
         """Create the database."""
         self._attach()
-        self.execute(
-            SQL(
-                "CREATE TABLE {} (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)"
-            ).format(ROW_ERRORS)
-        )
+        columns = SQL("line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR")
+        self.execute(SQL("CREATE TABLE {} ({})").format(ROW_ERRORS, columns))
 
     def allow_width(self, width: int) -> None:
         """Let DuckDB hold 2,048 rows of a wide table in each step of a statement, by one thread."""
@@ -134,7 +136,7 @@ class StagedTable:
     @property
     def columns(self) -> list[str]:
         """The names of DuckDB's columns, in the order of the file."""
-        return list_columns(0, len(self.names))
+        return list_columns(len(self.names))
 
     @property
     def rows(self) -> StoredRows:
@@ -179,23 +181,24 @@ class StagedTable:
 
     def measure_longest_values(self) -> list[int]:
         """Measure the longest value of each field, in bytes."""
-        return self.rows.measure_longest(self.columns)
+        lengths = (SQL("max(strlen({}))").format(quote_identifier(name)) for name in self.columns)
+        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
+        return [length or 0 for length in self.execute(query).fetchone() or ()]
 
     def count_rows(self) -> int:
         """Count the rows that have the file's shape."""
-        return self._count(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS))
+        return int(
+            self.staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS))
+        )
 
     def count_row_errors(self) -> int:
         """Count the errors of all rows; a row may have several."""
-        return self._count(SQL("SELECT count(*) FROM {}").format(ROW_ERRORS))
+        return int(self.staging_area.fetch_value(SQL("SELECT count(*) FROM {}").format(ROW_ERRORS)))
 
     def count_bad_rows(self) -> int:
         """Count the rows that have errors."""
-        return self._count(SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS))
-
-    def _count(self, query: Composed) -> int:
-        row = self.execute(query).fetchone()
-        return int(row[0]) if row else 0
+        query = SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS)
+        return int(self.staging_area.fetch_value(query))
 
 
 @contextmanager

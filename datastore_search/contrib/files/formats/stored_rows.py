@@ -36,9 +36,9 @@ def get_column(position: int) -> Composed:
     return quote_identifier(f"f{position}")
 
 
-def list_columns(start: int, stop: int) -> list[str]:
-    """List the names of the columns from a position up to another, which is excluded."""
-    return [f"f{position}" for position in range(start, stop)]
+def list_columns(width: int) -> list[str]:
+    """List the names of the columns for ``width`` fields."""
+    return [f"f{position}" for position in range(width)]
 
 
 class StoredRows:
@@ -220,12 +220,6 @@ class StoredRows:
             columns=SQL(", ").join(map(quote_identifier, columns)),
             relation=relation,
         )
-
-    def measure_longest(self, columns: Sequence[str]) -> list[int]:
-        """Measure the longest value of each column, in bytes."""
-        lengths = (SQL("max(strlen({}))").format(quote_identifier(column)) for column in columns)
-        query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
-        return [length or 0 for length in self._execute(query).fetchone() or ()]
 
 
 def _select_range(start: int, stop: int) -> Composed:
