@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import re
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from functools import partial
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree as ET
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from ..messages.failures import LoadFailed
+from ..sources.archives import open_zip
 from .cell_ranges import parse_column
 
 #: The names of the errors of a sheet, by the row and the column of the cell, counted from 1.
@@ -37,34 +36,8 @@ _XLSX_EMPTY_FORMULA = re.compile(
 #: The beginning of a sheet, and the type of a cell with an error.
 _ODS_MARKS = re.compile(rb"<table:table[\s>]|value-type=[\"']error[\"']")
 
-#: What is raised for a member that is missing, damaged, or packed in an unknown way.
-_DAMAGES = (
-    BadZipFile,
-    ET.ParseError,
-    EOFError,
-    LookupError,
-    RuntimeError,
-    ValueError,
-    zlib.error,
-)
-
-
-@contextmanager
-def open_archive(path: Path) -> Iterator[ZipFile]:
-    """
-    Open a workbook's zip; what is wrong with it during the block is raised as a failure.
-
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
-    """
-    try:
-        with ZipFile(path) as archive:
-            yield archive
-    except _DAMAGES as error:
-        raise LoadFailed("workbook.damaged") from error
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # an offset before the file's start
-            raise
-        raise LoadFailed("workbook.damaged") from error
+#: Opens a workbook's zip, which ``is_workbook`` has measured.
+open_archive = partial(open_zip, damaged="workbook.damaged", is_measured=True)
 
 
 def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
@@ -86,11 +59,7 @@ def _list_xlsx_sheets(archive: ZipFile) -> list[str]:
 
 def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
     root = ET.fromstring(archive.read(part))  # noqa: S314 - the reading process has limits
-    return [element for element in root.iter() if _get_name(element) == name]
-
-
-def _get_name(element: ET.Element) -> str:
-    return element.tag.rpartition("}")[2]
+    return [element for element in root.iter() if element.tag.rpartition("}")[2] == name]
 
 
 def list_filled_xlsx_sheets(path: Path, numbers: Sequence[int]) -> list[int]:

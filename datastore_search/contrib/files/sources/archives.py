@@ -57,13 +57,13 @@ def unpack(
     file = UnpackedFile(path, name)
     if is_zip_archive(file.path):
         target = folder / "member"
-        with _open_zip(file.path) as archive:
+        with open_zip(file.path) as archive:
             chosen = _choose_member(_list_members(archive), member)
             _extract(archive, chosen, target, limits)
         file = UnpackedFile(target, _get_last_part(chosen))
         if is_zip_archive(file.path):
             raise LoadFailed("archive.nested")
-    if _is_gzip(file.path):
+    if _begins_with(file.path, _GZIP):
         file = _unpack_gzip(file, folder / "unpacked", limits)
     return file
 
@@ -77,7 +77,7 @@ def unpack_shapefile(
     Raises: ``LoadFailed`` with ``archive.several_members``, ``geo.incomplete``, and why a part
     cannot be unpacked.
     """
-    with _open_zip(path) as archive:
+    with open_zip(path) as archive:
         members = _list_members(archive)
         shapes = [each for each in members if each.filename.lower().endswith(_SHAPES)]
         if not shapes or (member and not member.lower().endswith(_SHAPES)):
@@ -98,7 +98,7 @@ def unpack_shapefile(
 
 def is_zip_archive(path: Path) -> bool:
     """Return whether a file is a zip and not a workbook."""
-    return _is_zip(path) and not is_workbook(path)
+    return _begins_with(path, *_ZIPS) and not is_workbook(path)
 
 
 def is_workbook(path: Path) -> bool:
@@ -107,24 +107,16 @@ def is_workbook(path: Path) -> bool:
 
     Raises: ``LoadFailed`` when it is a zip that cannot be read.
     """
-    if not _is_zip(path):
+    if not _begins_with(path, *_ZIPS):
         return False
-    with _open_zip(path) as archive:
+    with open_zip(path) as archive:
         names = set(archive.namelist())
     return any(members <= names for members in _OFFICE_MEMBERS)
 
 
-def _is_gzip(path: Path) -> bool:
-    return _read_start(path).startswith(_GZIP)
-
-
-def _is_zip(path: Path) -> bool:
-    return _read_start(path).startswith(_ZIPS)
-
-
-def _read_start(path: Path) -> bytes:
+def _begins_with(path: Path, *signatures: bytes) -> bool:
     with path.open("rb") as file:
-        return file.read(4)
+        return file.read(4).startswith(signatures)
 
 
 # Zip ----------------------------------------------------------------------------------------------
@@ -181,26 +173,35 @@ def _get_last_part(member: zipfile.ZipInfo) -> str:
 
 
 @contextmanager
-def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip; what is wrong with it during the block is raised as a failure."""
+def open_zip(
+    path: Path, damaged: str = "archive.damaged", *, is_measured: bool = False
+) -> Iterator[zipfile.ZipFile]:
+    """
+    Open a zip; what is wrong with it during the block is raised with the code ``damaged``.
+
+    The list of members of one that ``is_measured`` is known to have an end and a usual size.
+    """
     try:
-        if _measure_list(path) > _MAX_LIST_BYTES:
+        if not is_measured and _measure_list(path) > _MAX_LIST_BYTES:
             raise LoadFailed("archive.too_many_members")
         with zipfile.ZipFile(path) as archive:
             yield archive
     except _DAMAGES as error:
-        raise LoadFailed("archive.damaged") from error
+        raise LoadFailed(damaged) from error
     except OSError as error:
         if error.errno == errno.EINVAL:  # an offset before the file's start
-            raise LoadFailed("archive.damaged") from error
+            raise LoadFailed(damaged) from error
         raise
 
 
+#: What is raised for a zip, or a part of it, that is damaged, missing, or packed in an unknown way.
 _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
-    NotImplementedError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,  # ``ElementTree.ParseError`` is one
     struct.error,
     ValueError,
 )
@@ -242,7 +243,7 @@ def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> Unp
         raise LoadFailed("archive.truncated") from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise LoadFailed("archive.damaged") from error
-    if _is_gzip(target) or is_zip_archive(target):
+    if _begins_with(target, _GZIP) or is_zip_archive(target):
         raise LoadFailed("archive.nested")
     return UnpackedFile(target, file.name.removesuffix(".gz"))
 
