@@ -23,7 +23,7 @@ from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
 from .header_rows import (
     FoundHeader,
     HeaderRow,
-    describe_found_header,
+    choose_header,
     find_stacked_header,
     join_header,
 )
@@ -83,7 +83,7 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     sample = _Sample.from_file(path, options)
     candidates = [
         candidate
-        for dialect in _list_dialects(sample, options)
+        for dialect in _list_dialects(sample)
         if (candidate := _read_candidate(sample, dialect))
     ]
     if candidates:
@@ -102,16 +102,14 @@ class _Sample:
     """
     The first lines of a file, without those that the options skip.
 
-    ``declared_delimiter`` comes from Excel's first line, if there is one; ``may_have_titles`` says
-    that the header may be below other lines; ``header_rows`` is the chosen number of its rows.
+    ``declared_delimiter`` comes from Excel's first line, if there is one.
     """
 
     text: bytes
     start: LineStart
     is_complete: bool
     declared_delimiter: str
-    may_have_titles: bool
-    header_rows: int | None
+    options: ReadOptions
 
     @classmethod
     def from_file(cls, path: Path, options: ReadOptions) -> _Sample:
@@ -125,21 +123,14 @@ class _Sample:
         if not is_complete:
             text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
         delimiter = declared["mark"].decode() if declared else ""
-        return cls(
-            text,
-            start,
-            is_complete,
-            delimiter,
-            may_have_titles=options.skip is None,
-            header_rows=options.header_rows,
-        )
+        return cls(text, start, is_complete, delimiter, options)
 
 
-def _list_dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
+def _list_dialects(sample: _Sample) -> Iterator[Dialect]:
     """List the possible dialects, the likely ones first."""
     delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
-    if options.delimiter or sample.declared_delimiter:
-        delimiters = (_parse_delimiter(options.delimiter or sample.declared_delimiter),)
+    if known := sample.options.delimiter or sample.declared_delimiter:
+        delimiters = (_parse_delimiter(known),)
     yield from (Dialect(delimiter) for delimiter in delimiters)
     if b'\\"' in sample.text:
         yield from (Dialect(delimiter, escape="\\") for delimiter in delimiters)
@@ -204,7 +195,8 @@ def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
                 break
     except UnknownDialect:
         return None
-    start, count = _find_header_rows(lines, sample)
+    stacked = _find_stacked(lines, sample.options.header_rows or 1)
+    start, count = choose_header(sample.options, stacked, lambda: _find_header(lines))
     if len(lines) <= start or not lines[start].cells:
         return None
     return _Candidate(
@@ -263,10 +255,11 @@ class _Candidate:
         above = self.sample.start.line - 1
         if self.titles:
             yield Notice("notice.lines_above_header", line=above + self.header[0].row.line)
-        if not self.sample.header_rows and self._width > 1:
-            rows = _get_header_rows((*self.titles, *self.header, *self.body))
-            if stacked := find_stacked_header(rows, None):
-                yield describe_found_header(stacked, above + rows[stacked.start].line)
+        if not self.sample.options.header_rows and self._width > 1:
+            lines = (*self.titles, *self.header, *self.body)
+            if stacked := _find_stacked(lines, None):
+                line = above + lines[stacked.start].row.line
+                yield Notice("notice.header_rows_found", count=stacked.row_count, line=line)
 
     @property
     def _width(self) -> int:
@@ -293,21 +286,15 @@ def _compute_share(answers: Iterable[bool]) -> float:
 # The header ---------------------------------------------------------------------------------------
 
 
-def _find_header_rows(lines: list[_Line], sample: _Sample) -> FoundHeader:
-    """Find the position of the header, and the number of its rows."""
-    count = sample.header_rows or 1
-    if not sample.may_have_titles or not lines:
-        return FoundHeader(0, count)
-    stacked = find_stacked_header(_get_header_rows(lines), count) if count > 1 else None
-    return stacked or FoundHeader(_find_header(lines), count)
-
-
-def _get_header_rows(lines: Sequence[_Line]) -> list[HeaderRow]:
-    return [HeaderRow(line.row.line, line.cells) for line in lines[: 2 * _MAX_TITLES]]
+def _find_stacked(lines: Sequence[_Line], wanted: int | None) -> FoundHeader | None:
+    rows = [HeaderRow(line.row.line, line.cells) for line in lines[: 2 * _MAX_TITLES]]
+    return find_stacked_header(rows, wanted)
 
 
 def _find_header(lines: list[_Line]) -> int:
     """Find the header: the first row, unless another one clearly has titles above it."""
+    if not lines:
+        return 0
     width = _find_usual_width(lines)
     comments = next((at for at, line in enumerate(lines) if not line.is_comment), 0)
     if comments and len(lines[comments].cells) == width and lines[comments].is_header:

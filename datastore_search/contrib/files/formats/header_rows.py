@@ -8,11 +8,11 @@ lower one, and typed values are below both.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ..messages import Notice
+from .options import ReadOptions
 
 MAX_HEADER_ROWS = 3
 
@@ -76,9 +76,13 @@ def join_header(rows: Sequence[Sequence[str]], *, has_gaps: bool = True) -> list
     return [_join_parts(parts) for parts in zip_longest(*filled, fillvalue="")]
 
 
-def describe_found_header(found: FoundHeader, line: int) -> Notice:
-    """Describe a header over several rows that could be joined, by its first line."""
-    return Notice("notice.header_rows_found", count=found.row_count, line=line)
+def choose_header(
+    options: ReadOptions, stacked: FoundHeader | None, find_header: Callable[[], int]
+) -> FoundHeader:
+    """Choose the first row below what is skipped, the one over several rows, or what is found."""
+    if options.skip is None and options.header_rows and stacked:
+        return stacked
+    return FoundHeader(0 if options.skip is not None else find_header(), options.header_rows or 1)
 
 
 def _count_stacked(rows: Sequence[HeaderRow], start: int, most: int) -> int:

@@ -13,9 +13,8 @@ from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
 from .footers import MAX_ROWS, describe_footer, is_short
 from .header_rows import (
-    FoundHeader,
     HeaderRow,
-    describe_found_header,
+    choose_header,
     find_stacked_header,
     join_header,
 )
@@ -84,13 +83,14 @@ def stage_sheet(
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
     texts = [_format_header_row(sheet.merged, row) for row in first]
-    stacked = find_stacked_header(texts, options.header_rows) if options.header_rows != 1 else None
-    position, count = _find_header_rows(first, options, stacked)
+    stacked = find_stacked_header(texts, options.header_rows)
+    position, count = choose_header(options, stacked, lambda: _find_header(first))
     header = first[position : position + count]
     labels = _join_labels(sheet.merged, area.left, texts[position : position + count])
     above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
     if stacked and not options.header_rows:
-        above.append(describe_found_header(stacked, first[stacked.start].line))
+        line = first[stacked.start].line
+        above.append(Notice("notice.header_rows_found", count=stacked.row_count, line=line))
     first_merged_line = header[-1].line + (count > 1)
     if merged := sum(each.bottom >= first_merged_line for each in sheet.merged):
         above.append(Notice("notice.merged_cells", count=merged))
@@ -139,17 +139,6 @@ def _read_rows(sheet: Sheet, area: CellRange, notices: list[Notice]) -> Iterator
         }
         if errors or has_values:
             yield _Row(line, cells, errors)
-
-
-def _find_header_rows(
-    rows: Sequence[_Row], options: ReadOptions, stacked: FoundHeader | None
-) -> FoundHeader:
-    """Find the position of the header, and the number of its rows."""
-    if options.skip is not None:
-        return FoundHeader(0, options.header_rows or 1)
-    if stacked and options.header_rows:
-        return stacked
-    return FoundHeader(_find_header(rows), options.header_rows or 1)
 
 
 def _format_header_row(merged: Sequence[CellRange], row: _Row) -> HeaderRow:
