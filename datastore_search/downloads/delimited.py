@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from django.utils.formats import get_format
 
 from ..search import ID, RecordCopy
-from .dump import BOM, Dump, join_blocks
+from .dump import BOM, Dump, join_pieces
 from .formulas import disarm
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -26,13 +26,13 @@ _NUMBERS = frozenset({"int", "int2", "int4", "int8", "numeric", "float", "float8
 _WriteCell = Callable[[str], str]
 
 
-def write_delimited(dump: Dump, delimiter: str) -> Generator[bytes]:
-    """Write the header, and the rows of PostgreSQL's COPY."""
-    return join_blocks(_write_rows(dump, dump.copy, delimiter))
+@join_pieces
+def write_delimited(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
+    """
+    Write the header, and the rows of PostgreSQL's COPY.
 
-
-def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
-    """Write the header, which ends in LF like the rows; readers take one line ending in a file."""
+    The header ends in LF like the rows: readers take one line ending in a file.
+    """
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter).writerow(dump.headers)
     yield dump.start + line.getvalue().removesuffix("\r\n").encode() + b"\n"
@@ -43,13 +43,10 @@ def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes
 # For Excel ----------------------------------------------------------------------------------------
 
 
-def write_excel_csv(dump: Dump) -> Generator[bytes]:
-    """Write CSV that Excel opens with a double click, in the active language."""
-    return join_blocks(_write_excel_rows(dump, dump.copy, get_format("DECIMAL_SEPARATOR")))
-
-
-def _write_excel_rows(dump: Dump, copy: RecordCopy, decimal_point: str) -> Generator[bytes]:
-    line = io.StringIO()
+@join_pieces
+def write_excel_csv(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
+    """Write CSV that Excel opens with a double click, in the language of the first piece."""
+    line, decimal_point = io.StringIO(), get_format("DECIMAL_SEPARATOR")
     name, kind = copy.fields[0]
     # A line that begins with a number, such as -5, must not continue it with the next cell.
     begins_with_number = kind in _NUMBERS and name != ID

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import count
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from ..search import ConsistentRead, Query, RecordCopy
 
@@ -23,6 +23,8 @@ REPORTED_ROWS = 1_000
 PROGRESS = b""
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
+
+_Options = ParamSpec("_Options")
 
 #: The container of ``zlib`` that is gzip's, with the largest window.
 _GZIP_WBITS = 31
@@ -85,6 +87,20 @@ def join_blocks(pieces: Iterable[bytes], min_bytes: int = BLOCK_BYTES) -> Genera
             block.clear()
     if block:
         yield bytes(block)
+
+
+def join_pieces(
+    write: Callable[Concatenate[Dump, RecordCopy, _Options], Iterable[bytes]],
+) -> Callable[Concatenate[Dump, _Options], Generator[bytes]]:
+    """Let a function that writes pieces write blocks, and check the query when it is called."""
+
+    @wraps(write)
+    def write_blocks(
+        dump: Dump, /, *args: _Options.args, **options: _Options.kwargs
+    ) -> Generator[bytes]:
+        return join_blocks(write(dump, dump.copy, *args, **options))
+
+    return write_blocks
 
 
 def compress_blocks(blocks: Generator[bytes]) -> Generator[bytes]:

@@ -8,15 +8,12 @@ from dataclasses import replace
 from itertools import chain, repeat
 
 from ..search import RecordCopy, RecordsFormat, describe_fields
-from .dump import Dump, join_blocks
+from .dump import Dump, join_pieces
 
 
-def write_json(dump: Dump) -> Generator[bytes]:
+@join_pieces
+def write_json(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     """Write the fields, and a list for each record."""
-    return join_blocks(_write_lists(dump, dump.copy))
-
-
-def _write_lists(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     described = describe_fields(copy.fields, dump.infos)
     fields = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
     yield dump.start + f'{{\n  "fields": {fields},\n  "records": ['.encode()
@@ -26,13 +23,10 @@ def _write_lists(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     yield b"\n]}\n"
 
 
-def write_ndjson(dump: Dump) -> Generator[bytes]:
+@join_pieces
+def write_ndjson(dump: Dump, _copy: RecordCopy) -> Generator[bytes]:
     """Write an object for each record, each in a line of its own."""
     as_objects = replace(dump.query, records_format=RecordsFormat.OBJECTS)
-    return join_blocks(_write_objects(dump, RecordCopy(dump.read, as_objects)))
-
-
-def _write_objects(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     yield dump.start
-    with copy.open_texts() as rows:
+    with RecordCopy(dump.read, as_objects).open_texts() as rows:
         yield from rows

@@ -13,11 +13,12 @@ import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import lru_cache
 from xml.parsers import expat
+from xml.sax import saxutils
 
 from ..field_types import field_types
 from ..search import ID, RecordCopy
-from .dump import Dump, join_blocks
-from .xml_text import FORBIDDEN, REPLACEMENT
+from .dump import Dump, join_pieces
+from .xml_text import clean_xml
 
 NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 
@@ -80,28 +81,19 @@ def _is_element_name(name: str) -> bool:
 
 # Text ---------------------------------------------------------------------------------------------
 
-#: Characters that XML forbids or interprets.  A carriage return would become a newline.
-_SPECIAL = re.compile(f"[&<>\r{FORBIDDEN}]")
-_SPECIAL_IN_ATTRIBUTES = re.compile(f'{_SPECIAL.pattern}|["\t\n]')
-_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_REFERRED = "\t\n\r"
+#: A carriage return would become a newline, and any blank in an attribute a space.
+_IN_TEXTS = {"\r": "&#13;"}
+_IN_ATTRIBUTES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;", '"': "&quot;"}
 
 
 def escape(text: str) -> str:
     """Escape the text of an element; characters that XML 1.0 forbids are replaced."""
-    return _SPECIAL.sub(_escape_character, text)
+    return saxutils.escape(clean_xml(text), _IN_TEXTS)
 
 
 def write_attribute(name: str, text: str) -> str:
     """Write an attribute, with a blank before it."""
-    return f' {name}="{_SPECIAL_IN_ATTRIBUTES.sub(_escape_character, text)}"'
-
-
-def _escape_character(match: re.Match[str]) -> str:
-    letter = match[0]
-    if letter in _REFERRED:
-        return f"&#{ord(letter)};"
-    return _ESCAPES.get(letter, REPLACEMENT)
+    return f' {name}="{saxutils.escape(clean_xml(text), _IN_ATTRIBUTES)}"'
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -197,12 +189,9 @@ class RowWriter:
 # The file -----------------------------------------------------------------------------------------
 
 
-def write_xml(dump: Dump) -> Generator[bytes]:
+@join_pieces
+def write_xml(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     """Write an element for each record."""
-    return join_blocks(_write_elements(dump, dump.copy))
-
-
-def _write_elements(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     yield dump.start + f'<data xmlns:xsi="{NAMESPACE}">\n'.encode()
     write_row = RowWriter(copy.fields)
     with copy.open_cells() as rows:

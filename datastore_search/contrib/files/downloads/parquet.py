@@ -15,14 +15,14 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
 from psycopg import sql
 
-from ....downloads.dump import Dump, join_blocks
+from ....downloads.dump import Dump, join_blocks, join_pieces
 from ....filters import Clause
 from ....guards.cache import BoundedCache
 from ....search import RecordCopy, VersionKey
@@ -69,13 +69,13 @@ measures_cache: BoundedCache[tuple[VersionKey, _Fields], Mapping[str, Any]] = Bo
 )
 
 
-def write_parquet(dump: Dump) -> Generator[bytes]:
-    """Write the records as a Parquet file."""
-    return join_blocks(_write_groups(dump.copy))
+@join_pieces
+def write_parquet(dump: Dump, copy: RecordCopy) -> Iterator[bytes]:
+    """
+    Write the records as a Parquet file.
 
-
-def _write_groups(copy: RecordCopy) -> Iterator[bytes]:
-    """Read rows, while a thread writes those before: pyarrow works without Python's lock."""
+    Rows are read while a thread writes those before: pyarrow works without Python's lock.
+    """
     file = _File(_Columns(copy.fields, _find_measures(copy)))
     waiting: deque[tuple[int, Future[bytes]]] = deque()
     waiting_bytes = 0

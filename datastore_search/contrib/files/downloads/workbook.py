@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ _ELLIPSIS = "…"
 _MAX_DIGITS = 15
 
 #: Excel counts a 29 February 1900, so the days before it differ between programs.
-_FIRST_DAY = date(1900, 3, 1)
+_FIRST_MONTH = (1900, 3)
 
 _OPTIONS = {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False}
 
@@ -225,38 +226,21 @@ def _parse_float(cell: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _parse_date(cell: str) -> date | None:
-    with suppress(ValueError):  # an infinity
-        day = date.fromisoformat(cell)
-        return day if day >= _FIRST_DAY else None
-    return None
-
-
-def _parse_timestamp(cell: str) -> datetime | None:
-    with suppress(ValueError):
-        moment = datetime.fromisoformat(cell)
-        is_exact = moment.microsecond % 1000 == 0 and moment.date() >= _FIRST_DAY
-        return moment if is_exact else None
-    return None
-
-
-def _parse_time(cell: str) -> time | None:
-    with suppress(ValueError):  # 24:00
-        moment = time.fromisoformat(cell)
-        return moment if moment.microsecond % 1000 == 0 else None
+def _parse_moment(cell: str, kind: type[date | time]) -> date | time | None:
+    with suppress(ValueError):  # an infinity, or 24:00
+        moment = kind.fromisoformat(cell)
+        has_microseconds = isinstance(moment, datetime | time) and moment.microsecond % 1000
+        is_early = isinstance(moment, date) and (moment.year, moment.month) < _FIRST_MONTH
+        return None if has_microseconds or is_early else moment
     return None
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    "int": _parse_integer,
-    "int2": _parse_integer,
-    "int4": _parse_integer,
-    "int8": _parse_integer,
+    **dict.fromkeys(("int", "int2", "int4", "int8"), _parse_integer),
     "numeric": _parse_numeric,
-    "float": _parse_float,
-    "float8": _parse_float,
+    **dict.fromkeys(("float", "float8"), _parse_float),
     "bool": "t".__eq__,
-    "date": _parse_date,
-    "timestamp": _parse_timestamp,
-    "time": _parse_time,
+    "date": partial(_parse_moment, kind=date),
+    "timestamp": partial(_parse_moment, kind=datetime),
+    "time": partial(_parse_moment, kind=time),
 }

@@ -46,14 +46,14 @@ _FEED, _RETURN = SQL("chr(10)"), SQL("chr(13)")
 
 def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """Stage a file of delimited cells."""
-    text = convert_to_utf8(path, options, staging_area.folder)
-    layout = find_layout(text.path, options)
+    text_path, notices = convert_to_utf8(path, options, staging_area.folder)
+    layout = find_layout(text_path, options)
     width = len(layout.header)
     if width > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
     source = staging_area.folder / "source"
-    source.symlink_to(text.path.resolve())
+    source.symlink_to(text_path.resolve())
     try:
         staging_area.allow_width(width)
         if not _stage_regular(source, layout, staging_area):
@@ -72,7 +72,7 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         labels=header,
         declared_types=(None,) * width,
         notices=(
-            *text.notices,
+            *notices,
             *layout.notices,
             *([Notice("notice.empty_columns", count=dropped)] if dropped else []),
             *describe_footer(footer, options),

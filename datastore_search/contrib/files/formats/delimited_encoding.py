@@ -59,17 +59,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
 _OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text file in UTF-8 without a mark, and the notices of its encoding."""
-
-    path: Path
-    notices: tuple[Notice, ...] = ()
-
-
-def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
+def convert_to_utf8(
+    path: Path, options: ReadOptions, folder: Path
+) -> tuple[Path, tuple[Notice, ...]]:
     """
-    Return a file in UTF-8: itself, or a copy in a folder.
+    Return a file in UTF-8 without a mark, itself or a copy in a folder, and the notices of it.
 
     Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.damaged_utf8``,
     ``file.unknown_encoding``, ``file.ambiguous_encoding``; where the encoding is chosen,
@@ -84,12 +78,12 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
     if options.encoding:
         chosen = _find_codec(options.encoding)
         failure = LoadFailed("file.wrong_encoding", encoding=options.encoding)
-        return Text(_decode_file(path, chosen, folder, failure))
+        return _decode_file(path, chosen, folder, failure), ()
     if encoding_name := _detect_unicode(start):
-        return Text(_decode_file(path, encoding_name, folder, LoadFailed("file.unknown_encoding")))
+        return _decode_file(path, encoding_name, folder, LoadFailed("file.unknown_encoding")), ()
     line = _find_line_not_utf8(path)
     if line is None:
-        return Text(path)
+        return path, ()
     sample = _read_sample(path)
     if _CONTROLS.search(sample.decode("latin-1")):
         raise LoadFailed("file.binary")
@@ -97,19 +91,19 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
         raise LoadFailed("file.damaged_utf8", line=line)
     guess = guess_encoding(sample, options.languages)
     copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
-    return Text(copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),))
+    return copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),)
 
 
-def _mend_file(path: Path, folder: Path) -> Text:
+def _mend_file(path: Path, folder: Path) -> tuple[Path, tuple[Notice, ...]]:
     """Write a copy in which the bytes that are not UTF-8 are read as Windows-1252."""
     mended = _MendedLines()
     texts = mended.mend_texts(_decode_blocks(path, _UTF8, errors="surrogateescape"))
     failure = LoadFailed("file.wrong_encoding", encoding=UTF8_WITH_WINDOWS_1252)
     copy = _write_copy(texts, folder, failure)
     if not mended.count:
-        return Text(copy)
+        return copy, ()
     lines = ", ".join(map(str, mended.first)) + ", …" * (mended.count > len(mended.first))
-    return Text(copy, (Notice("notice.lines_mended", count=mended.count, lines=lines),))
+    return copy, (Notice("notice.lines_mended", count=mended.count, lines=lines),)
 
 
 @dataclass(slots=True)

@@ -79,20 +79,17 @@ def read_file(
 
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    if is_zip_archive(path) and (
-        shapes := unpack_shapefile(
-            path, staging_area.folder, staging_area.limits, member=options.member
-        )
-    ):
-        return _read_places(Format.SHAPEFILE, shapes, options, staging_area)
-    file = unpack(
-        path,
-        name or path.name,
-        staging_area.folder,
-        staging_area.limits,
-        member=options.member,
+    folder, limits, member = staging_area.folder, staging_area.limits, options.member
+    if is_zip_archive(path) and (shapes := unpack_shapefile(path, folder, limits, member=member)):
+        table = _read_places(Format.SHAPEFILE, shapes, options, staging_area)
+    else:
+        file = unpack(path, name or path.name, folder, limits, member=member)
+        table = _read_unpacked(file, options, staging_area)
+    return replace(
+        table,
+        labels=clean_labels(table.labels),
+        notices=(*table.notices, *describe_name_changes(table.labels, table.names)),
     )
-    return _read_unpacked(file, options, staging_area)
 
 
 def _read_unpacked(
@@ -114,7 +111,7 @@ def _read_unpacked(
             from .json import read_ndjson as read
         case Format.DELIMITED:
             from .delimited import read_delimited as read
-    return _describe_names(read(file.path, options, staging_area))
+    return read(file.path, options, staging_area)
 
 
 def _read_places(
@@ -127,16 +124,7 @@ def _read_places(
         from .geo import READERS
     except ModuleNotFoundError as error:
         raise LoadFailed("file.extra_missing", format=file_format.value, extra="geo") from error
-    return _describe_names(READERS[file_format](path, options, staging_area))
-
-
-def _describe_names(table: StagedTable) -> StagedTable:
-    """Clean the labels of a table, and describe how its names differ from them."""
-    return replace(
-        table,
-        labels=clean_labels(table.labels),
-        notices=(*table.notices, *describe_name_changes(table.labels, table.names)),
-    )
+    return READERS[file_format](path, options, staging_area)
 
 
 def detect_format(path: Path, name: str) -> Format:

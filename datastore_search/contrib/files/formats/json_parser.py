@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -80,12 +80,10 @@ class Parser:
 
         Raises: ``json.JSONDecodeError``, ``NestedTooDeep``.
         """
-        text = text.strip(_BLANKS)
-        value, end = self.parse_value_at(text, 0)
-        if end < len(text):
-            message = "Extra data"
-            raise json.JSONDecodeError(message, text, end)
-        return value
+        try:
+            return self._decoder.decode(text)
+        except RecursionError:
+            raise NestedTooDeep(most=MAX_DEPTH) from None
 
 
 class Document:
@@ -156,34 +154,33 @@ class Document:
 
     def read_elements(self) -> Iterator[Any]:
         """Read a list, element by element."""
-        self.read_character("[")
-        if self.peek_character() == "]":
-            self.read_character("]")
-            return
-        while True:
-            yield self.read_value()
-            if self.read_character(",]") == "]":
-                return
+        return self._read_items("[", self.read_value, "]")
 
     def read_members(self) -> Iterator[str]:
         """Read an object: give each member's name; the caller then reads or skips the value."""
-        self.read_character("{")
-        if self.peek_character() == "}":
-            self.read_character("}")
-            return
-        while True:
-            if self.peek_character() != '"':
-                raise self._describe_error(self._position)
-            name = self.read_value()
-            self.read_character(":")
-            yield name
-            if self.read_character(",}") == "}":
-                return
+        return self._read_items("{", self._read_name, "}")
 
     def check_end(self) -> None:
         """Check that nothing follows."""
         if self.peek_character():
             raise self._describe_error(self._position)
+
+    def _read_items(self, start: str, read: Callable[[], Any], end: str) -> Iterator[Any]:
+        self.read_character(start)
+        if self.peek_character() == end:
+            self.read_character(end)
+            return
+        while True:
+            yield read()
+            if self.read_character(f",{end}") == end:
+                return
+
+    def _read_name(self) -> Any:
+        if self.peek_character() != '"':
+            raise self._describe_error(self._position)
+        name = self.read_value()
+        self.read_character(":")
+        return name
 
     def _read_block(self) -> None:
         self._count_lines(self._position)

@@ -106,18 +106,14 @@ class RecordTableBuilder:
 
     def _add_header(self, line: int, header: list[Any]) -> None:
         """Use a first row as the header, if it has only texts and no other names are known."""
-        if self._names:
-            for position, name in enumerate(self._names):
-                self._add_field((name, position))
-            self._writer.widen(len(self._names))
-            self._add_cells(line, header)
-            return
-        has_names = all(isinstance(cell, str) and not isinstance(cell, Number) for cell in header)
-        for position, cell in enumerate(header):
-            self._add_field((cell if has_names else "", position))
-        self._writer.widen(len(header))
-        if not has_names:
+        is_header = not self._names and all(type(cell) is str for cell in header)
+        names = self._names or (header if is_header else [""] * len(header))
+        for position, name in enumerate(names):
+            self._add_field((name, position))
+        self._writer.widen(len(names))
+        if not self._names and not is_header:
             self._notices.append(Notice("notice.no_header"))
+        if not is_header:
             self._add_cells(line, header)
 
     def _add_cells(self, line: int, element: Any) -> None:
