@@ -11,12 +11,10 @@ from typing import Any
 
 from ..field_types import field_types
 from ..models import Resource, write_translations
+from ..search import ID
 
 #: The profile that written schemas follow.
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
-
-#: The number of a record: the first field of a dump, but not a field of the resource.
-ID = "_id"
 
 #: The property that holds one of our types, where Frictionless has one type for several.
 OWN_TYPE = "datastoreType"
@@ -38,7 +36,7 @@ def build_table_schema(resource: Resource) -> dict[str, Any]:
     described: list[dict[str, Any]] = [{"name": ID, "type": "integer"}]
     # A described resource has its fields as they were at that moment.
     for each in getattr(resource, "schema", None) or resource.fields.all():
-        texts = {"title": each.label, "description": each.notes}
+        texts = {name: getattr(each, attribute) for name, attribute in TEXTS.items()}
         type_name = field_types[each.type].table_schema_type
         described.append(
             {

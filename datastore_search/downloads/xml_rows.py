@@ -13,12 +13,11 @@ import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import lru_cache
 from xml.parsers import expat
-from xml.sax import saxutils
 
 from ..field_types import field_types
 from ..search import ID, RecordCopy
 from .dump import Dump, join_pieces
-from .xml_text import clean_xml
+from .xml_text import FORBIDDEN, REPLACEMENT
 
 NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 
@@ -81,19 +80,26 @@ def _is_element_name(name: str) -> bool:
 
 # Text ---------------------------------------------------------------------------------------------
 
-#: A carriage return would become a newline, and any blank in an attribute a space.
-_IN_TEXTS = {"\r": "&#13;"}
-_IN_ATTRIBUTES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;", '"': "&quot;"}
+#: Characters that XML forbids or interprets.  A carriage return would become a newline.
+_SPECIAL = re.compile(f"[&<>\r{FORBIDDEN}]")
+_SPECIAL_IN_ATTRIBUTES = re.compile(f'{_SPECIAL.pattern}|["\t\n]')
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
+    letter: f"&#{ord(letter)};" for letter in "\t\n\r"
+}
 
 
 def escape(text: str) -> str:
     """Escape the text of an element; characters that XML 1.0 forbids are replaced."""
-    return saxutils.escape(clean_xml(text), _IN_TEXTS)
+    return _SPECIAL.sub(_escape_character, text)
 
 
 def write_attribute(name: str, text: str) -> str:
     """Write an attribute, with a blank before it."""
-    return f' {name}="{saxutils.escape(clean_xml(text), _IN_ATTRIBUTES)}"'
+    return f' {name}="{_SPECIAL_IN_ATTRIBUTES.sub(_escape_character, text)}"'
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0], REPLACEMENT)
 
 
 # Values -------------------------------------------------------------------------------------------

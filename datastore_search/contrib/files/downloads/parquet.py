@@ -245,7 +245,8 @@ def _read_nested(text: str, kind: Any) -> Any:
     return value
 
 
-_NESTED = frozenset({"json", "_text", "_int4", "_int8", "_float8", "_bool"})
+_LISTS = frozenset({"_text", "_int4", "_int8", "_float8", "_bool"})
+_NESTED = _LISTS | {"json"}
 
 
 def _choose_type(kind: str, measure: Any) -> Any:
@@ -256,6 +257,7 @@ def _choose_type(kind: str, measure: Any) -> Any:
         largest, scale = measure
         return _choose_decimal(largest, scale)
     types = {
+        "text": pa.string(),
         "int": pa.int64(),
         "int2": pa.int16(),
         "int4": pa.int32(),
@@ -267,12 +269,9 @@ def _choose_type(kind: str, measure: Any) -> Any:
         "timestamp": pa.timestamp("us"),
         "timestamptz": pa.timestamp("us", "UTC"),
         "time": pa.time64("us"),
-        "_text": pa.list_(pa.string()),
-        "_int4": pa.list_(pa.int32()),
-        "_int8": pa.list_(pa.int64()),
-        "_float8": pa.list_(pa.float64()),
-        "_bool": pa.list_(pa.bool_()),
     }
+    if kind in _LISTS:
+        return pa.list_(types[kind.removeprefix("_")])
     return pa.string() if measure is False else types.get(kind, pa.string())
 
 

@@ -89,8 +89,7 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
         return False
-    columns = [get_column(position) for position in range(width)]
-    breaks = _count_breaks(columns, lines.ending) if lines.have_quotes else _NO_BREAKS
+    breaks = _count_breaks(width, lines.ending) if lines.have_quotes else _NO_BREAKS
     try:
         staging_area.execute(
             SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}").format(
@@ -125,10 +124,10 @@ def _compute_line(first: int, breaks: Composed) -> Composed:
     ).format(first=quote_literal(first), breaks=breaks)
 
 
-def _count_breaks(columns: Sequence[Composed], ending: Composed) -> Composed:
+def _count_breaks(width: int, ending: Composed) -> Composed:
     """Build the expression of the number of line breaks within the cells of a row."""
     count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
-    return add_terms([count.format(column, ending) for column in columns])
+    return add_terms([count.format(get_column(position), ending) for position in range(width)])
 
 
 def _build_options(layout: Layout, row_bytes: int) -> dict[str, Value]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import lru_cache
 from itertools import islice
 from typing import BinaryIO, NamedTuple
@@ -180,14 +179,6 @@ def _scan_until_open_quote(
     return row.second_line if row else None
 
 
-class _State(Enum):
-    """The state of a row after a line: in quotation marks, complete, or with a stray mark."""
-
-    OPEN = auto()
-    ENDED = auto()
-    STRAY = auto()
-
-
 class _QuotedRow:
     """A row with quotation marks, while its lines are read."""
 
@@ -198,13 +189,14 @@ class _QuotedRow:
         self._text = bytearray()
         self._bytes = 0
         self._cells = 0
-        self._state = _State.ENDED
+        self._is_open = False
+        self._has_stray_quote = False
 
     def add_line(self, text: bytes) -> bool:
         """Add a line, and return whether the row ends with it."""
         self.add_quoted_line(text)
         self._read_line(text.rstrip(_LINE_ENDS))
-        return self._state is not _State.OPEN
+        return not self._is_open
 
     def add_quoted_line(self, text: bytes) -> None:
         """Add a line without a quotation mark, which is within quotation marks."""
@@ -218,33 +210,29 @@ class _QuotedRow:
         """Build the row, once it has ended."""
         if self._bytes >= MAX_ROW_BYTES:
             return Row(self._line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
-        if self._state is _State.STRAY:
+        if self._has_stray_quote:
             return Row(self._line, b"", 0, BadRow("row.stray_quote"))
         return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
 
     def _read_line(self, text: bytes) -> None:
         position = 0
-        if self._state is _State.OPEN:
+        if self._is_open:
             closed = self._patterns.closed.match(text)
             if closed is None:
                 return
             behind = self._patterns.behind.match(text, closed.end())
-            self._state = _State.ENDED if behind else _State.STRAY
+            self._is_open, self._has_stray_quote = False, behind is None
             if not behind or behind["end"] is None:
                 return
             position = behind.end()
-        self._read_cells(text, position)
-
-    def _read_cells(self, text: bytes, position: int) -> None:
         while match := self._patterns.cell.match(text, position):
             self._cells += 1
             if match["end"] is None:
-                self._state = _State.ENDED
                 return
             position = match.end()
         opened = self._patterns.opened.match(text, position)
         self._cells += 1
-        self._state = _State.OPEN if opened else _State.STRAY
+        self._is_open, self._has_stray_quote = opened is not None, opened is None
 
 
 def _read_lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, int]]:

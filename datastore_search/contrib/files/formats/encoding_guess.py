@@ -216,7 +216,10 @@ def _compare_encodings(text: bytes, encodings: Collection[str]) -> Mapping[str, 
 def _weigh_reading(
     encoding: str, words: Sequence[str], likeness: float, languages: Collection[str]
 ) -> _Reading:
-    letters = [_find_letters(word) for word in words]
+    letters = [
+        {letter for letter in word.lower() if letter > "\x7f" and _is_in_alphabet(letter)}
+        for word in words
+    ]
     unknown, is_foreign = min(
         (sum(not each <= known for each in letters), language not in languages)
         for language, known in _LETTERS.items()
@@ -236,11 +239,6 @@ def _weigh_reading(
 
 
 # Words --------------------------------------------------------------------------------------------
-
-
-def _find_letters(word: str) -> set[str]:
-    """Find the letters of alphabets beyond ASCII."""
-    return {letter for letter in word.lower() if letter > "\x7f" and _is_in_alphabet(letter)}
 
 
 def _is_in_other_script(word: str) -> bool:

@@ -163,10 +163,9 @@ def _build_table(
         for line, element in elements:
             repeated = parser.pop_repeated_member()
             if isinstance(element, BadElement):
-                builder.add_bad_element(line, element)
+                builder.add_error(line, element.error, element.text)
             elif repeated is not None:
-                error = BadRow("row.repeated_member", member=repeated)
-                builder.add_bad_element(line, BadElement(error))
+                builder.add_error(line, BadRow("row.repeated_member", member=repeated))
             else:
                 builder.add_element(line, element)
     except UnicodeError as error:

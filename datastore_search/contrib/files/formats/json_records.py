@@ -11,7 +11,7 @@ from ..messages.failures import LoadFailed, NestedTooDeep
 from .headers import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
 from .row_writer import RowWriter
-from .staging import StagedTable, StagingArea, find_number_types
+from .staging import StagedTable, StagingArea, declare_types
 
 # A field's key is its name, or a tuple that begins with it where another may have the same name:
 # with its position among the cells of rows, or alone for what a feature has besides properties.
@@ -54,16 +54,16 @@ class RecordTableBuilder:
         self._has_features = False
         self._notices: list[Notice] = []
 
-    def add_bad_element(self, line: int, element: BadElement) -> None:
-        """Add an element that cannot be loaded."""
-        self._writer.add_error(line, element.error, value=element.text)
+    def add_error(self, line: int, error: BadRow, text: str = "") -> None:
+        """Add the error of an element that cannot be loaded, with its text."""
+        self._writer.add_error(line, error, value=text)
 
     def add_element(self, line: int, element: Any) -> None:
         """Add a record; the first one decides what all of them must be."""
         try:
             self._add_element(line, element)
         except NestedTooDeep:
-            self.add_bad_element(line, BadElement(BadRow("row.too_deep", most=MAX_DEPTH)))
+            self.add_error(line, BadRow("row.too_deep", most=MAX_DEPTH))
 
     def build(self, notices: Sequence[Notice]) -> StagedTable:
         """
@@ -81,16 +81,12 @@ class RecordTableBuilder:
         positions = [self._positions[key] for key in keys]
         self._writer.widen(len(positions))  # a field may be only in bad records
         self._writer.finish(names, positions)
-        kinds = [self._kinds[position] - {_NULL} for position in positions]
-        numbers = [column for column, found in enumerate(kinds) if found == {Number}]
-        number_types = find_number_types(self._staging_area, numbers, self._nulls)
         return StagedTable(
             staging_area=self._staging_area,
             names=names,
             labels=tuple(_get_label(key) for key in keys),
-            declared_types=tuple(
-                number_types.get(column) or _find_declared_type(found)
-                for column, found in enumerate(kinds)
+            declared_types=declare_types(
+                self._staging_area, [self._kinds[at] for at in positions], {Number}, self._nulls
             ),
             notices=(*notices, *self._notices),
         )
@@ -118,11 +114,10 @@ class RecordTableBuilder:
 
     def _add_cells(self, line: int, element: Any) -> None:
         if not isinstance(element, list):
-            error = BadRow("row.not_a_list")
-            self.add_bad_element(line, BadElement(error, format_json(element)))
+            self.add_error(line, BadRow("row.not_a_list"), format_json(element))
         elif len(element) != len(self._kinds):
             error = BadRow("row.cell_count", cells=len(element), header=len(self._kinds))
-            self.add_bad_element(line, BadElement(error))
+            self.add_error(line, error)
         else:
             cells = [self._format_value(position, cell) for position, cell in enumerate(element)]
             self._writer.add_row(line, cells)
@@ -133,8 +128,7 @@ class RecordTableBuilder:
         elif isinstance(element, dict) and not self._has_features:
             self._add_members(line, element.items())
         else:
-            error = BadRow("row.not_an_object")
-            self.add_bad_element(line, BadElement(error, format_json(element)))
+            self.add_error(line, BadRow("row.not_an_object"), format_json(element))
 
     def _add_members(self, line: int, members: Iterable[tuple[Hashable, Any]]) -> None:
         cells: list[str | None] = [None] * len(self._kinds)
@@ -197,12 +191,3 @@ def _make_names(keys: Sequence[Hashable]) -> tuple[str, ...]:
 
 def _get_label(key: Hashable) -> str:
     return str(key[0] if isinstance(key, tuple) else key)
-
-
-def _find_declared_type(kinds: set[type]) -> str | None:
-    """Return the type of values of some kinds, None without values."""
-    if not kinds:
-        return None
-    if kinds == {bool}:
-        return "bool"
-    return "json" if kinds <= {dict, list} else "text"

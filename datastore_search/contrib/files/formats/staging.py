@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ MAX_SHOWN_LENGTH = 100
 #: The rows of a part that is examined before all rows; the cells of such a part of a wide table.
 _MAX_SAMPLE_ROWS = 20_000
 _MAX_SAMPLE_CELLS = 100_000
+
+#: The types that readers declare by Python's, the narrow ones first.
+_KINDS: Mapping[str, set[type]] = {
+    "bool": {bool},
+    "json": {dict, list},
+    "date": {date},
+    "timestamp": {date, datetime},
+    "time": {time},
+}
 
 
 @dataclass(slots=True)
@@ -269,6 +279,29 @@ def find_number_types(
         for column, is_integer, is_bigint in found:
             types[column] = "int4" if is_integer else "int8" if is_bigint else "numeric"
     return types
+
+
+def declare_types(
+    staging_area: StagingArea,
+    kinds: Iterable[set[type]],
+    number_kinds: set[type],
+    nulls: Collection[str],
+) -> tuple[str | None, ...]:
+    """Declare the type of each column by the kinds of its values in Python, but for null."""
+    found = [each - {type(None)} for each in kinds]
+    numbers = [column for column, each in enumerate(found) if each and each <= number_kinds]
+    number_types = find_number_types(staging_area, numbers, nulls)
+    return tuple(number_types.get(at) or _name_type(each) for at, each in enumerate(found))
+
+
+def _name_type(kinds: set[type]) -> str | None:
+    """Return the type of values of some kinds that are no numbers; None without values."""
+    if not kinds:
+        return None
+    for name, suitable in _KINDS.items():
+        if kinds <= suitable:
+            return name
+    return "text"
 
 
 def quote_message(message: Message) -> Composed:

@@ -48,14 +48,3 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     time: _format_time,
     timedelta: _format_duration,
 }
-
-
-def find_declared_type(kinds: set[type]) -> str | None:
-    """Return the type of cells of some kinds, None without cells."""
-    if not kinds:
-        return None
-    if kinds <= {date, datetime}:
-        return "date" if kinds == {date} else "timestamp"
-    if kinds == {bool}:
-        return "bool"
-    return "time" if kinds == {time} else "text"

@@ -21,8 +21,8 @@ from .header_rows import (
 from .headers import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
-from .staging import StagedTable, StagingArea, find_number_types
-from .workbook_cells import FORMATTERS, find_declared_type
+from .staging import StagedTable, StagingArea, declare_types
+from .workbook_cells import FORMATTERS
 from .workbook_errors import CellErrors
 
 #: The header is looked for in these rows.
@@ -32,7 +32,6 @@ _MAX_TITLE_CELLS = 1
 
 _YEARS = range(1900, 2101)
 
-_NUMBERS = frozenset({int, float})
 #: The kind of a cell that holds an error.
 _ERROR = type(None)
 
@@ -237,16 +236,12 @@ class _TableBuilder:
         labels = tuple(self._labels[position].strip() for position in positions)
         names = make_unique_names(labels)
         self._writer.finish(names, positions)
-        kinds = [self._kinds[position] - {_ERROR} for position in positions]
-        numbers = [column for column, found in enumerate(kinds) if found and found <= _NUMBERS]
-        number_types = find_number_types(staging_area, numbers, self._nulls)
         return StagedTable(
             staging_area=staging_area,
             names=names,
             labels=labels,
-            declared_types=tuple(
-                number_types.get(column) or find_declared_type(found)
-                for column, found in enumerate(kinds)
+            declared_types=declare_types(
+                staging_area, [self._kinds[at] for at in positions], {int, float}, self._nulls
             ),
             notices=tuple(notices),
         )

@@ -38,7 +38,11 @@ TIMEOUT_SECONDS = 30 * 60
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
-_VALIDATORS = {"etag": "ETag", "modified": "Last-Modified"}
+#: The headers of a response that are validators, and those of a request that repeat them.
+_VALIDATORS = {
+    "etag": ("ETag", "If-None-Match"),
+    "modified": ("Last-Modified", "If-Modified-Since"),
+}
 _MAX_VALIDATOR_LENGTH = 1_000
 
 
@@ -121,7 +125,7 @@ def _translate_error(error: Exception, address: Address, deadline: float) -> Loa
 
 def _get_validators(response: HTTPResponse) -> dict[str, str]:
     """Return the validators that can be stored and sent again."""
-    validators = {key: response.getheader(name) or "" for key, name in _VALIDATORS.items()}
+    validators = {key: response.getheader(name) or "" for key, (name, _) in _VALIDATORS.items()}
     return {
         key: value
         for key, value in validators.items()
@@ -145,11 +149,9 @@ def _send_request(
         "Accept-Encoding": "identity",
         "Connection": "close",
     }
-    conditions = {
-        "If-None-Match": known_validators.get("etag"),
-        "If-Modified-Since": known_validators.get("modified"),
-    }
-    headers |= {name: value for name, value in conditions.items() if value}
+    for key, (_name, condition) in _VALIDATORS.items():
+        if value := known_validators.get(key):
+            headers[condition] = value
     connection.request("GET", address.target, headers=headers)
     return stack.enter_context(connection.getresponse())
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ....downloads.table_schema import ID, LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
+from ....downloads.table_schema import LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
 from ....field_types import field_types
 from ....models import MAX_LABEL_LENGTH, Translations, split_translations
+from ....search import ID
 from ..messages import Notice
 from ..messages.failures import InvalidSchema, UnknownType
 from .chosen_formats import parse_field_format
