@@ -11,12 +11,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Full, Queue
-from typing import Any, NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from django.db import DataError, OperationalError
@@ -72,11 +72,12 @@ _Work = Queue[_Piece | None]
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A table to fill, in a database, with the language of its search vectors."""
+    """A table to fill, in a database; ``has_vectors`` unless PostgreSQL generates those itself."""
 
     alias: str
     table: NewTable
     language: str
+    has_vectors: bool
 
 
 def create_records(
@@ -101,17 +102,16 @@ def create_records(
     batches = iter(batches)
     first = next(batches, Batch([]))
     batches = itertools.chain([first], batches)
-    target, work = _Target(connection.alias, table, language), _Work(max_connections)
     has_vectors = _can_build_vectors(connection, language, first)
+    target, work = _Target(connection.alias, table, language, has_vectors), _Work(max_connections)
     with begin_load_transaction(connection, table.load_id):
         create_table(connection, table.id, language=language, is_generated=not has_vectors)
     if has_vectors:
         with _start_vector_process(connection, language) as process:
-            pieces = _build_pieces(process, batches, work)
-            count = _fill_by_several(target, pieces, work, _copy_with_vectors)
+            count = _fill_by_several(target, _build_pieces(process, batches, work), work)
     else:
         pieces = (_Piece(numbers, batch.records) for numbers, batch in _number_batches(batches))
-        count = _fill_by_several(target, pieces, work, _copy_without_vectors)
+        count = _fill_by_several(target, pieces, work)
     with begin_load_transaction(connection, table.load_id):
         if has_vectors:
             maintain_vectors(connection, table.id, language=language)
@@ -130,7 +130,8 @@ def _fill_by_one(
     try:
         with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
             create_table(connection, table.id, language=language)
-            with cursor.copy(_build_copy(table.id, freeze=True)) as lines:
+            copying = build_copy(quote_record_table(table.id), "_id, data", ", FREEZE")
+            with cursor.copy(copying) as lines:
                 for batch in batches:
                     lines.write(_render_lines(itertools.count(count + 1), batch.records))
                     count += len(batch.records)
@@ -144,15 +145,10 @@ def _fill_by_one(
 # Over several connections -------------------------------------------------------------------------
 
 
-def _fill_by_several(
-    target: _Target,
-    pieces: Iterable[_Piece],
-    work: _Work,
-    copy_work: Callable[[_Target, _Work], None],
-) -> int:
+def _fill_by_several(target: _Target, pieces: Iterable[_Piece], work: _Work) -> int:
     count, max_connections = 0, work.maxsize
     with ThreadPoolExecutor(max_connections) as pool:
-        running = [pool.submit(copy_work, target, work) for _number in range(max_connections)]
+        running = [pool.submit(_copy_work, target, work) for _number in range(max_connections)]
         try:
             for piece in pieces:
                 if not _put_piece(piece, work, running):
@@ -186,28 +182,69 @@ def _number_batches(batches: Iterable[Batch]) -> Iterator[tuple[range, Batch]]:
         first = numbers.stop
 
 
-def _copy_without_vectors(target: _Target, work: _Work) -> None:
+def _copy_work(target: _Target, work: _Work) -> None:
     """Copy pieces over a connection of this thread, until the end."""
-    numbers: list[int] = []
-    try:
-        with (
-            open_thread_connection(target.alias) as connection,
-            begin_load_transaction(connection, target.table.load_id),
-            connection.cursor() as cursor,
-            cursor.copy(_build_copy(target.table.id, freeze=False)) as lines,
-        ):
-            while piece := work.get():
-                numbers += piece.numbers
-                lines.write(_render_lines(piece.numbers, piece.records))
-    except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(_find_number(numbers, error)) from error
+    piece: _Piece | None = None
+    with open_thread_connection(target.alias) as connection:
+        try:
+            with begin_load_transaction(connection, target.table.load_id):
+                while piece := work.get():
+                    _write_piece(connection.connection, target, piece)
+        except (psycopg.DataError, errors.StatementTooComplex) as error:
+            raise UnstorableRecord(_find_refused(connection, target, piece, error)) from error
 
 
-def _build_copy(table_id: int, *, freeze: bool) -> sql.Composable:
-    return sql.SQL("COPY {table} (_id, data) FROM STDIN ({options}{freeze})").format(
-        table=quote_record_table(table_id),
-        options=sql.SQL(_COPY_OPTIONS),
-        freeze=sql.SQL(", FREEZE" if freeze else ""),
+def _write_piece(driver: psycopg.Connection[Any], target: _Target, piece: _Piece) -> None:
+    table = quote_record_table(target.table.id)
+    columns: LiteralString = "_id, data"
+    records = piece.records
+    if piece.vectors is not None:
+        columns = "_id, data, search"
+        records = list(map("\x02".join, zip(records, piece.vectors, strict=True)))
+    elif target.has_vectors:
+        inserting = sql.SQL(
+            "INSERT INTO {table} (_id, data, search)"
+            " SELECT number, data, datastore_search_vector(data, {language}::regconfig)"
+            " FROM (SELECT number, record::jsonb AS data FROM"
+            " unnest(%s::bigint[], %s::text[]) AS given (number, record) OFFSET 0) AS records"
+        ).format(table=table, language=sql.Literal(target.language))
+        driver.execute(inserting, [list(piece.numbers), list(records)])
+        return
+    with driver.cursor() as cursor, cursor.copy(build_copy(table, columns)) as lines:
+        lines.write(_render_lines(piece.numbers, records))
+
+
+def _find_refused(
+    connection: BaseDatabaseWrapper, target: _Target, piece: _Piece | None, error: psycopg.Error
+) -> int | str:
+    """Find the record that PostgreSQL has refused; of an INSERT, by asking for each."""
+    if piece is None:
+        return "?"
+    line = parse_copy_line(error)
+    if line is not None and line <= len(piece.numbers):
+        return piece.numbers[line - 1]
+    if piece.vectors is not None or not target.has_vectors:
+        return "?"
+    with connection.cursor() as cursor:
+        for number, record in zip(piece.numbers, piece.records, strict=True):
+            try:
+                cursor.execute(
+                    "SELECT datastore_search_vector(%s::jsonb, %s::regconfig)",
+                    [record, target.language],
+                )
+            except (DataError, OperationalError):
+                return number
+    return "?"
+
+
+def build_copy(
+    table: sql.Identifier, columns: LiteralString, more_options: LiteralString = ""
+) -> sql.Composable:
+    """Build a COPY of lines whose cells, which hold no control characters, are not escaped."""
+    return sql.SQL("COPY {table} ({columns}) FROM STDIN ({options})").format(
+        table=table,
+        columns=sql.SQL(columns),
+        options=sql.SQL(_COPY_OPTIONS + more_options),
     )
 
 
@@ -219,12 +256,6 @@ def parse_copy_line(error: psycopg.Error) -> int | None:
     """Read from PostgreSQL's report at which row a COPY ended."""
     match = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
     return int(match[1]) if match else None
-
-
-def _find_number(numbers: Sequence[int], error: psycopg.Error) -> int | str:
-    """Find the record at which a COPY of records with some numbers ended."""
-    line = parse_copy_line(error)
-    return numbers[line - 1] if line is not None and line <= len(numbers) else "?"
 
 
 # With vectors -------------------------------------------------------------------------------------
@@ -294,57 +325,6 @@ def _split_piece(piece: _Piece, vectors: Sequence[str | None]) -> Iterator[_Piec
         yield _Piece(
             list(itertools.compress(numbers, is_left)), list(itertools.compress(records, is_left))
         )
-
-
-def _copy_with_vectors(target: _Target, work: _Work) -> None:
-    """Copy pieces over a connection of this thread, until the end."""
-    piece: _Piece | None = None
-    with open_thread_connection(target.alias) as connection:
-        try:
-            with begin_load_transaction(connection, target.table.load_id):
-                while piece := work.get():
-                    _write_piece(connection.connection, target, piece)
-        except (psycopg.DataError, errors.StatementTooComplex) as error:
-            raise UnstorableRecord(_find_refused(connection, target, piece, error)) from error
-
-
-def _write_piece(driver: psycopg.Connection[Any], target: _Target, piece: _Piece) -> None:
-    table = quote_record_table(target.table.id)
-    if piece.vectors is None:
-        inserting = sql.SQL(
-            "INSERT INTO {table} (_id, data, search)"
-            " SELECT number, data, datastore_search_vector(data, {language}::regconfig)"
-            " FROM (SELECT number, record::jsonb AS data FROM"
-            " unnest(%s::bigint[], %s::text[]) AS given (number, record) OFFSET 0) AS records"
-        ).format(table=table, language=sql.Literal(target.language))
-        driver.execute(inserting, [list(piece.numbers), list(piece.records)])
-        return
-    copying = sql.SQL("COPY {table} (_id, data, search) FROM STDIN ({options})").format(
-        table=table, options=sql.SQL(_COPY_OPTIONS)
-    )
-    with driver.cursor() as cursor, cursor.copy(copying) as rows:
-        lines = zip(piece.numbers, piece.records, piece.vectors, strict=True)
-        rows.write(
-            "".join(f"{number}\x02{record}\x02{vector}\n" for number, record, vector in lines)
-        )
-
-
-def _find_refused(
-    connection: BaseDatabaseWrapper, target: _Target, piece: _Piece | None, error: psycopg.Error
-) -> int | str:
-    """Find the record that PostgreSQL has refused; of an INSERT, by asking for each."""
-    if piece is None or piece.vectors is not None:
-        return _find_number(piece.numbers if piece else (), error)
-    with connection.cursor() as cursor:
-        for number, record in zip(piece.numbers, piece.records, strict=True):
-            try:
-                cursor.execute(
-                    "SELECT datastore_search_vector(%s::jsonb, %s::regconfig)",
-                    [record, target.language],
-                )
-            except (DataError, OperationalError):
-                return number
-    return "?"
 
 
 def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:

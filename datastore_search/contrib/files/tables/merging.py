@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import LiteralString
 
 import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -12,12 +13,9 @@ from psycopg import errors, sql
 from ....database.indexes import build_key_expression
 from ....database.tables import quote_record_table
 from ..messages.failures import UnstorableRecord
-from .filling import parse_copy_line
+from .filling import build_copy, parse_copy_line
 from .locks import begin_load_transaction
 from .staging import quote_staging_table
-
-#: JSON text holds no control characters, so CSV with these needs no escaping.
-_COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 
 _MAX_FETCHED_ROWS = 2_000
 
@@ -41,10 +39,7 @@ def stage_rows(
             cursor.execute(
                 sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)
             )
-            copying = sql.SQL("COPY {} (_id, data) FROM STDIN ({})").format(
-                table, sql.SQL(_COPY_OPTIONS)
-            )
-            with cursor.copy(copying) as lines:
+            with cursor.copy(build_copy(table, "_id, data")) as lines:
                 for batch in batches:
                     lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
             cursor.execute(sql.SQL("ANALYZE {}").format(table))
@@ -56,13 +51,12 @@ def read_taken_lines(
     connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> Iterator[list[int]]:
     """Find the lines of a load's rows whose key a record has already."""
-    statement = sql.SQL(
+    statement = _build_statement(
         "SELECT staged._id FROM {staged} AS staged WHERE EXISTS"
-        " (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id"
-    ).format(
-        staged=quote_staging_table(load_id),
-        table=quote_record_table(table_id),
-        same=_compare_keys(key),
+        " (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id",
+        load_id,
+        table_id,
+        key,
     )
     with connection.chunked_cursor() as cursor:
         cursor.execute(statement, [])
@@ -74,15 +68,8 @@ def delete_taken_rows(
     connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> None:
     """Delete the rows of a staging table whose key a record has already."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}").format(
-                staged=quote_staging_table(load_id),
-                table=quote_record_table(table_id),
-                same=_compare_keys(key),
-            ),
-            [],
-        )
+    statement = "DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}"
+    _write(connection, _build_statement(statement, load_id, table_id, key))
 
 
 def add_rows(
@@ -98,24 +85,12 @@ def add_rows(
 
     With a ``key``, rows whose key exists are skipped; ``empty`` are fields that the rows lack.
     """
-    new = (
-        sql.SQL("WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})").format(
-            table=quote_record_table(table_id), same=_compare_keys(key)
-        )
-        if key
-        else sql.SQL("")
+    statement = (
+        "INSERT INTO {table} (data) SELECT %s::jsonb || staged.data FROM {staged} AS staged"
+        " WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL(
-                "INSERT INTO {table} (data) SELECT %s::jsonb || staged.data"
-                " FROM {staged} AS staged {new} ORDER BY staged._id"
-            ).format(
-                table=quote_record_table(table_id), staged=quote_staging_table(load_id), new=new
-            ),
-            [json.dumps(dict.fromkeys(empty))],
-        )
-        return int(cursor.rowcount)
+    nulls = json.dumps(dict.fromkeys(empty))
+    return _write(connection, _build_statement(statement, load_id, table_id, key), nulls)
 
 
 def update_records(
@@ -126,26 +101,32 @@ def update_records(
 
     Records that already have these values are not written, because each write updates every index.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL(
-                "UPDATE {table} AS record SET data = record.data || staged.data"
-                " FROM {staged} AS staged"
-                " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
-            ).format(
-                table=quote_record_table(table_id),
-                staged=quote_staging_table(load_id),
-                same=_compare_keys(key),
-            ),
-            [],
-        )
-        return int(cursor.rowcount)
+    statement = (
+        "UPDATE {table} AS record SET data = record.data || staged.data FROM {staged} AS staged"
+        " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
+    )
+    return _write(connection, _build_statement(statement, load_id, table_id, key))
 
 
-def _compare_keys(key: Sequence[str]) -> sql.Composable:
-    return sql.SQL(" AND ").join(
+def _build_statement(
+    statement: LiteralString, load_id: int, table_id: int, key: Sequence[str]
+) -> sql.Composable:
+    """Name both tables in a statement; without a ``key`` no row of one is a row of the other."""
+    equal = [
         sql.SQL("{} = {}").format(
             build_key_expression("record.data", name), build_key_expression("staged.data", name)
         )
         for name in key
+    ]
+    return sql.SQL(statement).format(
+        staged=quote_staging_table(load_id),
+        table=quote_record_table(table_id),
+        same=sql.SQL(" AND ").join(equal or [sql.SQL("false")]),
     )
+
+
+def _write(connection: BaseDatabaseWrapper, statement: sql.Composable, *parameters: str) -> int:
+    """Run a statement, and return how many rows it has written."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return int(cursor.rowcount)
