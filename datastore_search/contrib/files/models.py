@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from ...messages.bidi import show_bidi_controls
 from ...models.base import GuardedModel
 from ...models.managers import PrimaryManager
-from .messages import BadRow, Notice
+from .messages import BadRow, Message, Notice
 from .messages.failures import LoadFailed
 
 
@@ -203,6 +203,15 @@ class Load(GuardedModel):
         return [str(notice) for notice in notices if notice]
 
 
+#: The messages of bad rows, by what they name beside the line.
+_BAD_ROWS = {
+    ("field", "value"): "row.field_and_value",
+    ("field",): "row.field",
+    ("value",): "row.value",
+    (): "row.line",
+}
+
+
 class RowError(models.Model):
     """A row of a file that could not be loaded, and why."""
 
@@ -228,6 +237,12 @@ class RowError(models.Model):
     def reason(self) -> str:
         """Render why the row could not be loaded, in the reader's language."""
         return str(BadRow.from_json(self.message) or "")
+
+    def describe(self) -> Message:
+        """Name the line, the field unless the whole row is bad, its value if any, and why."""
+        named = {name: text for name in ("field", "value") if (text := getattr(self, name))}
+        reason = BadRow.from_json(self.message)
+        return Message(_BAD_ROWS[tuple(named)], line=self.line, **named, reason=reason)
 
 
 @receiver(post_delete, sender=Load)

@@ -51,17 +51,3 @@ class Notice(Message):
 
 class BadRow(Message):
     """Why a row cannot be loaded."""
-
-
-_BAD_ROWS = {
-    ("field", "value"): "row.field_and_value",
-    ("field",): "row.field",
-    ("value",): "row.value",
-    (): "row.line",
-}
-
-
-def describe_bad_row(line: int, field: str, value: str, reason: BadRow | None) -> Message:
-    """Name the line, the field unless the whole row is bad, its value if it has one, and why."""
-    named = {name: text for name, text in (("field", field), ("value", value)) if text}
-    return Message(_BAD_ROWS[tuple(named)], line=line, **named, reason=reason)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ....models import Field, Resource
 from ..formats.staging import StagedTable
 from ..messages import Notice
-from ..messages.failures import LoadFailed
 from ..types.field_formats import Decision
 
 
@@ -29,19 +28,14 @@ class FieldChanges:
     missing: tuple[str, ...] = ()
     retyped: tuple[RetypedField, ...] = ()
 
-    def check_missing(self, *, drop_missing_fields: bool) -> None:
-        """Refuse to replace the records if fields would be lost without permission."""
-        if self.missing and not drop_missing_fields:
-            raise LoadFailed("load.missing_fields", fields=_quote_names(self.missing))
-
     def build_notices(self, *, replaces: bool) -> list[Notice]:
         """Build a notice of each change; ``replaces`` if missing fields are dropped."""
         notices: list[Notice] = []
         if self.added:
-            notices.append(Notice("notice.fields_added", fields=_quote_names(self.added)))
+            notices.append(Notice("notice.fields_added", fields=quote_names(self.added)))
         if self.missing:
             code = "notice.fields_dropped" if replaces else "notice.fields_empty"
-            notices.append(Notice(code, fields=_quote_names(self.missing)))
+            notices.append(Notice(code, fields=quote_names(self.missing)))
         notices += [
             Notice("notice.field_retyped", field=each.name, before=each.before, type=each.type)
             for each in self.retyped
@@ -50,21 +44,16 @@ class FieldChanges:
 
 
 def compare_fields(
-    resource: Resource | None, table: StagedTable, decisions: Sequence[Decision] | None = None
+    resource: Resource, table: StagedTable, decisions: Sequence[Decision]
 ) -> FieldChanges:
-    """
-    Compare a file with a resource; a resource without a table has no fields that could change.
-
-    Without ``decisions`` the types are not compared.
-    """
-    if resource is None or resource.table_version_id is None:
+    """Compare a file with a resource; one without a table has no fields that could change."""
+    if resource.table_version_id is None:
         return FieldChanges()
     before = dict(resource.fields.values_list("name", "type"))
-    now = dict(zip(table.names, decisions or (), strict=bool(decisions)))
-    names = set(table.names)
+    now = dict(zip(table.names, decisions, strict=True))
     return FieldChanges(
-        added=tuple(name for name in table.names if name not in before),
-        missing=tuple(name for name in before if name not in names),
+        added=tuple(name for name in now if name not in before),
+        missing=tuple(name for name in before if name not in now),
         retyped=tuple(
             RetypedField(name, before[name], decision.field_type.name)
             for name, decision in now.items()
@@ -73,10 +62,12 @@ def compare_fields(
     )
 
 
-def _quote_names(names: Sequence[str]) -> str:
+def quote_names(names: Sequence[str]) -> str:
+    """List names in a message."""
     return ", ".join(f"“{name}”" for name in names)
 
 
-def build_field(resource: Resource, name: str, label: str) -> Field:
+def build_field(resource: Resource, name: str, label: str, type_name: str) -> Field:
     """Build a new field of a file, without a label that equals the name."""
-    return Field(resource=resource, name=name, label=label if label != name else "")
+    label = label if label != name else ""
+    return Field(resource=resource, name=name, label=label, type=type_name)

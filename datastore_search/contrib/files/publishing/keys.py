@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable, quote_message
@@ -42,58 +43,57 @@ def record_key_errors(
     """
     if not key:
         return
-    columns = [table.columns[table.names.index(name)] for name in key]
-    _record_empty_keys(table, columns, key)
-    _record_long_keys(table, columns, key)
-    _record_repeated_keys(table, columns, decisions, key)
-
-
-def build_key_text(columns: Sequence[str]) -> Composed:
-    """Build the expression of a row's key as a text for people."""
-    return SQL("left(concat_ws(', ', {}), {})").format(
-        SQL(", ").join(map(quote_identifier, columns)), quote_literal(MAX_SHOWN_LENGTH)
-    )
-
-
-def _record_empty_keys(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
-    for column, name in zip(columns, key, strict=True):
-        table.execute(
-            SQL(
-                "INSERT INTO {} SELECT line, {}, '', {} FROM {} WHERE coalesce({}, '') = ''"
-            ).format(
-                ROW_ERRORS,
-                quote_literal(name),
-                quote_message(BadRow("row.empty_key")),
-                STAGED_ROWS,
-                quote_identifier(column),
-            )
-        )
-
-
-def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
+    columns = _list_key_columns(table, key)
+    for name, column in zip(key, columns, strict=True):
+        is_empty = SQL("coalesce({}, '') = ''").format(column)
+        record_bad_keys(table, [name], quote_message(BadRow("row.empty_key")), is_empty)
     length = SQL(" + ").join(
-        SQL("strlen({}) + {}").format(quote_identifier(column), quote_literal(_VALUE_EXTRA_BYTES))
+        SQL("strlen({}) + {}").format(column, quote_literal(_VALUE_EXTRA_BYTES))
         for column in columns
     )
     error = BadRow("row.long_key", count=_NUMBER, most=MAX_KEY_BYTES)
+    is_long = SQL("{} > {}").format(length, quote_literal(MAX_KEY_BYTES))
+    record_bad_keys(table, key, _quote_message_with(error, length), is_long)
+    _record_repeated_keys(table, columns, decisions, key)
+
+
+def record_bad_keys(
+    table: StagedTable,
+    key: Sequence[str],
+    error: Composed,
+    condition: Composed,
+    parameters: Sequence[Any] = (),
+) -> None:
+    """Record a row error for each row that meets a condition; it shows the row's key."""
     table.execute(
-        SQL(
-            "INSERT INTO {row_errors} SELECT line, {names}, {key_text}, {error} FROM {rows}"
-            " WHERE {length} > {max_length}"
-        ).format(
-            row_errors=ROW_ERRORS,
-            names=quote_literal(", ".join(key)),
-            key_text=build_key_text(columns),
-            error=_quote_message_with(error, length),
-            rows=STAGED_ROWS,
-            length=length,
-            max_length=quote_literal(MAX_KEY_BYTES),
-        )
+        SQL("INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}").format(
+            ROW_ERRORS,
+            quote_literal(", ".join(key)),
+            _build_key_text(_list_key_columns(table, key)),
+            error,
+            STAGED_ROWS,
+            condition,
+        ),
+        parameters,
+    )
+
+
+def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
+    return [quote_identifier(table.columns[table.names.index(name)]) for name in key]
+
+
+def _build_key_text(columns: Sequence[Composed]) -> Composed:
+    """Build the expression of a row's key as a text for people."""
+    return SQL("left(concat_ws(', ', {}), {})").format(
+        SQL(", ").join(columns), quote_literal(MAX_SHOWN_LENGTH)
     )
 
 
 def _record_repeated_keys(
-    table: StagedTable, columns: Sequence[str], decisions: Sequence[Decision], key: Sequence[str]
+    table: StagedTable,
+    columns: Sequence[Composed],
+    decisions: Sequence[Decision],
+    key: Sequence[str],
 ) -> None:
     """Compare the values as they will be stored, numbers without zeros at their end."""
     decided = [decisions[table.names.index(name)] for name in key]
@@ -111,7 +111,7 @@ def _record_repeated_keys(
             " FROM keyed JOIN repeated USING ({parts}) WHERE line > first"
         ).format(
             row_errors=ROW_ERRORS,
-            key_text=build_key_text(columns),
+            key_text=_build_key_text(columns),
             values=values,
             rows=STAGED_ROWS,
             parts=SQL(", ").join(parts),
@@ -123,8 +123,8 @@ def _record_repeated_keys(
     )
 
 
-def _build_comparable(column: str, decision: Decision) -> Composed:
-    value = decision.field_format.build_json_value(quote_identifier(column))
+def _build_comparable(column: Composed, decision: Decision) -> Composed:
+    value = decision.field_format.build_json_value(column)
     if decision.field_type.name != "numeric":
         return value
     return SQL("regexp_replace({}, {}, {})").format(

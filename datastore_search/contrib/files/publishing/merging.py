@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ....models import Field, Resource
 from ....writing import changes
-from ..formats.duckdb_sql import SQL, quote_literal
-from ..formats.staging import ROW_ERRORS, quote_message
-from ..formats.stored_rows import STAGED_ROWS
+from ..formats.duckdb_sql import SQL
+from ..formats.staging import quote_message
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import LoadState, Mode
@@ -28,8 +25,8 @@ from ..tables.staging import drop_staging_table
 from ..types.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
-from .keys import build_key_text
-from .plan import LoadPlan, ProgressReporter
+from .keys import record_bad_keys
+from .plan import LoadPlan, ProgressReporter, report_batches
 from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, render_rows
 
@@ -56,7 +53,7 @@ def merge_records(
         if not is_refused:
             _merge(connection, plan, resource, progress)
     if is_refused:
-        save_row_errors(plan.load, plan.table, plan.options, plan.notices)
+        save_row_errors(plan)
         raise_row_errors(plan.load)
     plan.load.resource = resource
 
@@ -64,19 +61,11 @@ def merge_records(
 def _stage_rows(
     connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
 ) -> None:
+    rows = render_rows(plan.table, plan.decisions)
     try:
-        stage_rows(connection, plan.load.pk, _report_batches(plan, progress))
+        stage_rows(connection, plan.load.pk, report_batches(plan.table, progress, rows))
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
-
-
-def _report_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[int, str]]]:
-    done, total = 0, plan.table.count_rows()
-    progress.report_rows(done, total)
-    for batch in render_rows(plan.table, plan.decisions):
-        yield batch
-        done += len(batch)
-        progress.report_rows(done, total)
 
 
 def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
@@ -107,24 +96,11 @@ def _lock_resource(plan: LoadPlan) -> Resource:
 
 def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
     """Record an error for each row to be added whose key a record has already."""
-    table = plan.table
-    columns = [table.columns[table.names.index(name)] for name in plan.key]
-    for lines in read_taken_lines(
-        connection, plan.load.pk, changes.get_table_id(resource), plan.key
-    ):
-        table.execute(
-            SQL(
-                "INSERT INTO {} SELECT line, {}, {}, {} FROM {}"
-                " WHERE line IN (SELECT unnest(?::BIGINT[]))"
-            ).format(
-                ROW_ERRORS,
-                quote_literal(", ".join(plan.key)),
-                build_key_text(columns),
-                quote_message(BadRow("row.existing_key")),
-                STAGED_ROWS,
-            ),
-            [lines],
-        )
+    error = quote_message(BadRow("row.existing_key"))
+    taken = SQL("line IN (SELECT unnest(?::BIGINT[]))")
+    target = changes.get_table_id(resource)
+    for lines in read_taken_lines(connection, plan.load.pk, target, plan.key):
+        record_bad_keys(plan.table, plan.key, error, taken, [lines])
 
 
 def _merge(
@@ -133,7 +109,7 @@ def _merge(
     """Add fields, key and records, and record the change."""
     load = plan.load
     if can_find_taken_keys(plan):
-        save_row_errors(plan.load, plan.table, plan.options, plan.notices)
+        save_row_errors(plan)
     changes.add_fields(connection, resource, _build_new_fields(resource, plan))
     _set_key(connection, plan, resource)
     rows = plan.table.count_rows()
@@ -165,13 +141,11 @@ def _merge(
 def _build_new_fields(resource: Resource, plan: LoadPlan) -> list[Field]:
     """Build the fields that only the file has."""
     known, types = set(resource.fields.values_list("name", flat=True)), plan.types
-    fields = []
-    for name, label in zip(plan.table.names, plan.table.labels, strict=True):
-        if name not in known:
-            field = build_field(resource, name, label)
-            field.type = types[name]
-            fields.append(field)
-    return fields
+    return [
+        build_field(resource, name, label, types[name])
+        for name, label in zip(plan.table.names, plan.table.labels, strict=True)
+        if name not in known
+    ]
 
 
 def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:

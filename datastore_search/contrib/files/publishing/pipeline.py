@@ -9,9 +9,8 @@ from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed
 from ..models import Load
 from ..types.options import LoadOptions
-from .changes import compare_fields
 from .merging import can_find_taken_keys, merge_records
-from .plan import ProgressReporter, build_plan, is_replacing
+from .plan import ProgressReporter, build_plan
 from .replacing import replace_records
 from .row_errors import delete_bad_rows, raise_row_errors, save_row_errors
 
@@ -29,17 +28,14 @@ def publish_table(
     if resource is None:
         raise LoadFailed("load.resource_deleted")
     load.resource = resource
-    replaces = is_replacing(resource, options)
     plan = build_plan(load, resource, table, options)
-    if replaces or not can_find_taken_keys(plan):
-        save_row_errors(load, table, options, plan.notices)
-        if replaces:
-            compare_fields(resource, table).check_missing(
-                drop_missing_fields=options.drop_missing_fields
-            )
+    if plan.replaces or not can_find_taken_keys(plan):
+        save_row_errors(plan)
+        if lost := plan.find_lost_fields():
+            raise lost
         if options.should_refuse_bad_rows:
             raise_row_errors(load)
     delete_bad_rows(table)
     if load.row_error_count and not table.count_rows():  # a load without any row is a mistake
         raise_row_errors(load)
-    (replace_records if replaces else merge_records)(connection, plan, progress)
+    (replace_records if plan.replaces else merge_records)(connection, plan, progress)

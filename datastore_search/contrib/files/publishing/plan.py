@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ....models import Resource
 from ..formats.staging import StagedTable
 from ..messages import Notice
+from ..messages.failures import LoadFailed
 from ..models import Load, LoadState, Mode
 from ..types.field_formats import Decision, FieldFormat
 from ..types.inference import collect_type_notices, decide_formats
 from ..types.options import LoadOptions, resolve_key
-from .changes import compare_fields
+from .changes import FieldChanges, compare_fields, quote_names
 from .keys import check_key, record_key_errors
 from .merge_options import resolve_merge_key, resolve_merge_options
 from .postgres_limits import record_unstorable_values
+
+_Row = TypeVar("_Row")
 
 
 class ProgressReporter(Protocol):
@@ -28,19 +32,35 @@ class ProgressReporter(Protocol):
         """Report how many rows have been written, of how many."""
 
 
+def report_batches(
+    table: StagedTable, progress: ProgressReporter, batches: Iterable[list[_Row]]
+) -> Iterator[list[_Row]]:
+    """Report each batch of a table's rows once it is written, when the next one is asked for."""
+    done, total = 0, table.count_rows()
+    progress.report_rows(done, total)
+    for batch in batches:
+        yield batch
+        done += len(batch)
+        progress.report_rows(done, total)
+
+
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
     """
     A load, its file, and what was decided about it.
 
-    ``key`` names the fields of the primary key; ``notices`` are for the user.
+    ``replaces`` tells whether it replaces the records, if there are any; ``key`` names the fields
+    of the primary key; ``notices`` are for the user, the ``reading_notices`` among them.
     """
 
     load: Load
     table: StagedTable
     options: LoadOptions
+    replaces: bool
     decisions: tuple[Decision, ...]
     key: tuple[str, ...]
+    changes: FieldChanges
+    reading_notices: tuple[Notice, ...]
     notices: tuple[Notice, ...]
 
     @property
@@ -64,10 +84,11 @@ class LoadPlan:
         """The units of numbers in the file, by the names of the fields that have one."""
         return {name: each.unit for name, each in self.formats.items() if each.unit}
 
-
-def is_replacing(resource: Resource, options: LoadOptions) -> bool:
-    """Return whether a load replaces the records, if there are any."""
-    return options.mode == Mode.REPLACE or not resource.has_table
+    def find_lost_fields(self) -> LoadFailed | None:
+        """Find the failure of a load by which fields would be lost without permission."""
+        may_lose = self.options.drop_missing_fields or not self.replaces
+        lost = () if may_lose else self.changes.missing
+        return LoadFailed("load.missing_fields", fields=quote_names(lost)) if lost else None
 
 
 def build_plan(
@@ -85,7 +106,7 @@ def build_plan(
 
     Raises: ``LoadFailed``.
     """
-    replaces = is_replacing(resource, options)
+    replaces = options.mode == Mode.REPLACE or not resource.has_table
     if replaces:
         key, notices = _resolve_replacing_key(resource, table, options)
         if resource.index_kinds != resource.chosen_index_kinds:
@@ -97,12 +118,15 @@ def build_plan(
         check_key(key, table.names)
         merging, notices = resolve_merge_options(resource, table, options)
         decisions = decide_formats(table, merging, explain=explain)
-    changes = compare_fields(resource, table, decisions).build_notices(replaces=replaces)
+    changes = compare_fields(resource, table, decisions)
     record_unstorable_values(table, decisions)
     record_key_errors(table, decisions, key)
-    type_notices = collect_type_notices(table, options, decisions)
-    ordered = (*changes, *notices) if replaces else (*notices, *changes)
-    return LoadPlan(load, table, options, decisions, key, (*table.notices, *type_notices, *ordered))
+    change_notices = changes.build_notices(replaces=replaces)
+    ordered = (*change_notices, *notices) if replaces else (*notices, *change_notices)
+    reading = (*table.notices, *collect_type_notices(table, options, decisions))
+    return LoadPlan(
+        load, table, options, replaces, decisions, key, changes, reading, (*reading, *ordered)
+    )
 
 
 def _resolve_replacing_key(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,17 @@ from ....models import Resource
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.interrupter import Interrupter
 from ..formats.process import open_table
-from ..formats.staging import ROW_ERRORS, StagedTable
+from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
-from ..messages import BadRow, Message, Notice, describe_bad_row
+from ..messages import Message, Notice
 from ..messages.failures import LoadFailed
-from ..models import Load
+from ..models import Load, RowError
 from ..types.field_formats import Decision
-from ..types.inference import collect_type_notices
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
-from .changes import FieldChanges, compare_fields
-from .plan import build_plan, is_replacing
+from .changes import FieldChanges
+from .plan import build_plan
+from .row_errors import read_row_errors
 from .shortages import find_shortage
 
 _MAX_ROWS = 20
@@ -49,25 +48,6 @@ class PreviewedField:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewedRowError:
-    """A value, or a whole row, that cannot be loaded."""
-
-    line: int
-    field: str
-    value: str
-    reason: BadRow | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the error as what JSON can hold."""
-        return {
-            "line": self.line,
-            "field": self.field,
-            "value": self.value,
-            "reason": self.reason and self.reason.to_json(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Preview:
     """
     A file as it would be loaded.
@@ -81,7 +61,7 @@ class Preview:
     rows: tuple[tuple[str | None, ...], ...]
     row_count: int
     bad_row_count: int
-    row_errors: tuple[PreviewedRowError, ...]
+    row_errors: tuple[RowError, ...]
     notices: tuple[Notice, ...]
     changes: FieldChanges
     failure: LoadFailed | None
@@ -109,7 +89,15 @@ class Preview:
             "rows": self.rows,
             "row_count": self.row_count,
             "bad_row_count": self.bad_row_count,
-            "row_errors": [each.to_json() for each in self.row_errors],
+            "row_errors": [
+                {
+                    "line": each.line,
+                    "field": each.field,
+                    "value": each.value,
+                    "reason": each.message,
+                }
+                for each in self.row_errors
+            ],
             "notices": [notice.to_json() for notice in self.notices],
             "missing": self.changes.missing,
         }
@@ -134,7 +122,7 @@ def build_preview(
     resolved = resolve_options(resource, options)
     try:
         with open_table(path, resolved, name=name, interrupter=interrupter) as table:
-            return _preview_table(resource, table, resolved)
+            return _preview_table(resource or Resource(), table, resolved)
     except Exception as error:
         shortage = find_shortage(error)
         if shortage is None:
@@ -142,36 +130,23 @@ def build_preview(
         raise shortage from error
 
 
-def _preview_table(resource: Resource | None, table: StagedTable, options: LoadOptions) -> Preview:
-    into = resource or Resource()
-    decisions = build_plan(Load(), into, table, options, explain=True).decisions
-    preview = Preview(
-        fields=_preview_fields(table, options, decisions),
+def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions) -> Preview:
+    plan = build_plan(Load(), resource, table, options, explain=True)
+    bad_rows = table.count_bad_rows()
+    row_errors = tuple(read_row_errors(plan.load, table, _MAX_ROW_ERRORS))
+    failure = plan.find_lost_fields()
+    if not failure and bad_rows and options.should_refuse_bad_rows:
+        failure = LoadFailed("load.bad_rows", count=bad_rows, row=row_errors[0].describe())
+    return Preview(
+        fields=_preview_fields(table, options, plan.decisions),
         rows=_fetch_first_rows(table),
         row_count=table.count_rows(),
-        bad_row_count=table.count_bad_rows(),
-        row_errors=_fetch_first_row_errors(table),
-        notices=(*table.notices, *collect_type_notices(table, options, decisions)),
-        changes=compare_fields(resource, table, decisions),
-        failure=None,
+        bad_row_count=bad_rows,
+        row_errors=row_errors,
+        notices=plan.reading_notices,
+        changes=plan.changes,
+        failure=failure,
     )
-    return replace(
-        preview, failure=_find_failure(preview, options, replaces=is_replacing(into, options))
-    )
-
-
-def _find_failure(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFailed | None:
-    """Find why a load would fail, as ``pipeline.publish_table`` does."""
-    try:
-        if replaces:
-            found.changes.check_missing(drop_missing_fields=options.drop_missing_fields)
-    except LoadFailed as failure:
-        return failure
-    if not (found.bad_row_count and options.should_refuse_bad_rows):
-        return None
-    first = found.row_errors[0]
-    row = describe_bad_row(first.line, first.field, first.value, first.reason)
-    return LoadFailed("load.bad_rows", count=found.bad_row_count, row=row)
 
 
 def _preview_fields(
@@ -212,15 +187,3 @@ def _fetch_first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
         for line, name, value in cells:
             rows[line][name] = value
     return tuple(tuple(map(row.get, table.columns)) for row in rows.values())
-
-
-def _fetch_first_row_errors(table: StagedTable) -> tuple[PreviewedRowError, ...]:
-    found = table.execute(
-        SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
-            ROW_ERRORS, quote_literal(_MAX_ROW_ERRORS)
-        )
-    ).fetchall()
-    return tuple(
-        PreviewedRowError(line, field, value, BadRow.from_json(json.loads(error)))
-        for line, field, value, error in found
-    )

@@ -26,7 +26,7 @@ from ..tables.staging import NewTable
 from ..types.options import save_options
 from .changes import build_field
 from .fingerprint import compute_fingerprint
-from .plan import LoadPlan, ProgressReporter
+from .plan import LoadPlan, ProgressReporter, report_batches
 from .profiles import build_profiles
 from .rows import find_line, is_wide, render_rows, render_searchable_rows
 
@@ -86,16 +86,16 @@ def _fill_table(
     progress: ProgressReporter,
 ) -> int:
     """Copy the rows into the record table of a table version, and index it."""
-    total, table = plan.table.count_rows(), NewTable(version.pk, plan.load.pk)
+    table = NewTable(version.pk, plan.load.pk)
     max_connections = 1
-    if _is_large(plan.table, total):
+    if _is_large(plan.table):
         max_connections = count_load_connections(connection, conf.LOAD_CONNECTIONS)
     try:
         rows = create_records(
             connection,
             table,
             language=version.language,
-            batches=_report_batches(plan, total, progress, has_texts=max_connections > 1),
+            batches=_render_batches(plan, progress, has_texts=max_connections > 1),
             max_connections=max_connections,
         )
     except UnstorableRecord as error:
@@ -112,8 +112,9 @@ def _fill_table(
     return rows
 
 
-def _is_large(table: StagedTable, rows: int) -> bool:
+def _is_large(table: StagedTable) -> bool:
     """Return whether several connections fill a table in less time than one."""
+    rows = table.count_rows()
     cells = rows * len(table.names) if is_wide(table) else 0
     return rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION
 
@@ -132,23 +133,16 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> Indexes:
     )
 
 
-def _report_batches(
-    plan: LoadPlan, total: int, progress: ProgressReporter, *, has_texts: bool
+def _render_batches(
+    plan: LoadPlan, progress: ProgressReporter, *, has_texts: bool
 ) -> Iterator[Batch]:
-    done = 0
-    progress.report_rows(done, total)
-    for batch in _render_batches(plan, has_texts=has_texts):
-        yield batch
-        done += len(batch.records)
-        progress.report_rows(done, total)
-
-
-def _render_batches(plan: LoadPlan, *, has_texts: bool) -> Iterator[Batch]:
     if not has_texts:
-        for rows in render_rows(plan.table, plan.decisions):
+        rendered = render_rows(plan.table, plan.decisions)
+        for rows in report_batches(plan.table, progress, rendered):
             yield Batch([record for _line, record in rows])
         return
-    for searchable in render_searchable_rows(plan.table, plan.decisions):
+    with_texts = render_searchable_rows(plan.table, plan.decisions)
+    for searchable in report_batches(plan.table, progress, with_texts):
         texts = [text for _line, _record, text in searchable if text is not None]
         yield Batch(
             [record for _line, record, _text in searchable],
@@ -174,10 +168,11 @@ def _count_values(
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count in each search."""
     types = plan.types
-    texts = [name for name in indexes.orders if types[name] == "text"]
-    table = NewTable(version.pk, plan.load.pk)
     value_counts = count_common_values(
-        connection, table, texts, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
+        connection,
+        NewTable(version.pk, plan.load.pk),
+        [name for name in indexes.orders if types[name] == "text"],
+        min_records=_MIN_RECORDS_OF_COUNTED_VALUE,
     )
     return {
         name: {dump_json(value): count for value, count in counts.items()}
@@ -219,7 +214,7 @@ def _save_fields(resource: Resource, plan: LoadPlan, indexes: Indexes) -> None:
     resource.fields.exclude(name__in=plan.table.names).delete()
     fields = []
     for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
-        field = known.get(name) or build_field(resource, name, label)
+        field = known.get(name) or build_field(resource, name, label, types[name])
         field.position, field.type, field.is_sparse = position, types[name], False
         field.has_order_index = name in indexes.orders
         fields.append(field)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from django.db.models import Q
 from django.utils import translation
@@ -14,57 +15,49 @@ from django.utils.translation import gettext as _
 from ....downloads.formulas import disarm
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import ROW_ERRORS, StagedTable
-from ..messages import BadRow, Notice, describe_bad_row
+from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..models import Load, RowError
-from ..types.options import LoadOptions
+from .plan import LoadPlan
 
 #: Row errors that a report lists; all of them are counted.
 MAX_REPORTED_ERRORS = 100_000
 _ROWS_PER_BATCH = 2_000
 
 
-def save_row_errors(
-    load: Load, table: StagedTable, options: LoadOptions, notices: Iterable[Notice]
-) -> None:
+def save_row_errors(plan: LoadPlan) -> None:
     """Save the notices of a load, the number of its bad rows, and the first of their errors."""
+    load, table, notices = plan.load, plan.table, list(plan.notices)
     bad_rows, errors = table.count_bad_rows(), table.count_row_errors()
-    all_notices = list(notices)
-    if bad_rows and not options.should_refuse_bad_rows:
-        all_notices.append(Notice("notice.rows_left_out", count=bad_rows))
+    if bad_rows and not plan.options.should_refuse_bad_rows:
+        notices.append(Notice("notice.rows_left_out", count=bad_rows))
     if errors > MAX_REPORTED_ERRORS:
-        cut = Notice("notice.report_cut", listed=MAX_REPORTED_ERRORS, count=errors)
-        all_notices.append(cut)
+        notices.append(Notice("notice.report_cut", listed=MAX_REPORTED_ERRORS, count=errors))
     load.row_error_count = bad_rows
-    load.notices = [notice.to_json() for notice in all_notices]
+    load.notices = [notice.to_json() for notice in notices]
     load.save(update_fields=["row_error_count", "notices"])
-    if not bad_rows:
-        return
+    first = read_row_errors(load, table, MAX_REPORTED_ERRORS)
+    while batch := list(islice(first, _ROWS_PER_BATCH)):
+        RowError.objects.bulk_create(batch)
+
+
+def read_row_errors(load: Load, table: StagedTable, most: int) -> Iterator[RowError]:
+    """Read the first row errors of a table, for a load; they are not saved."""
     found = table.execute(
         SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
-            ROW_ERRORS, quote_literal(MAX_REPORTED_ERRORS)
+            ROW_ERRORS, quote_literal(most)
         )
     )
-    while batch := found.fetchmany(_ROWS_PER_BATCH):
-        RowError.objects.bulk_create(
-            RowError(
-                load=load,
-                line=line,
-                field=field,
-                value=value.replace("\0", "�"),  # which PostgreSQL's texts cannot hold
-                message=json.loads(error),
-            )
-            for line, field, value, error in batch
-        )
+    while row := found.fetchone():
+        line, field, value, error = row
+        text = value.replace("\0", "�")  # which PostgreSQL's texts cannot hold
+        yield RowError(load=load, line=line, field=field, value=text, message=json.loads(error))
 
 
 def raise_row_errors(load: Load) -> None:
     """Refuse the file if it has bad rows."""
-    first = load.row_errors.first()
-    if first is not None:
-        reason = BadRow.from_json(first.message)
-        row = describe_bad_row(first.line, first.field, first.value, reason)
-        raise LoadFailed("load.bad_rows", count=load.row_error_count, row=row)
+    if first := load.row_errors.first():
+        raise LoadFailed("load.bad_rows", count=load.row_error_count, row=first.describe())
 
 
 def delete_bad_rows(table: StagedTable) -> None:

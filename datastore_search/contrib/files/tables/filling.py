@@ -239,7 +239,7 @@ def _find_refused(
 
 def build_copy(
     table: sql.Identifier, columns: LiteralString, more_options: LiteralString = ""
-) -> sql.Composable:
+) -> sql.Composed:
     """Build a COPY of lines whose cells, which hold no control characters, are not escaped."""
     return sql.SQL("COPY {table} ({columns}) FROM STDIN ({options})").format(
         table=table,

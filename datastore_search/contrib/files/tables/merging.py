@@ -112,7 +112,7 @@ def _build_statement(
     statement: LiteralString, load_id: int, table_id: int, key: Sequence[str]
 ) -> sql.Composable:
     """Name both tables in a statement; without a ``key`` no row of one is a row of the other."""
-    equal = [
+    equal: list[sql.Composable] = [
         sql.SQL("{} = {}").format(
             build_key_expression("record.data", name), build_key_expression("staged.data", name)
         )

@@ -22,7 +22,6 @@ from .....models import IndexKind, Resource, validate_indexes
 from ...jobs import LoadOptions
 from ...jobs.queue import create_load
 from ...jobs.runner import run_load
-from ...messages import describe_bad_row
 from ...messages.failures import LoadFailed
 from ...models import Load, LoadState, Mode
 from ...publishing.preview import Preview, build_preview
@@ -184,7 +183,7 @@ def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
     if preview.bad_row_count:
         yield f"Rows that cannot be loaded: {preview.bad_row_count}"
     for error in preview.row_errors[:_MAX_ROW_ERRORS]:
-        yield f"- {describe_bad_row(error.line, error.field, error.value, error.reason)}"
+        yield f"- {error.describe()}"
 
 
 # The file -----------------------------------------------------------------------------------------
