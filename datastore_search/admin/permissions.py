@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms import BaseInlineFormSet, ModelForm
 from django.http import Http404, HttpRequest
 from django.utils.text import capfirst
@@ -77,6 +77,20 @@ class ViewableAdmin(admin.ModelAdmin):
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Show the app to a user who may view some resource."""
         return super().has_module_permission(request) or can_view_any(request)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """
+        Find an object, listed or not: the view of its page checks the permission.
+
+        Raises: ``Http404`` for an id that is too long, so that no message repeats it.
+        """
+        check_id_length(object_id)
+        try:
+            return self.model.objects.filter(pk=object_id).first()
+        except (ValidationError, ValueError):  # no id
+            return None
 
 
 class LabelledFormSet(BaseInlineFormSet):

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
 from django.db import connections, models, router
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -33,7 +32,6 @@ from .permissions import (
     ResourceInline,
     ResourcePermissions,
     ViewableAdmin,
-    check_id_length,
     check_permission,
     get_viewable_resources,
     has_permission,
@@ -205,20 +203,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         for part in parts:
             resources = part.select_related(resources)
         return resources
-
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Resource | None:
-        """
-        Find a resource, listed or not: the view of its page checks the permission.
-
-        Raises: ``Http404`` for an id that is too long, so that no message repeats it.
-        """
-        check_id_length(object_id)
-        try:
-            return Resource.objects.filter(pk=object_id).first()
-        except ValidationError:  # no id
-            return None
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Measure the tables of all listed resources in one query."""

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from ...messages.bidi import show_bidi_controls
 from ...models.base import GuardedModel
 from ...models.managers import PrimaryManager
-from .messages import BadRow, Message, Notice
+from .messages import BadRow, Message, render_messages
 from .messages.failures import LoadFailed
 
 
@@ -199,8 +199,7 @@ class Load(GuardedModel):
     @property
     def rendered_notices(self) -> list[str]:
         """Render in the reader's language what users should know about how the file was read."""
-        notices = (Notice.from_json(stored) for stored in self.notices)
-        return [str(notice) for notice in notices if notice]
+        return render_messages(self.notices)
 
 
 #: The messages of bad rows, by what they name beside the line.

@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
+from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ..conf import conf
 from ..models import RUNNING, Load, LoadState
@@ -50,6 +53,13 @@ def render_badge(load: Load) -> SafeString:
     )
 
 
+@admin.display(description=_("source"), ordering="source")
+def show_source(load: Load) -> str:
+    """Show the name of the file, or its address."""
+    return show_bidi_controls(load.source)
+
+
+@admin.display(description=_("state"), ordering="state")
 def render_progress(load: Load) -> SafeString:
     """Show the state and, until the load is over, its progress; ``load_progress.js`` updates it."""
     if load.is_finished or load.state == LoadState.DRAFT:
@@ -142,16 +152,19 @@ def format_remaining(load: Load) -> str:
     return " · ".join(parts)
 
 
+@admin.display(description=_("records"), ordering="record_count")
 def format_record_count(load: Load) -> str:
     """Write the number of records that were loaded."""
     return format_count(load.record_count) if load.state == LoadState.READY else "–"
 
 
+@admin.display(description=_("bad rows"), ordering="row_error_count")
 def format_bad_row_count(load: Load) -> str:
     """Write the number of rows that could not be loaded."""
     return format_count(load.row_error_count) if load.row_error_count else "–"
 
 
+@admin.display(description=_("took"))
 def format_duration(load: Load) -> str:
     """Write how long a load took, from its start in a process."""
     if not load.finished_at:

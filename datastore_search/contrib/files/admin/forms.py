@@ -241,20 +241,17 @@ class LoadForm(forms.Form):
             "The name of a sheet, or of a layer of a GeoPackage, or its number from 1. Empty: the "
             "first sheet with content, or the only layer."
         ),
-        widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     cell_range = forms.CharField(
         label=_("Cells of the table"),
         required=False,
         help_text=_("Such as A1:D20, or A1:D for all rows below. Empty: the whole sheet."),
         validators=[_make_validator(CellRange.parse)],
-        widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     member = forms.CharField(
         label=_("File in the archive"),
         required=False,
         help_text=_("Needed where an archive holds several files."),
-        widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     footer = forms.ChoiceField(
         label=_("Notes and totals below the table"), choices=_FOOTERS, required=False
@@ -263,7 +260,6 @@ class LoadForm(forms.Form):
         label=_("Records in JSON"),
         required=False,
         help_text=_("The path to the records, such as data.items. Empty: detected automatically."),
-        widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     schema = forms.FileField(
         label=_("Table Schema"),

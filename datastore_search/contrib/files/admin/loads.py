@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseNotAllowed,
-    JsonResponse,
-    StreamingHttpResponse,
-)
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
-from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 
 from ....admin.database_errors import DatabaseErrorAdmin
 from ....admin.links import get_page_address
@@ -34,14 +27,8 @@ from ....admin.permissions import (
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....models import Resource
-from ..jobs import (
-    BadRowsChoice,
-    LoadOptions,
-    cancel_load,
-    drafts,
-    mark_interrupted_loads,
-    retry_load,
-)
+from ..jobs import BadRowsChoice, cancel_load, mark_interrupted_loads, retry_load
+from ..jobs.queue import copy_load
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState
 from ..publishing.row_errors import write_row_error_report
@@ -54,6 +41,7 @@ from .display import (
     format_record_count,
     render_badge,
     render_progress,
+    show_source,
 )
 from .drafts import add_failure_message, handle_preview, handle_upload
 from .uploads import accept_uploads
@@ -63,11 +51,11 @@ BAD_ROWS_PER_PAGE = 100
 MAX_LOADS_PER_REQUEST = 200
 _CHANGE = "admin:datastore_search_files_load_change"
 
-#: The buttons that retry a load with other options, and these ``LoadOptions``.
-_RETRY_OPTIONS: dict[str, dict[str, Any]] = {
-    "skip": {"bad_rows": BadRowsChoice.SKIP.value},
-    "drop": {"drop_missing_fields": True},
-    "force": {"force": True},
+#: The buttons that retry a load with another option, and that of ``LoadOptions``.
+_RETRY_OPTIONS = {
+    "skip": ("bad_rows", BadRowsChoice.SKIP.value),
+    "drop": ("drop_missing_fields", True),
+    "force": ("force", True),
 }
 
 #: The states of a successful load, in order.
@@ -88,13 +76,13 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         js = ("datastore_search/load_progress.js",)
 
     list_display = (
-        "source_display",
+        show_source,
         "resource",
-        "state_display",
-        "records",
-        "bad_rows",
+        render_progress,
+        format_record_count,
+        format_bad_row_count,
         "created_at",
-        "duration",
+        format_duration,
         "mode",
     )
     list_filter = ("state", "mode")
@@ -104,21 +92,15 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
     actions = None
     change_form_template = "datastore_search/admin/load.html"
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: a load is made from the page of its resource."""
-        return False
-
     def has_view_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
         """Use the permission of the resource."""
         return has_permission(request, "view", obj.resource if obj else None)
 
     def has_change_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Refuse: a load cannot be edited."""
+        """Refuse: loads are made on the page of their resource, and are deleted with it."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Refuse: loads are deleted with their resource."""
-        return False
+    has_add_permission = has_delete_permission = has_change_permission
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Load]:
         """List the loads of the resources that the user may view, without large fields."""
@@ -127,24 +109,6 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         if viewable.is_everything:
             return loads
         return loads.filter(resource__in=Resource.objects.filter(viewable.condition))
-
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Load | None:
-        """
-        Find a load, listed or not: the view of its page checks the permission.
-
-        Raises: ``Http404`` for an id that is too long, so that no message repeats it.
-        """
-        check_id_length(object_id)
-        if not object_id.isdecimal():
-            return None
-        return (
-            Load.objects.defer(*UNLISTED_FIELDS)
-            .select_related("resource")
-            .filter(pk=object_id)
-            .first()
-        )
 
     def get_urls(self) -> list[URLPattern]:
         """Add the pages and actions of a load."""
@@ -155,8 +119,8 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         for name, load_view in (
             ("preview", view(self.preview_view)),
             ("options", accept_uploads(self, self.options_view, self._get_changeable)),
-            ("cancel", view(self.cancel_view)),
-            ("retry", view(self.retry_view)),
+            ("cancel", view(require_POST(self.cancel_view))),
+            ("retry", view(require_POST(self.retry_view))),
             ("bad-rows.csv", view(self.bad_rows_view)),
         ):
             address = name if "." in name else f"{name}/"
@@ -168,35 +132,6 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         """Mark interrupted loads before the list is read."""
         mark_interrupted_loads(Load.objects.all())
         return super().get_changelist_instance(request)
-
-    # Columns ------------------------------------------------------------------------------------
-
-    @admin.display(description=_("source"), ordering="source")
-    def source_display(self, load: Load) -> str:
-        """Show the name of the file, or its address."""
-        return show_bidi_controls(load.source)
-
-    @admin.display(description=_("state"), ordering="state")
-    def state_display(self, load: Load) -> str:
-        """Show the state and the progress."""
-        return render_progress(load)
-
-    @admin.display(description=_("records"), ordering="record_count")
-    def records(self, load: Load) -> str:
-        """Show the number of records that were loaded."""
-        return format_record_count(load)
-
-    @admin.display(description=_("bad rows"), ordering="row_error_count")
-    def bad_rows(self, load: Load) -> str:
-        """Show the number of rows that could not be loaded."""
-        return format_bad_row_count(load)
-
-    @admin.display(description=_("took"))
-    def duration(self, load: Load) -> str:
-        """Show how long the load took."""
-        return format_duration(load)
-
-    # Pages --------------------------------------------------------------------------------------
 
     def change_view(
         self,
@@ -261,7 +196,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         if not load.is_finished or request.method != "POST":
             return redirect(_CHANGE, load_id)
         try:
-            draft = drafts.create_draft_from(load, LoadOptions.from_json(load.options))
+            draft = copy_load(load, state=LoadState.DRAFT)
         except LoadFailed as error:
             messages.error(request, str(error))
             return redirect(_CHANGE, load_id)
@@ -269,10 +204,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
 
     def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Cancel a load."""
-        load = self._get_changeable(request, load_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if cancel_load(load):
+        if cancel_load(self._get_changeable(request, load_id)):
             messages.info(request, gettext("The load is being cancelled."))
         else:
             messages.info(request, gettext("The load had already ended."))
@@ -281,19 +213,16 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
     def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Retry a load, with its options or with one that allows what made it fail."""
         load = self._get_changeable(request, load_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        changes = [choice for name, choice in _RETRY_OPTIONS.items() if name in request.POST]
+        changes = dict(choice for name, choice in _RETRY_OPTIONS.items() if name in request.POST)
         try:
-            load = _retry_with_options(load, changes)
+            load = retry_load(load, **changes)
         except LoadFailed as error:
             add_failure_message(request, error)
         return redirect(_CHANGE, load.pk)
 
     def bad_rows_view(self, request: HttpRequest, load_id: int) -> StreamingHttpResponse:
         """Download the rows that could not be loaded as CSV."""
-        load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
-        check_permission(request, "view", load.resource)
+        load = self._get_permitted(request, load_id, "view")
         return StreamingHttpResponse(
             write_row_error_report(load, get_language() or settings.LANGUAGE_CODE),
             content_type="text/csv; charset=utf-8",
@@ -302,21 +231,12 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
 
     def _get_changeable(self, request: HttpRequest, load_id: int) -> Load:
         """Find a load of a resource that the user may change."""
+        return self._get_permitted(request, load_id, "change")
+
+    def _get_permitted(self, request: HttpRequest, load_id: int, verb: str) -> Load:
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
-        check_permission(request, "change", load.resource)
+        check_permission(request, verb, load.resource)
         return load
-
-
-def _retry_with_options(load: Load, changes: list[dict[str, Any]]) -> Load:
-    """Queue a load again, with changes of its options if there are any."""
-    if not changes:
-        return retry_load(load)
-    options = LoadOptions.from_json(load.options)
-    for change in changes:
-        options = replace(options, **change)
-    draft = drafts.create_draft_from(load, options)
-    drafts.submit_draft(draft, options)
-    return draft
 
 
 def _list_steps(load: Load) -> list[dict[str, Any]]:

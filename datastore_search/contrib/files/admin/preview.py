@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ....messages.numbers import format_count
 from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
-from ..messages import Message, Notice
+from ..messages import render_messages
 from ..messages.failures import LoadFailed, UnknownType
 from ..models import Load
 from ..types.chosen_formats import parse_field_format
@@ -41,7 +41,6 @@ class Offer:
 class DraftPreview:
     """The preview of a draft; ``stored`` is the JSON that ``loading.jobs.drafts`` stores."""
 
-    load: Load
     stored: Mapping[str, Any]
 
     @property
@@ -84,8 +83,7 @@ class DraftPreview:
     @property
     def notices(self) -> list[str]:
         """Notices on how the file was read."""
-        notices = (Notice.from_json(stored) for stored in self.stored.get("notices", ()))
-        return [str(notice) for notice in notices if notice]
+        return render_messages(self.stored.get("notices", ()))
 
     @property
     def bad_rows(self) -> list[dict[str, Any]]:
@@ -122,7 +120,7 @@ class DraftPreview:
 
 def get_preview(load: Load) -> DraftPreview | None:
     """Return the preview of a draft; None until a worker has made it."""
-    return None if load.preview is None else DraftPreview(load, load.preview)
+    return None if load.preview is None else DraftPreview(load.preview)
 
 
 #: The names that a message lists, by its code: the option, the parameter, and the label of each.
@@ -163,4 +161,4 @@ def _get_type_title(name: str) -> str:
 
 
 def _render_message(stored: dict[str, Any] | None) -> str:
-    return str(Message.from_json(stored) or "") if stored else ""
+    return "".join(render_messages([stored] if stored else ()))

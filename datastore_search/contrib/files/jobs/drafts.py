@@ -14,6 +14,7 @@ from typing import Any
 
 from django.core.files import File
 from django.db import connections, router, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from ....models import Resource
@@ -40,28 +41,9 @@ def create_draft(
     resource: Resource, options: LoadOptions, *, file: File | None = None, url: str = ""
 ) -> Load:
     """Create a draft of an upload or a URL, and preview its file."""
-    name = (file.name if file else "") or url
-    load = queue.create_load(
-        resource, options, source=name, file=file, url=url, state=LoadState.DRAFT
-    )
+    load = queue.create_load(resource, options, file=file, url=url, state=LoadState.DRAFT)
     _start_preview(load)
     return load
-
-
-def create_draft_from(load: Load, options: LoadOptions) -> Load:
-    """
-    Create a draft with the file of a load that is over, which no longer has it.
-
-    Raises: ``LoadFailed`` with ``load.not_retryable``.
-    """
-    with transaction.atomic(using=router.db_for_write(Load)):
-        old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
-        if old is None or not old.can_be_retried:
-            raise LoadFailed("load.not_retryable")
-        values = {"file": old.file.name or "", "url": old.url, "state": LoadState.DRAFT}
-        new = queue.create_load(load.resource, options, source=old.source, **values)
-        Load.objects.filter(pk=old.pk).update(file="")
-    return new
 
 
 def update_draft(
@@ -151,7 +133,7 @@ def _build_preview(load: Load, folder: Path) -> dict[str, Any]:
         _store_fetched_file(load, source.path, source.name)
     options = LoadOptions.from_json(load.options)
     connection = connections[router.db_for_write(Load)]
-    monitor = DraftMonitor(load)
+    monitor = DraftMonitor(_select_unchanged(load))
     with monitor.poll_during(connection):
         return build_preview(
             load.resource, source.path, options, name=load.source, interrupter=monitor
@@ -169,9 +151,14 @@ def _store_fetched_file(load: Load, path: Path, name: str) -> None:
 def _save_preview(load: Load, preview: dict[str, Any]) -> None:
     """Store the preview of a draft, unless the draft was changed or submitted meanwhile."""
     load.preview = preview = _replace_null_characters(preview)
-    Load.objects.filter(
+    _select_unchanged(load).update(preview=preview)
+
+
+def _select_unchanged(load: Load) -> QuerySet[Load]:
+    """Select a draft with these options and this file."""
+    return Load.objects.filter(
         pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
-    ).update(preview=preview)
+    )
 
 
 def _replace_null_characters(value: Any) -> Any:

@@ -11,6 +11,7 @@ from time import monotonic
 
 from django.db import Error, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from ..formats.interrupter import Interrupter
@@ -71,12 +72,10 @@ class _Monitor(Interrupter, ABC):
 class DraftMonitor(_Monitor):
     """Ends the preview of a draft that was changed, submitted or deleted meanwhile."""
 
-    def __init__(self, load: Load) -> None:
-        """Monitor a draft as it is now."""
+    def __init__(self, draft: QuerySet[Load]) -> None:
+        """Monitor a draft, which is selected as it is now."""
         super().__init__()
-        self._draft = Load.objects.filter(
-            pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
-        )
+        self._draft = draft
 
     def _poll(self, connection: BaseDatabaseWrapper) -> None:
         if not self._draft.using(connection.alias).exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def load_file(
     the load is marked as failed and stores the reason.
     """
     path, url = (path_or_url, "") if isinstance(path_or_url, Path) else (None, path_or_url)
-    name = source or (path.name if path else url)
+    name = source or (path.name if path else "")
     load = create_load(resource, options or LoadOptions(), source=name, url=url)
     run_load(load, path, progress=progress)
     return load
@@ -66,21 +67,25 @@ def submit_load(
     The upload is stored where the worker can read it.  Without a worker, the load runs when it is
     queued.
     """
-    name = source or (file.name if file else "") or url
-    load = create_load(resource, options or LoadOptions(), source=name, url=url, file=file)
+    load = create_load(resource, options or LoadOptions(), source=source, url=url, file=file)
     enqueue_load(load)
     return load
 
 
-def create_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
+def create_load(
+    resource: Resource, options: LoadOptions, *, source: str = "", **values: Any
+) -> Load:
     """
     Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``.
+
+    Without a ``source`` it has the name of the upload, or the URL.
 
     Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``: a password is not stored,
     not even with a failed load.
     """
     if values.get("url"):
         parse_address(values["url"])
+    source = source or getattr(values.get("file"), "name", "") or values.get("url", "")
     return Load.objects.create(
         resource=resource,
         source=source[-MAX_SOURCE_LENGTH:],
@@ -126,25 +131,35 @@ def run_on_commit(call: Callable[[], None]) -> None:
     transaction.on_commit(call, using=router.db_for_write(Load))
 
 
-def retry_load(load: Load) -> Load:
+def retry_load(load: Load, **changes: Any) -> Load:
     """
-    Queue a new load with the file, URL and options of one that is over.
+    Queue a new load with the file, URL and options of one that is over; ``changes`` are of options.
 
     Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
         mark_interrupted_loads(Load.objects.filter(pk=load.pk))
+        new = copy_load(load, LoadState.QUEUED, **changes)
+        enqueue_load(new)
+    load.refresh_from_db()
+    return new
+
+
+def copy_load(load: Load, state: LoadState, **changes: Any) -> Load:
+    """
+    Create a load in a state with the file of one that is over, which no longer has it.
+
+    Raises: ``LoadFailed`` with ``load.not_retryable``.
+    """
+    with transaction.atomic(using=router.db_for_write(Load)):
         old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
         if old is None or not old.can_be_retried:
             raise LoadFailed("load.not_retryable")
-        options = LoadOptions.from_json(old.options)
-        new = create_load(
-            load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
-        )
+        options = replace(LoadOptions.from_json(old.options), **changes)
+        values = {"url": old.url, "file": old.file.name or "", "state": state}
+        new = create_load(load.resource, options, source=old.source, **values)
         # An upload belongs to one load, which deletes it at the end.
         Load.objects.filter(pk=old.pk).update(file="")
-        enqueue_load(new)
-    load.refresh_from_db()
     return new
 
 

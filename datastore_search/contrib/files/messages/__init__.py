@@ -6,6 +6,7 @@ Each reader gets it in their own language.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 from ....messages import render_message
@@ -43,6 +44,11 @@ class Message:
         message = cls.__new__(cls)
         Message.__init__(message, stored["code"], **parameters)
         return message
+
+
+def render_messages(stored: Iterable[dict[str, Any]]) -> list[str]:
+    """Render stored messages in the reader's language, without those of unknown codes."""
+    return [str(message) for each in stored if (message := Message.from_json(each))]
 
 
 class Notice(Message):
