@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import Message
 from .field_formats import bind_value, field_formats
-from .matching import find_first_cells, group_columns
+from .matching import VALUE, aggregate_cells, find_first_cells
 
 #: The least share of values that match a format nearly; a little less in the sample.
 _MIN_SHARE = 0.95
@@ -93,9 +93,7 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
         column: tuple(name for name, each in counts.items() if each.is_near(_MIN_SHARE_OF_SAMPLE))
         for column, counts in sampled.items()
     }
-    counts = _count_matches(
-        table, STAGED_ROWS, {column: names for column, names in near.items() if names}
-    )
+    counts = _count_matches(table, STAGED_ROWS, near)
     unsampled = [column for column in columns if column not in sampled]
     have_values = {*sampled, *find_first_cells(table, unsampled, "true")}
     empty = Message("type.no_values")
@@ -108,38 +106,22 @@ def _count_matches(
     table: StagedTable, relation: Composed, conditions: Mapping[str, tuple[str, ...]]
 ) -> dict[str, dict[str, _MatchCount]]:
     """Count the values of columns that meet conditions, given by name; none without values."""
-    counts: dict[str, dict[str, _MatchCount]] = {}
-    for names, columns in group_columns(table, conditions):
-        counts |= _count_together(table, relation, columns, names)
-    return counts
 
+    def count(name: str) -> Composed:
+        is_met = SQL("coalesce({}, false)").format(bind_value(_CONDITIONS[name], VALUE))
+        return SQL(
+            "{{'matching': count_if({0}), 'total': count(*), 'line': min(line) FILTER (NOT {0}),"
+            " 'value': arg_min(value[:100], line) FILTER (NOT {0})}}"
+        ).format(is_met)
 
-def _count_together(
-    table: StagedTable, relation: Composed, columns: Sequence[str], names: Sequence[str]
-) -> dict[str, dict[str, _MatchCount]]:
-    counts = (
-        SQL(
-            "count_if({0}), min(line) FILTER (NOT {0}), arg_min(value[:100], line) FILTER (NOT {0})"
-        ).format(
-            SQL("coalesce({}, false)").format(
-                bind_value(_CONDITIONS[name], quote_identifier("value"))
-            )
-        )
-        for name in names
-    )
-    answers = table.execute(
-        SQL("SELECT name, count(*), {} FROM {} WHERE value <> '' GROUP BY name").format(
-            SQL(", ").join(counts), table.rows.select_cells(columns, relation, has_lines=True)
-        )
-    ).fetchall()
+    def select_cells(columns: Sequence[str]) -> Composed:
+        return table.rows.select_cells(columns, relation, has_lines=True)
+
     return {
         column: {
-            name: _MatchCount(matching, total, line, value)
-            for name, matching, line, value in zip(
-                names, found[::3], found[1::3], found[2::3], strict=True
-            )
+            name: _MatchCount(**each) for name, each in zip(conditions[column], found, strict=True)
         }
-        for column, total, *found in answers
+        for column, found in aggregate_cells(table, conditions, count, select_cells)
     }
 
 

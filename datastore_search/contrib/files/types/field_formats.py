@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ....field_types import FieldType, Ordered, field_types, inferred_types
+from ....field_types import FieldType, field_types, inferred_types
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..messages import Message, Notice
 
@@ -94,13 +94,8 @@ class FormatGroup:
         return tuple(each for formats in self.interpretations for each in formats)
 
     @property
-    def has_dates(self) -> bool:
-        """Whether the values are dates or times."""
-        return all(each.field_type.ordered is Ordered.DATES for each in self.formats)
-
-    @property
     def first_conditions(self) -> tuple[str, ...]:
-        """The conditions to test before the others."""
+        """The conditions to test before the others; without any of them no format matches."""
         return (self.guard,) if self.guard else self.formats[0].inference_conditions[0]
 
     @property
@@ -112,10 +107,6 @@ class FormatGroup:
             for either in each.inference_conditions
             for condition in either
         )
-
-    def can_match(self, conditions_met: frozenset[str]) -> bool:
-        """Return whether a format is still possible after the first conditions are tested."""
-        return not conditions_met.isdisjoint(self.first_conditions)
 
     def match_formats(self, conditions_met: frozenset[str]) -> tuple[FieldFormat, ...]:
         """Find the format of each interpretation that matches, given the conditions met."""
@@ -232,7 +223,8 @@ _UNIFORM_CLOCKS = (
 )
 
 
-def _match_all(pattern: str) -> str:
+def match_all(pattern: str) -> str:
+    """Match a whole text by a pattern."""
     return f"regexp_full_match({{v}}, {quote_literal(pattern)})"
 
 
@@ -259,7 +251,7 @@ def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
     return (separated, *zeros)
 
 
-_DATE_GUARD = _match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
+_DATE_GUARD = match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
 
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _MULTIPLE_OF_4 = "(0[48]|[2468][048]|[13579][26])"
@@ -275,7 +267,7 @@ _CALENDAR = (
 def _match_existing_date(order: str, clock: str) -> str:
     """Match existing dates in an order, and a time, by a pattern, which is faster than a cast."""
     days = (f"[{_SEPARATORS}]".join(parts[part] for part in order) for parts in _CALENDAR)
-    return _match_all(f"({'|'.join(days)}){clock}")
+    return match_all(f"({'|'.join(days)}){clock}")
 
 
 def _build_date_format(order: str, title_code: str) -> FieldFormat:
@@ -316,7 +308,7 @@ def _build_date_groups(build: Callable[[str, str], FieldFormat]) -> tuple[Format
 
 #: Separators of thousands: space, no-break space, narrow no-break space, and apostrophes.
 _SPACES = " \u00a0\u202f'\u2019"
-_NUMBER_GUARD = _match_all(f"-?[0-9][0-9.,{_SPACES}]*")
+_NUMBER_GUARD = match_all(f"-?[0-9][0-9.,{_SPACES}]*")
 _PLAIN = "-?(0|[1-9][0-9]*)"
 
 
@@ -349,9 +341,9 @@ def _build_integer_format(name: str, format_name: str, signs: str, title_code: s
         inference_conditions=(
             (short,),
             ("{v} <> '-0'",),
-            tuple(_match_all(_build_grouped_pattern(sign)) for sign in signs),
+            tuple(match_all(_build_grouped_pattern(sign)) for sign in signs),
         ),
-        condition=f"CASE WHEN {_match_all(_build_wide_pattern(signs))} THEN {in_range} END",
+        condition=f"CASE WHEN {match_all(_build_wide_pattern(signs))} THEN {in_range} END",
         json_expression=kind.json_expression.replace("{v}", cleaned),
         title_code=title_code,
     )
@@ -371,10 +363,10 @@ def _build_decimal_format(format_name: str, signs: str, point: str, title_code: 
         format=format_name,
         inference_conditions=(
             (short,),
-            (f"NOT {_match_all(f'-0([{point}]0+)?')}",),
-            tuple(_match_all(way + fraction) for way in ways),
+            (f"NOT {match_all(f'-0([{point}]0+)?')}",),
+            tuple(match_all(way + fraction) for way in ways),
         ),
-        condition=f"{_match_all(_build_wide_pattern(signs) + fraction)} AND length({{v}}) < 16000",
+        condition=f"{match_all(_build_wide_pattern(signs) + fraction)} AND length({{v}}) < 16000",
         json_expression=kind.json_expression.replace("{v}", cleaned),
         title_code=title_code,
     )

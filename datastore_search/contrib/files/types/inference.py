@@ -186,32 +186,29 @@ def _decide_ambiguous(
         ("notice.ambiguous_points", points, find_first_values(table, points, _HAS_POINT)),
     ):
         for column in columns:
-            notice = Notice(
-                code,
-                field=table.get_name(column),
-                value=values.get(column, ""),
-                one=matches[column][0].name,
-                other=matches[column][1].name,
+            one, other = (each.name for each in matches[column][:2])
+            decisions[column] = _leave_as_text(
+                table, column, code, values.get(column, ""), one=one, other=other
             )
-            decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
     return decisions
+
+
+def _leave_as_text(
+    table: StagedTable, column: str, code: str, value: str, **names: str
+) -> Decision:
+    notice = Notice(code, field=table.get_name(column), value=value, **names)
+    return Decision(TEXT, explanation=notice, notice=notice)
 
 
 def _doubt_codes(table: StagedTable, matches: Mapping[str, FieldFormat]) -> dict[str, Decision]:
     """Decide about grouped digits that may be codes: text, with a notice."""
     grouped = [column for column, match in matches.items() if match.format == "spaced"]
     codes = [c for some in table.rows.split_columns(grouped) for c in _find_codes(table, some)]
-    values = find_first_values(table, codes, "true")
-    decisions = {}
-    for column in codes:
-        notice = Notice(
-            "notice.grouped_codes",
-            field=table.get_name(column),
-            value=values[column],
-            other=matches[column].name,
-        )
-        decisions[column] = Decision(TEXT, explanation=notice, notice=notice)
-    return decisions
+    code = "notice.grouped_codes"
+    return {
+        column: _leave_as_text(table, column, code, value, other=matches[column].name)
+        for column, value in find_first_values(table, codes, "true").items()
+    }
 
 
 def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
@@ -220,13 +217,9 @@ def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, De
     values = find_first_values(table, doubtful, _HAS_POINT)
     decisions = {}
     for column in doubtful:
-        notice = Notice(
-            "notice.maybe_thousands",
-            field=table.get_name(column),
-            value=values.get(column, ""),
-            other="int4:comma",
-        )
-        decisions[column] = Decision(field_formats["numeric"], notice=notice)
+        names = {"field": table.get_name(column), "value": values.get(column, "")}
+        notice = Notice("notice.maybe_thousands", **names, other="int4:comma")
+        decisions[column] = replace(_NUMERIC, notice=notice)
     return decisions
 
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import compress
+from typing import Any, TypeVar
 
+from ....field_types import Ordered
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
-_DATE_GROUPS = tuple(group for group in format_groups if group.has_dates)
+#: The value of a cell in ``select_cells``.
+VALUE = quote_identifier("value")
+
+_DATE_GROUPS = tuple(
+    group
+    for group in format_groups
+    if all(each.field_type.ordered is Ordered.DATES for each in group.formats)
+)
 
 _Key = TypeVar("_Key")
-
-#: The conditions that all values of a column meet, by column.
-ConditionsMet = dict[str, frozenset[str]]
 
 
 def match_formats(
@@ -101,7 +107,9 @@ def _test_formats(
         for column in groups
     }
     candidates = {
-        column: _Candidates(met, tuple(g for g in groups[column] if g.can_match(met)))
+        column: _Candidates(
+            met, tuple(g for g in groups[column] if not met.isdisjoint(g.first_conditions))
+        )
         for column, met in find_conditions_met(table, relation, first).items()
     }
     for guarded in (False, True):
@@ -136,7 +144,7 @@ def _test_first_matches(
 
 def find_conditions_met(
     table: StagedTable, relation: Composed, conditions: Mapping[str, Iterable[str]]
-) -> ConditionsMet:
+) -> dict[str, frozenset[str]]:
     """
     Find the conditions that all values of each column meet, among those given for it.
 
@@ -144,11 +152,34 @@ def find_conditions_met(
     conditions are tested together.
     """
     keyed = {column: tuple(dict.fromkeys(tested)) for column, tested in conditions.items()}
-    met: ConditionsMet = {}
-    for tested, columns in group_columns(table, keyed):
-        if tested:
-            met |= _test_conditions(table, relation, columns, tested)
-    return met
+
+    def test(condition: str) -> Composed:
+        return SQL("bool_and(coalesce({}, false))").format(bind_value(condition, VALUE))
+
+    cells = table.rows.select_cells
+    met = aggregate_cells(table, keyed, test, lambda columns: cells(columns, relation))
+    return {column: frozenset(compress(keyed[column], found)) for column, found in met}
+
+
+def aggregate_cells(
+    table: StagedTable,
+    keyed: Mapping[str, Sequence[_Key]],
+    aggregate: Callable[[_Key], Composed],
+    select_cells: Callable[[Sequence[str]], Composed],
+) -> Iterator[tuple[str, list[Any]]]:
+    """
+    Compute aggregates of the values of each column: one of each part of its key.
+
+    A column without values is left out, as is one without parts.
+    """
+    for parts, columns in group_columns(table, keyed):
+        if not parts:
+            continue
+        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
+            SQL(", ").join(map(aggregate, parts)), select_cells(columns)
+        )
+        for column, *found in table.execute(query).fetchall():
+            yield column, found
 
 
 def group_columns(
@@ -161,26 +192,6 @@ def group_columns(
     for key, columns in columns_of.items():
         for some in table.rows.split_columns(columns):
             yield key, some
-
-
-def _test_conditions(
-    table: StagedTable, relation: Composed, columns: Sequence[str], conditions: Sequence[str]
-) -> ConditionsMet:
-    tests = (
-        SQL("bool_and(coalesce({}, false))").format(
-            bind_value(condition, quote_identifier("value"))
-        )
-        for condition in conditions
-    )
-    answers = table.execute(
-        SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
-            SQL(", ").join(tests), table.rows.select_cells(columns, relation)
-        )
-    ).fetchall()
-    return {
-        name: frozenset(each for each, is_met in zip(conditions, results, strict=True) if is_met)
-        for name, *results in answers
-    }
 
 
 def find_columns_that_meet(table: StagedTable, columns: Sequence[str], condition: str) -> list[str]:
@@ -210,7 +221,7 @@ def find_first_cells(
                 count=quote_literal(count),
                 length=quote_literal(length),
                 cells=table.rows.select_cells(some, rows, has_lines=True),
-                condition=bind_value(condition, quote_identifier("value")),
+                condition=bind_value(condition, VALUE),
             )
             for name, lines, values in table.execute(query).fetchall():
                 found[name] = list(zip(lines, values, strict=True))
@@ -231,17 +242,10 @@ def count_matches(
     """Count the values of columns that can be read in each of the formats given for a column."""
     keyed = {column: tuple(some) for column, some in formats.items()}
     counts = {column: dict.fromkeys(some, 0) for column, some in keyed.items()}
-    for tested, columns in group_columns(table, keyed):
-        # DuckDB's count_if() is null where there are no values.
-        tests = (
-            SQL("count(*) FILTER (WHERE {})").format(
-                each.build_condition(quote_identifier("value"))
-            )
-            for each in tested
-        )
-        query = SQL("SELECT name, {} FROM {} WHERE value <> '' GROUP BY name").format(
-            SQL(", ").join(tests), table.rows.select_cells(columns)
-        )
-        for column, *found in table.execute(query).fetchall():
-            counts[column] = dict(zip(tested, found, strict=True))
+
+    def count(field_format: FieldFormat) -> Composed:
+        return SQL("count(*) FILTER (WHERE {})").format(field_format.build_condition(VALUE))
+
+    for column, found in aggregate_cells(table, keyed, count, table.rows.select_cells):
+        counts[column] = dict(zip(keyed[column], found, strict=True))
     return counts

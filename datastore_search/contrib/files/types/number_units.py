@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from ..formats.duckdb_sql import quote_literal
-from .field_formats import FieldFormat, field_formats
+from .field_formats import FieldFormat, field_formats, match_all
 
 MAX_UNIT_LENGTH = 20
 
@@ -71,13 +71,9 @@ def _build_number(unit: str) -> str:
     wrapped = f"(?:{'|'.join(negative)})"
     digits = "".join(rf"\{number}" for number in range(1, len(negative) + 1))
     return (
-        f"CASE WHEN {_match(plain)} THEN replace({_rewrite(plain, groups)}, '−', '-')"
-        f" WHEN {_match(wrapped)} THEN '-' || {_rewrite(wrapped, digits)} END"
+        f"CASE WHEN {match_all(plain)} THEN replace({_rewrite(plain, groups)}, '−', '-')"
+        f" WHEN {match_all(wrapped)} THEN '-' || {_rewrite(wrapped, digits)} END"
     )
-
-
-def _match(pattern: str) -> str:
-    return f"regexp_full_match({{v}}, {quote_literal(pattern)})"
 
 
 def _rewrite(pattern: str, groups: str) -> str:

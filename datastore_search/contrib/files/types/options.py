@@ -114,10 +114,8 @@ _NOT_SAVED = (
 )
 
 #: Options of which the saved one is used where the call has none.
-_SAVED_UNLESS_GIVEN = (
-    *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
-    *("header_rows", "cell_range"),
-    *("date_order", "date_language", "schema"),
+_SAVED_UNLESS_GIVEN = {each.name for each in fields(LoadOptions)}.difference(
+    _NOT_SAVED, ("skip", "nulls")
 )
 
 
