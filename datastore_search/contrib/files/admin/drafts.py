@@ -20,7 +20,7 @@ from ..messages.failures import LoadFailed
 from ..models import Load
 from .display import get_queue_notice
 from .forms import LoadForm, PreviewForm
-from .preview import DraftPreview, get_preview
+from .preview import DraftPreview
 
 _PREVIEW = "admin:datastore_search_files_load_preview"
 
@@ -56,7 +56,7 @@ def handle_upload(
 
 def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
     """Show the preview of a draft, or load, change or discard the draft."""
-    preview = get_preview(load)
+    preview = None if load.preview is None else DraftPreview(load.preview)
     options = LoadOptions.from_json(load.options)
     names = preview.field_names if preview else []
     parts = split_fields(request, len(names), _INPUTS_OF_FIELD)

@@ -289,7 +289,11 @@ class LoadForm(forms.Form):
         if options.key is None:
             self.initial["key"] = resource.primary_key
         for name in ("delimiter", "encoding"):
-            self._add_choice(name, getattr(options, name))
+            field = cast("forms.ChoiceField", self.fields[name])
+            usual = list(cast("Iterable[tuple[str, Any]]", field.choices))
+            value = getattr(options, name)
+            if value and value not in dict(usual):
+                field.choices = [*usual, (value, value)]
         if not options.schema:
             del self.fields["no_schema"]
 
@@ -344,13 +348,6 @@ class LoadForm(forms.Form):
         if self.cleaned_data.get("no_schema"):
             values["schema"] = None
         return replace(self.options, **values, ignore_saved=True)
-
-    def _add_choice(self, name: str, value: str) -> None:
-        """Add a current value that is not among the usual choices."""
-        field = cast("forms.ChoiceField", self.fields[name])
-        usual = list(cast("Iterable[tuple[str, Any]]", field.choices))
-        if value and value not in dict(usual):
-            field.choices = [*usual, (value, value)]
 
 
 #: The fields of the form that are options of a load.

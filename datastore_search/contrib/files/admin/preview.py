@@ -17,7 +17,6 @@ from ....messages.numbers import format_count
 from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
 from ..messages import render_messages
 from ..messages.failures import LoadFailed, UnknownType
-from ..models import Load
 from ..types.chosen_formats import parse_field_format
 from .forms import PreviewForm
 
@@ -116,11 +115,6 @@ class DraftPreview:
             }
             for position, name in form.shown
         ]
-
-
-def get_preview(load: Load) -> DraftPreview | None:
-    """Return the preview of a draft; None until a worker has made it."""
-    return None if load.preview is None else DraftPreview(load.preview)
 
 
 #: The names that a message lists, by its code: the option, the parameter, and the label of each.

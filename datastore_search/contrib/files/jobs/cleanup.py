@@ -89,7 +89,7 @@ def _drop_tables(resource: Resource | None) -> int:
         stored &= known
     _clear_unserved_marks(connection, stored & set(served))
     left = (stored | known) - set(served)
-    left -= _select_tables_being_filled(connection, left)
+    left -= select_tables_being_filled(connection, left)
     if left:  # one of them may have been published before its load was over
         left -= set(served.all())
     dropped = {
@@ -101,24 +101,26 @@ def _drop_tables(resource: Resource | None) -> int:
     return len(dropped)
 
 
-def _select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
+def select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
     """Select the tables of loads that are running."""
-    loads = Load.objects.filter(table_version__in=table_ids)
-    return {
-        load.table_version_id
-        for load in loads.only("pk", "table_version")
-        if load.table_version_id is not None and is_running(connection, load.pk)
-    }
+    loads = Load.objects.using(connection.alias).filter(table_version__in=table_ids)
+    made = loads.values_list("pk", "table_version")
+    return {table_id for load_id, table_id in made if is_running(connection, load_id)}
 
 
 def _drop_staging_tables(resource: Resource | None) -> int:
     """Drop the staging tables of loads that are not running, and return how many."""
     connection = connections[router.db_for_write(Load)]
-    staged = list_staging_tables(connection)
-    if staged and resource is not None:
-        staged &= set(resource.loads.filter(pk__in=staged).values_list("pk", flat=True))
-    left = {load_id for load_id in staged if not is_running(connection, load_id)}
+    left = list_idle_staging_tables(connection)
+    if left and resource is not None:
+        left &= set(resource.loads.filter(pk__in=left).values_list("pk", flat=True))
     return sum(drop_staging_table(connection, load_id) for load_id in left)
+
+
+def list_idle_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
+    """List the loads that have a staging table, and are not running."""
+    staged = list_staging_tables(connection)
+    return {load_id for load_id in staged if not is_running(connection, load_id)}
 
 
 # Tables that no resource serves -------------------------------------------------------------------

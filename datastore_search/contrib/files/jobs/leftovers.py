@@ -10,10 +10,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from ....database.findings import Finding
 from ....database.tables import list_record_tables
 from ....models import Resource, TableVersion
-from ..models import Load
-from ..tables.locks import is_running
-from ..tables.staging import list_staging_tables
-from .cleanup import clean_up_loads, list_kept_tables
+from .cleanup import (
+    clean_up_loads,
+    list_idle_staging_tables,
+    list_kept_tables,
+    select_tables_being_filled,
+)
 from .queue import requeue_waiting_loads
 
 
@@ -23,11 +25,7 @@ def find_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[
     tables = list_record_tables(connection) - kept
     tables -= set(served.values_list("table_version", flat=True))
     tables -= list_kept_tables(connection).keys()
-    loads = list_staging_tables(connection)
-    building = Load.objects.using(connection.alias).filter(table_version__in=tables)
-    made = dict(building.values_list("pk", "table_version"))
-    running = {load_id for load_id in {*loads, *made} if is_running(connection, load_id)}
-    tables -= {made[load_id] for load_id in running & made.keys()}
+    tables -= select_tables_being_filled(connection, tables)
     for table_id in sorted(tables):
         yield Finding(
             "table.unserved",
@@ -35,7 +33,7 @@ def find_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[
             "No resource serves this table version.",
             clean_up_loads,
         )
-    for load_id in sorted(loads - running):
+    for load_id in sorted(list_idle_staging_tables(connection)):
         yield Finding(
             "table.staging",
             str(load_id),

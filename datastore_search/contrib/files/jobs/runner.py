@@ -112,29 +112,21 @@ def _read_and_publish(
     resource = Resource.objects.filter(pk=load.resource_id).first()
     options = resolve_options(resource, LoadOptions.from_json(load.options))
     monitor.enter_state(LoadState.READING)
-    try:
-        with create_working_folder() as folder:
-            source = copy_source(
-                path or load.file or load.url,
-                folder,
-                known_validators=_find_known_validators(load, options),
-                report_progress=monitor.report_progress,
-            )
-            load.checksum, load.http_validators = source.checksum, dict(source.http_validators)
-            load.save(update_fields=["checksum", "http_validators"])
-            if is_unchanged(load, options):
-                _mark_unchanged(monitor)
-                return
+    with suppress(NotModified), create_working_folder() as folder:
+        source = copy_source(
+            path or load.file or load.url,
+            folder,
+            known_validators=_find_known_validators(load, options),
+            report_progress=monitor.report_progress,
+        )
+        load.checksum, load.http_validators = source.checksum, dict(source.http_validators)
+        load.save(update_fields=["checksum", "http_validators"])
+        if not is_unchanged(load, options):
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name, interrupter=monitor) as table:
                 publish_table(connection, load, table, options, monitor)
-    except NotModified:
-        _mark_unchanged(monitor)
-
-
-def _mark_unchanged(monitor: JobMonitor) -> None:
-    """Mark a load as over that would change nothing."""
-    monitor.load.finished_at = timezone.now()
+            return
+    load.finished_at = timezone.now()
     monitor.enter_state(LoadState.UNCHANGED)
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError
@@ -45,20 +44,10 @@ def _list_choices(error: Exception) -> list[str]:
     ]
 
 
-def open_file(path: Path) -> BinaryIO:
-    """Open a file to read it."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError as error:
-        raise CommandError(f"There is no file “{path}”.") from error
-    except OSError as error:
-        raise CommandError(f"“{path}” cannot be read: {error.strerror}") from error
-
-
 @contextmanager
-def report_unwritable(path: Path) -> Iterator[None]:
-    """Report why a file cannot be written."""
+def report_unusable(path: Path, use: str) -> Iterator[None]:
+    """Report why a file cannot be ``read``, or ``written``."""
     try:
         yield
     except OSError as error:
-        raise CommandError(f"“{path}” cannot be written: {error.strerror}") from error
+        raise CommandError(f"“{path}” cannot be {use}: {error.strerror}") from error

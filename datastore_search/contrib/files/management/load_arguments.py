@@ -14,13 +14,7 @@ from ..formats.header_rows import MAX_HEADER_ROWS
 from ..jobs import BadRowsChoice, LoadOptions
 from ..models import Mode
 from ..types.options import DATE_ORDERS
-
-#: Options whose arguments have the same name and value.
-_SAME_NAMES = (
-    *("mode", "encoding", "delimiter", "sheet", "member", "records_path", "footer"),
-    *("header_rows", "cell_range", "date_order", "date_language"),
-    *("drop_missing_fields", "force", "ignore_saved"),
-)
+from .failures import report_unusable
 
 
 def add_load_arguments(parser: CommandParser) -> None:
@@ -34,7 +28,7 @@ def _add_reading_arguments(parser: CommandParser) -> None:
     add = parser.add_argument_group("how the file is read").add_argument
     add("--encoding", default="", help="its character encoding, such as windows-1258")
     add("--delimiter", default="", help="what separates its cells: a character, or “tab”")
-    add("--skip-lines", type=_parse_count, metavar="N", help="lines above the header")
+    add("--skip-lines", dest="skip", type=_parse_count, metavar="N", help="lines above the header")
     add(
         "--header-rows",
         type=int,
@@ -67,6 +61,7 @@ def _add_type_arguments(parser: CommandParser) -> None:
     add = parser.add_argument_group("what its values are").add_argument
     add(
         "--type",
+        dest="types",
         action="append",
         default=[],
         type=_parse_field_type,
@@ -75,6 +70,7 @@ def _add_type_arguments(parser: CommandParser) -> None:
     )
     add(
         "--null",
+        dest="nulls",
         action="append",
         default=[],
         metavar="TEXT",
@@ -119,24 +115,21 @@ def _add_record_arguments(parser: CommandParser) -> None:
 def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
     """Build the options of a load from the parsed arguments."""
     bad_rows = BadRowsChoice.SKIP if options["skip_bad_rows"] else BadRowsChoice.REFUSE
-    return LoadOptions(
-        types=dict(options["type"]),
-        key=() if options["no_key"] else options["key"] and tuple(options["key"]),
-        bad_rows=bad_rows.value,
-        nulls=tuple(options["null"]),
-        skip=options["skip_lines"],
-        schema=_read_schema(options["schema"]),
-        **{name: options[name] for name in _SAME_NAMES},
-    )
+    changed = {
+        "types": dict(options["types"]),
+        "key": () if options["no_key"] else options["key"],
+        "bad_rows": bad_rows.value,
+        "schema": _read_schema(options["schema"]),
+    }
+    return LoadOptions.from_json({**options, **changed})
 
 
 def _read_schema(path: Path | None) -> Any:
     if path is None:
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise CommandError(f"“{path}” cannot be read: {error.strerror}") from error
+        with report_unusable(path, "read"):
+            return json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise CommandError(f"“{path}” is not JSON.") from error
 

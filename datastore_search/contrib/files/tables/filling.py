@@ -13,20 +13,20 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from queue import Full, Queue
 from typing import Any, LiteralString, NamedTuple
 
 import psycopg
-from django.db import DataError, OperationalError
+from django.db import DataError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ....database.tables import create_table, maintain_vectors, quote_record_table
 from ..messages.failures import UnstorableRecord
 from .lexicon import DatabaseLexicon, can_build_vectors
-from .locks import begin_load_transaction, open_thread_connection
+from .locks import begin_load_transaction
 from .staging import NewTable
 from .vectors.process import VectorProcess, start_vector_process
 
@@ -110,7 +110,7 @@ def create_records(
         with _start_vector_process(connection, language) as process:
             count = _fill_by_several(target, _build_pieces(process, batches, work), work)
     else:
-        pieces = (_Piece(numbers, batch.records) for numbers, batch in _number_batches(batches))
+        pieces = (piece for piece, _texts in _split_batches(batches))
         count = _fill_by_several(target, pieces, work)
     with begin_load_transaction(connection, table.load_id):
         if has_vectors:
@@ -173,19 +173,10 @@ def _put_piece(piece: _Piece | None, work: _Work, running: list[Future[None]]) -
     return not any(future.done() and future.exception() for future in running)
 
 
-def _number_batches(batches: Iterable[Batch]) -> Iterator[tuple[range, Batch]]:
-    """Yield batches with the numbers of their records, from 1."""
-    first = 1
-    for batch in batches:
-        numbers = range(first, first + len(batch.records))
-        yield numbers, batch
-        first = numbers.stop
-
-
 def _copy_work(target: _Target, work: _Work) -> None:
     """Copy pieces over a connection of this thread, until the end."""
     piece: _Piece | None = None
-    with open_thread_connection(target.alias) as connection:
+    with closing(connections[target.alias]) as connection:
         try:
             with begin_load_transaction(connection, target.table.load_id):
                 while piece := work.get():
@@ -303,11 +294,14 @@ def _build_pieces(
 
 
 def _split_batches(batches: Iterable[Batch]) -> Iterator[tuple[_Piece, list[str] | None]]:
-    """Split batches into pieces without vectors, each with its texts."""
-    for numbers, (records, texts) in _number_batches(batches):
+    """Split batches into pieces without vectors, each with its texts, and number the records."""
+    first = 1
+    for records, texts in batches:
+        numbers = range(first, first + len(records))
         for start in range(0, len(numbers), _ROWS_PER_PIECE):
             part = slice(start, start + _ROWS_PER_PIECE)
             yield _Piece(numbers[part], records[part]), texts[part] if texts else None
+        first = numbers.stop
 
 
 def _split_piece(piece: _Piece, vectors: Sequence[str | None]) -> Iterator[_Piece]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 
-from django.db import OperationalError
+from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
@@ -20,7 +21,7 @@ from ....database.indexes import (
     name_order_index,
 )
 from ....database.tables import quote_record_table
-from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
+from .locks import begin_load_transaction, build_statement_comment
 from .staging import NewTable
 
 
@@ -65,7 +66,7 @@ def _run_statements(
 
 
 def _run_statement_in_thread(alias: str, load_id: int, statement: IndexStatement) -> None:
-    with open_thread_connection(alias) as connection:
+    with closing(connections[alias]) as connection:
         _run_statements(connection, load_id, statement)
 
 

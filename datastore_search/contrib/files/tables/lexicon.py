@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -33,7 +32,8 @@ class DatabaseLexicon:
         """Find the stems of words of ASCII, without the words that are their own stems."""
         stems = {}
         with self.connection.cursor() as cursor:
-            for group in _split_groups(words, _WORDS_PER_TEXT):
+            for start in range(0, len(words), _WORDS_PER_TEXT):
+                group = words[start : start + _WORDS_PER_TEXT]
                 cursor.execute(
                     "SELECT lexeme, positions FROM unnest(to_tsvector(%s::regconfig, %s))",
                     [self.language, " ".join(group)],
@@ -79,12 +79,6 @@ def _read_parts(lexemes: list[str], positions: list[str]) -> Parts | None:
 def _quote(lexeme: str) -> str:
     escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
-
-
-def _split_groups(words: Sequence[str], size: int) -> Iterator[list[str]]:
-    rest = iter(words)
-    while group := list(islice(rest, size)):
-        yield group
 
 
 # Whether vectors can be built ---------------------------------------------------------------------

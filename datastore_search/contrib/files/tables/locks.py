@@ -121,7 +121,7 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
         own.set_autocommit(False)
         _prepare_transaction(own, load_id)
         with own.cursor() as cursor:
-            numbers = [_LOAD_LOCK, _lock_number(load_id)]
+            numbers = [_LOAD_LOCK, load_id % 2**31]
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
             (is_held,) = cursor.fetchone()
         yield JobLock(own) if is_held else None
@@ -136,12 +136,8 @@ def is_running(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     if (connection.alias, load_id) in _within_transactions:
         return True
     with connection.cursor() as cursor:
-        cursor.execute(_HOLDERS, [_LOAD_LOCK, _lock_number(load_id)])
+        cursor.execute(_HOLDERS, [_LOAD_LOCK, load_id % 2**31])
         return cursor.fetchone() is not None
-
-
-def _lock_number(load_id: int) -> int:
-    return load_id % 2**31
 
 
 # The statements of a load -------------------------------------------------------------------------
@@ -159,16 +155,6 @@ def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int) -> Ite
         if is_ours:
             _prepare_transaction(connection, load_id)
         yield
-
-
-@contextmanager
-def open_thread_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
-    """Use the connection of this thread, which is not the load's own; it is closed in the end."""
-    connection: BaseDatabaseWrapper = connections[alias]
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:

@@ -28,7 +28,7 @@ from ...publishing.preview import Preview, build_preview
 from ...publishing.row_errors import write_row_error_report
 from ...sources.files import copy_source
 from ...sources.folders import create_working_folder
-from ..failures import open_file, report_failures, report_unwritable
+from ..failures import report_failures, report_unusable
 from ..load_arguments import add_load_arguments, build_load_options
 
 #: Row errors that a preview lists.
@@ -80,6 +80,7 @@ class Command(BaseCommand):
         """Load or preview the file, and print the outcome."""
         load_options = build_load_options(options)
         with _open_source(options) as source, report_failures():
+            options["name"] = options["name"] or slugify(source.stem) or "resource"
             if options["dry_run"]:
                 self._preview(source, load_options, options)
             else:
@@ -89,13 +90,14 @@ class Command(BaseCommand):
 
     def _preview(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
         """Print what a load would do; raise what it would raise."""
-        resource = _find_resource(_build_lookup(source, options))
+        resource = _find_resource(options)
         with create_working_folder() as folder:
             file = copy_source(source.location, folder)
             name = source.name if isinstance(source.location, Path) else file.name
             preview = build_preview(resource, file.path, load_options, name=name)
-        for line in _format_preview(preview, load_options):
-            self.stdout.write(line)
+        for line in _list_lines(preview, load_options):
+            # Without characters that control a terminal.
+            self.stdout.write("".join(each if each.isprintable() else " " for each in line))
         if preview.failure:
             raise preview.failure
 
@@ -103,7 +105,7 @@ class Command(BaseCommand):
 
     def _load(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
         with _open_report(options["report"]) as report:
-            resource, created = _get_or_create_resource(source, options)
+            resource, created = _get_or_create_resource(options)
             try:
                 load = self._run(resource, source, load_options, options, report)
             except BaseException:
@@ -165,13 +167,8 @@ def _add_run_arguments(parser: CommandParser) -> None:
 # The preview -------------------------------------------------------------------------------------
 
 
-def _format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
-    """Write a preview in lines, without characters that control a terminal."""
-    for line in _list_lines(preview, options):
-        yield "".join(letter if letter.isprintable() else " " for letter in line)
-
-
 def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
+    """Write a preview in lines."""
     yield f"Rows: {preview.row_count}, fields: {len(preview.fields)}"
     changes = preview.changes.build_notices(replaces=options.mode == Mode.REPLACE)
     notices = list(map(str, (*preview.notices, *changes)))
@@ -201,10 +198,11 @@ def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
         with _copy_to_file(sys.stdin.buffer) as copy:
             yield _Source(copy, "standard input")
     else:
-        with (
-            open_file(path) as file,
-            nullcontext(path) if path.is_file() else _copy_to_file(file) as copy,
-        ):
+        with report_unusable(path, "read"):
+            if not path.exists():
+                raise CommandError(f"There is no file “{path}”.")
+            file = path.open("rb")
+        with file, nullcontext(path) if path.is_file() else _copy_to_file(file) as copy:
             yield _Source(copy, path.name)
 
 
@@ -223,42 +221,36 @@ def _copy_to_file(stream: BinaryIO) -> Iterator[Path]:
 # The resource -------------------------------------------------------------------------------------
 
 
-def _build_lookup(source: _Source, options: dict[str, Any]) -> dict[str, Any]:
-    """Build the look-up of the resource: by id or by name."""
-    if options["id"]:
-        return {"pk": options["id"]}
-    return {"name": options["name"] or slugify(source.stem) or "resource"}
-
-
-def _find_resource(lookup: dict[str, Any]) -> Resource | None:
+def _find_resource(options: dict[str, Any]) -> Resource | None:
+    """Find the resource by its id or its name."""
+    lookup = {"pk": options["id"]} if options["id"] else {"name": options["name"]}
     return Resource.objects.filter(**lookup).first()
 
 
-def _get_or_create_resource(source: _Source, options: dict[str, Any]) -> tuple[Resource, bool]:
+def _get_or_create_resource(options: dict[str, Any]) -> tuple[Resource, bool]:
     """Get the resource, or create it; the second value is true if it was created."""
-    resource = _find_resource(_build_lookup(source, options))
-    is_new = resource is None
-    if resource is None:
-        name = options["name"] or slugify(source.stem) or "resource"
-        resource = Resource(name=name, private=options["private"])
-        if options["id"]:
-            resource.pk = options["id"]
-        if options["language"]:
-            resource.language = options["language"]
-    if options["index"]:
-        resource.indexes = options["index"]
     try:
-        if is_new:
-            resource.full_clean()
-        elif options["index"]:
-            validate_indexes(options["index"])
+        if resource := _find_resource(options):
+            if options["index"]:
+                validate_indexes(options["index"])
+                resource.indexes = options["index"]
+                resource.save(update_fields=["indexes", "modified_at"])
+            return resource, False
+        chosen = {
+            "pk": options["id"],
+            "language": options["language"],
+            "indexes": options["index"],
+        }
+        resource = Resource(
+            name=options["name"],
+            private=options["private"],
+            **{name: value for name, value in chosen.items() if value},
+        )
+        resource.full_clean()
     except ValidationError as error:
         raise CommandError(" ".join(error.messages)) from error
-    if is_new:
-        resource.save(force_insert=True)
-    elif options["index"]:
-        resource.save(update_fields=["indexes", "modified_at"])
-    return resource, is_new
+    resource.save(force_insert=True)
+    return resource, True
 
 
 # The report ---------------------------------------------------------------------------------------
@@ -270,7 +262,7 @@ def _open_report(path: Path | None) -> Iterator[TextIO | None]:
     if path is None:
         yield None
         return
-    with report_unwritable(path):
+    with report_unusable(path, "written"):
         file = path.open("w", encoding="utf-8", newline="")
     with file:
         yield file
