@@ -290,7 +290,7 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
         file=ContentFile(b"a,b\n1,2\n", name="file.csv"),
         state=LoadState.DRAFT,
     )
-    deletion = _call_later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
+    deletion = _call_later(Load.objects.get(pk=load.pk).delete)
 
     drafts.preview_draft(load)
 

@@ -68,7 +68,7 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         rows=get_shown_rows(parts),
     )
     if "cancel" in request.POST:
-        drafts.delete_draft(load)
+        load.delete()
         messages.info(request, gettext("Nothing was loaded; the upload is deleted."))
         return redirect("admin:datastore_search_resource_change", load.resource_id)
     if preview is None and "again" in request.POST:  # the worker that made it may be gone
@@ -117,11 +117,7 @@ def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
 
 
 def _build_context(
-    owner: ModelAdmin,
-    request: HttpRequest,
-    resource: Resource,
-    title: str,
-    load: Load | None = None,
+    owner: ModelAdmin, request: HttpRequest, resource: Resource, title: str, load: Load | None
 ) -> dict[str, Any]:
     """Build the context that every page of a resource or of its draft needs."""
     return {

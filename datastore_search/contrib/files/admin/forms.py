@@ -33,6 +33,13 @@ from .uploads import MAX_SCHEMA_BYTES
 from .widgets import LinesField, PlainSelect, list_type_choices
 
 
+def _make_type_field(label: Any, selected: str) -> forms.ChoiceField:
+    choices = list_type_choices(selected)
+    return forms.ChoiceField(
+        label=label, choices=choices, required=False, initial=selected, widget=PlainSelect
+    )
+
+
 class LoadedFieldForm(forms.ModelForm):
     """The data dictionary of a field, and the type that the next load gives it."""
 
@@ -44,12 +51,8 @@ class LoadedFieldForm(forms.ModelForm):
         """Offer all field types."""
         super().__init__(*args, **kwargs)
         if "chosen_type" in self.fields:
-            self.fields["chosen_type"] = forms.ChoiceField(
-                label=self.fields["chosen_type"].label,
-                choices=list_type_choices(self.instance.chosen_type),
-                required=False,
-                widget=PlainSelect,
-            )
+            label = self.fields["chosen_type"].label
+            self.fields["chosen_type"] = _make_type_field(label, self.instance.chosen_type)
 
 
 _Choices = list[tuple[str, str | Promise]]
@@ -135,13 +138,9 @@ class PreviewForm(forms.Form):
         for position, name in self.shown:
             selected = options.types.get(name) or options.saved_types.get(name, "")
             label = show_bidi_controls(name)
-            self.fields[f"type_{position}"] = forms.ChoiceField(
-                label=label,
-                choices=list_type_choices(selected),
-                required=False,
-                initial=selected,
-                widget=PlainSelect(attrs={"aria-label": label}),
-            )
+            field = _make_type_field(label, selected)
+            field.widget.attrs["aria-label"] = label
+            self.fields[f"type_{position}"] = field
 
     def build_options(self) -> LoadOptions:
         """Build the options of the load from a valid form; fields without an input keep theirs."""

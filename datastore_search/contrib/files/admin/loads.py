@@ -160,7 +160,8 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
                 "subtitle": show_bidi_controls(load.source),
                 "load": load,
                 "resource": load.resource,
-                "steps": _list_steps(load),
+                "steps": _STEPS,
+                "step": _STEPS.index(LoadState(load.state)) if load.state in _STEPS else None,
                 "progress": format_progress(load),
                 "duration": format_duration(load),
                 "page": page,
@@ -237,19 +238,3 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
         check_permission(request, verb, load.resource)
         return load
-
-
-def _list_steps(load: Load) -> list[dict[str, Any]]:
-    """List the steps of a load: which are over, and which is the current one."""
-    if load.state not in _STEPS:
-        return []
-    current = _STEPS.index(LoadState(load.state))
-    return [
-        {
-            "label": state.label,
-            "state": state.value,
-            "is_over": position < current,
-            "is_current": position == current,
-        }
-        for position, state in enumerate(_STEPS)
-    ]

@@ -44,21 +44,6 @@ def _get_newest_load(resource: Resource) -> Load | None:
     return newest[0] if newest else None
 
 
-def _describe_load(load: Load) -> dict[str, Any]:
-    """Build a row of the list of loads."""
-    return {
-        "pk": load.pk,
-        "created_at": load.created_at,
-        "source": show_bidi_controls(load.url or load.source),
-        "mode": load.get_mode_display(),
-        "state": render_progress(load),
-        "records": format_record_count(load),
-        "bad_rows": format_bad_row_count(load),
-        "duration": format_duration(load),
-        "error": load.error,
-    }
-
-
 @admin.display(description=_("state"))
 def state_display(resource: Resource) -> str:
     """Show the state and the progress of the last load."""
@@ -114,7 +99,17 @@ class LoadsOfResource(ResourcePart):
         loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
         mark_interrupted_loads(loads)
         return {
-            "loads": [_describe_load(load) for load in loads[:MAX_LISTED_LOADS]],
+            "loads": [
+                {
+                    "load": load,
+                    "source": show_bidi_controls(load.url or load.source),
+                    "state": render_progress(load),
+                    "records": format_record_count(load),
+                    "bad_rows": format_bad_row_count(load),
+                    "duration": format_duration(load),
+                }
+                for load in loads[:MAX_LISTED_LOADS]
+            ],
             "more_loads": loads.count() > MAX_LISTED_LOADS,
         }
 

@@ -51,10 +51,10 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     - Old drafts and uploads, and folders of processes that were killed, are deleted.
     """
     delete_abandoned_folders()
+    connection = connections[router.db_for_write(Load)]
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
-    dropped = (
-        mark_interrupted_loads(loads) + _drop_tables(resource) + _drop_staging_tables(resource)
-    )
+    dropped = mark_interrupted_loads(loads)
+    dropped += _drop_tables(connection, resource) + _drop_staging_tables(connection, resource)
     delete_old_uploads(loads)
     if resource is None:
         delete_stray_uploads()
@@ -78,9 +78,8 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     return dropped
 
 
-def _drop_tables(resource: Resource | None) -> int:
+def _drop_tables(connection: BaseDatabaseWrapper, resource: Resource | None) -> int:
     """Drop tables that are neither served nor being filled, and return how many."""
-    connection = connections[router.db_for_write(Load)]
     served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
     versions = TableVersion.objects.all() if resource is None else resource.table_versions.all()
     known = set(versions.values_list("pk", flat=True))
@@ -108,9 +107,8 @@ def select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[i
     return {table_id for load_id, table_id in made if is_running(connection, load_id)}
 
 
-def _drop_staging_tables(resource: Resource | None) -> int:
+def _drop_staging_tables(connection: BaseDatabaseWrapper, resource: Resource | None) -> int:
     """Drop the staging tables of loads that are not running, and return how many."""
-    connection = connections[router.db_for_write(Load)]
     left = list_idle_staging_tables(connection)
     if left and resource is not None:
         left &= set(resource.loads.filter(pk__in=left).values_list("pk", flat=True))

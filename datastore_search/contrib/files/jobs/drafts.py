@@ -78,12 +78,6 @@ def submit_draft(load: Load, options: LoadOptions) -> None:
         queue.enqueue_load(load)
 
 
-def delete_draft(load: Load) -> None:
-    """Delete a draft and its upload."""
-    delete_upload(load)
-    load.delete()
-
-
 def _start_preview(load: Load) -> None:
     """Preview a draft's file at once if it is small, otherwise by a worker."""
     if load.file and _is_read_soon(load.file):

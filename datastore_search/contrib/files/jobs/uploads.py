@@ -40,9 +40,7 @@ def delete_old_uploads(loads: QuerySet[Load]) -> None:
     )
     for load in loads.filter(is_unneeded).exclude(file=""):
         delete_upload(load)
-    for load in loads.filter(state=LoadState.DRAFT, created_at__lt=oldest):
-        delete_upload(load)
-        load.delete()
+    loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
 
 
 def delete_stray_uploads() -> None:

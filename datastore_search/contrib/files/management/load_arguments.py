@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from ..formats.header_rows import MAX_HEADER_ROWS
 from ..jobs import BadRowsChoice, LoadOptions
 from ..models import Mode
 from ..types.options import DATE_ORDERS
-from .failures import report_unusable
 
 
 def add_load_arguments(parser: CommandParser) -> None:
@@ -122,6 +122,15 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         "schema": _read_schema(options["schema"]),
     }
     return LoadOptions.from_json({**options, **changed})
+
+
+@contextmanager
+def report_unusable(path: Path, use: str) -> Iterator[None]:
+    """Report why a file cannot be ``read``, or ``written``."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"“{path}” cannot be {use}: {error.strerror}") from error
 
 
 def _read_schema(path: Path | None) -> Any:

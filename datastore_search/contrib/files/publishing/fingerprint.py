@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import sha256
 
 from django.db import connections, router
@@ -47,7 +46,7 @@ def compute_fingerprint(
     made_of = {
         "version": __version__,
         "file": load.checksum,
-        "options": replace(options.select_content_options(), key=None).to_json(),
+        "options": options.select_content_options().to_json(),
         "key": list(key),
         "language": language,
         "indexes": list(indexes),

@@ -51,13 +51,12 @@ def compute_date_bounds(low: datetime, high: datetime, *, whole_days: bool) -> l
     The last bound is at most the last moment that a ``datetime`` can hold.
     """
     for seconds in _WIDTHS_SECONDS:
-        if seconds >= _DAY or not whole_days:
-            bounds = _compute_even_bounds(low, high, timedelta(seconds=seconds))
-            if bounds:
-                return bounds
+        may_be_narrow = seconds >= _DAY or not whole_days
+        width = timedelta(seconds=seconds)
+        if may_be_narrow and (bounds := _compute_even_bounds(low, high, width)):
+            return bounds
     for months in _WIDTHS_MONTHS:
-        bounds = _compute_month_bounds(low, high, months)
-        if bounds:
+        if bounds := _compute_month_bounds(low, high, months):
             return bounds
     return []
 

@@ -130,7 +130,7 @@ def _find_different(
         " THEN {differences} END"
     ).format(
         cells=table.rows.select_cells(columns),
-        condition=formats[0].build_condition(cell),
+        condition=bind_value(formats[0].condition, cell),
         differences=differences,
     )
     return {name for (name,) in table.execute(query).fetchall()}

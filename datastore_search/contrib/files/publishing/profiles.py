@@ -160,10 +160,6 @@ def _build_parts(
     return parts
 
 
-def _is_number(field_type: FieldType) -> bool:
-    return field_type.ordered is Ordered.NUMBERS
-
-
 # Values and their counts --------------------------------------------------------------------------
 
 
@@ -225,7 +221,7 @@ _DECODER = json.JSONDecoder(parse_float=_parse_number)
 
 def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
     """Find the least and the greatest values, the means of numbers, and histograms."""
-    is_number = _is_number(decision.field_type)
+    is_number = decision.field_type.ordered is Ordered.NUMBERS
     positions = _select_positions(table, columns, decision)
     # Moments are compared as texts, to the last decimal; numbers by their size.
     ends = SQL(
@@ -267,12 +263,10 @@ def _select_positions(table: StagedTable, columns: Sequence[str], decision: Deci
     """Build a relation of ``name``, ``text`` and ``position``: a number, null for other values."""
     type_name = decision.field_type.name
     cell = quote_identifier("value")
-    text = (
-        cell if _is_canonical(decision) else _unquote(decision.field_format.build_json_value(cell))
-    )
+    text = cell if _is_canonical(decision) else _build_text(decision, cell)
     if type_name in _INTEGERS:
         position = "try_cast(text AS BIGINT)"
-    elif _is_number(decision.field_type):
+    elif decision.field_type.ordered is Ordered.NUMBERS:
         position = "CASE WHEN isfinite(try_cast(text AS DOUBLE)) THEN try_cast(text AS DOUBLE) END"
     elif type_name == "time":
         position = "0"
@@ -289,16 +283,16 @@ def _is_canonical(decision: Decision) -> bool:
     return not decision.is_chosen and not decision.field_format.format
 
 
-def _unquote(text: Composed) -> Composed:
-    return SQL("trim({}, '\"')").format(text)
-
-
 def _render_end(decision: Decision, name: str) -> Composed:
     """Build what is stored of a text of ``_select_positions``."""
     text = quote_identifier(name)
     if not _is_canonical(decision):
         return text
-    return _unquote(decision.field_format.build_json_value(text))
+    return _build_text(decision, text)
+
+
+def _build_text(decision: Decision, cell: Composed) -> Composed:
+    return SQL("trim({}, '\"')").format(decision.field_format.build_json_value(cell))
 
 
 def _compute_bounds(
@@ -308,7 +302,7 @@ def _compute_bounds(
     name = field_type.name
     if low == high or name == "time":
         return [], []
-    if _is_number(field_type):
+    if field_type.ordered is Ordered.NUMBERS:
         numbers = compute_number_bounds(low, high, whole=name in _INTEGERS)
         return [_parse_value(str(each)) for each in numbers], [float(each) for each in numbers]
     first, last = _EPOCH + timedelta(seconds=low), _EPOCH + timedelta(seconds=high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from django.db.models import Q
@@ -79,21 +79,15 @@ def write_row_error_report(load: Load, language: str) -> Iterator[str]:
         header = [_("Line"), _("Field"), _("Value"), _("Reason")]
         first = "\ufeff" + _write_csv([header])
     yield first
-    batch: Sequence[RowError] = ()
+    ordered = rows = load.row_errors.order_by("line", "pk")
     # Without a cursor of the server: a pooler may give each batch another session.
-    while batch := _fetch_after(load, batch[-1] if batch else None):
+    while batch := list(rows[:_ROWS_PER_BATCH]):
+        last = batch[-1]
+        rows = ordered.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
         # Between two pieces the caller's language is active.
         with translation.override(language):
             piece = _write_csv([row.line, row.field, row.value, row.reason] for row in batch)
         yield piece
-
-
-def _fetch_after(load: Load, last: RowError | None) -> Sequence[RowError]:
-    """Fetch the next row errors of a load, after ``last`` or from the first."""
-    rows = load.row_errors.order_by("line", "pk")
-    if last is not None:
-        rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
-    return list(rows[:_ROWS_PER_BATCH])
 
 
 def _write_csv(rows: Iterable[list[str] | list[object]]) -> str:

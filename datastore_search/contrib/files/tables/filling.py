@@ -102,7 +102,9 @@ def create_records(
     batches = iter(batches)
     first = next(batches, Batch([]))
     batches = itertools.chain([first], batches)
-    has_vectors = _can_build_vectors(connection, language, first)
+    has_vectors = first.texts is not None and can_build_vectors(
+        connection, language, first.records, first.texts
+    )
     target, work = _Target(connection.alias, table, language, has_vectors), _Work(max_connections)
     with begin_load_transaction(connection, table.load_id):
         create_table(connection, table.id, language=language, is_generated=not has_vectors)
@@ -263,15 +265,6 @@ def _start_vector_process(
             yield process
     finally:
         connection.dec_thread_sharing()
-
-
-def _can_build_vectors(connection: BaseDatabaseWrapper, language: str, batch: Batch) -> bool:
-    if not batch.texts:
-        return False
-    try:
-        return can_build_vectors(connection, language, batch.records, batch.texts)
-    except DataError:  # the COPY will name the record
-        return False
 
 
 def _build_pieces(

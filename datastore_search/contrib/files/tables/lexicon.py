@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.db import DataError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .vectors.builder import Parts, VectorBuilder
@@ -91,21 +92,24 @@ def can_build_vectors(
     Return whether a load can build the vectors of a file, by its first records and their texts.
 
     It cannot in a configuration that was made or changed on this server, or in a database whose
-    lower case of ASCII differs from English.
+    lower case of ASCII differs from English; nor if PostgreSQL refuses a record.
     """
     if not _has_plain_words(connection, language):
         return False
     vectors = VectorBuilder(DatabaseLexicon(connection, language)).build(texts)
     if vectors.count(None) > len(vectors) * _MAX_UNKNOWN_SHARE:
         return False
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT bool_and(vector::tsvector = datastore_search_vector("
-            "record::jsonb, %s::regconfig)) IS NOT false"
-            " FROM unnest(%s::text[], %s::text[]) AS compared (record, vector)",
-            [language, list(records[:_COMPARED_RECORDS]), vectors[:_COMPARED_RECORDS]],
-        )
-        (are_equal,) = cursor.fetchone()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT bool_and(vector::tsvector = datastore_search_vector("
+                "record::jsonb, %s::regconfig)) IS NOT false"
+                " FROM unnest(%s::text[], %s::text[]) AS compared (record, vector)",
+                [language, list(records[:_COMPARED_RECORDS]), vectors[:_COMPARED_RECORDS]],
+            )
+            (are_equal,) = cursor.fetchone()
+    except DataError:  # the COPY will name the record
+        return False
     return bool(are_equal)
 
 

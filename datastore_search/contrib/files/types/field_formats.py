@@ -60,10 +60,6 @@ class FieldFormat:
         """Return whether a field may have the format, given the conditions that all values meet."""
         return all(conditions_met.intersection(either) for either in self.inference_conditions)
 
-    def build_condition(self, value: Composed) -> Composed:
-        """Build the condition that a text, which is not empty, can be read in the format."""
-        return bind_value(self.condition, value)
-
     def build_json_value(self, cell: Composed) -> Composed:
         """Build a cell as JSON: an empty cell is null, an empty text of a text field stays text."""
         return SQL(

@@ -12,15 +12,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ....field_types import Ordered
-from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
+from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import BadRow, Message, Notice
 from ..messages.failures import LoadFailed
 from .chosen_formats import parse_field_format
 from .explanations import explain_text_columns
-from .field_formats import FORMAT_SEPARATOR, TEXT, Decision, FieldFormat, field_formats
+from .field_formats import (
+    FORMAT_SEPARATOR,
+    TEXT,
+    Decision,
+    FieldFormat,
+    bind_value,
+    field_formats,
+)
 from .matching import (
+    VALUE,
     count_matches,
     find_columns_that_meet,
     find_conditions_met,
@@ -62,8 +70,9 @@ def decide_formats(
         table.rows.replace_by_null(table.columns, options.nulls)
     table.rows.copy_cells(table.columns, table.count_rows())
     decisions = _take_chosen_formats(table, options)
-    decisions |= _take_declared_formats(table, _list_undecided(table, decisions))
-    undecided = _list_undecided(table, decisions)
+    unchosen = [column for column in table.columns if column not in decisions]
+    decisions |= _take_declared_formats(table, unchosen)
+    undecided = [column for column in unchosen if column not in decisions]
     chosen = list_written_groups(options.date_order, options.date_language)
     matches = match_formats(table, undecided, tuple(chosen))
     decisions |= dict.fromkeys(undecided, Decision(TEXT))
@@ -92,10 +101,6 @@ def collect_type_notices(
     )
 
 
-def _list_undecided(table: StagedTable, decisions: Mapping[str, Decision]) -> list[str]:
-    return [column for column in table.columns if column not in decisions]
-
-
 def _index_columns(table: StagedTable) -> dict[str, str]:
     """Index the columns by the names of their fields, and by their labels in the header."""
     labelled = zip(reversed(table.labels), reversed(table.columns), strict=True)
@@ -119,7 +124,7 @@ def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, 
         for column, formats in choices.items()
     }
     for field_format, some in group_columns(table, chosen):
-        condition = field_format.build_condition(quote_identifier("value"))
+        condition = bind_value(field_format.condition, VALUE)
         table.record_errors(
             some,
             SQL("value <> '' AND NOT coalesce({}, false)").format(condition),
@@ -203,7 +208,14 @@ def _leave_as_text(
 def _doubt_codes(table: StagedTable, matches: Mapping[str, FieldFormat]) -> dict[str, Decision]:
     """Decide about grouped digits that may be codes: text, with a notice."""
     grouped = [column for column, match in matches.items() if match.format == "spaced"]
-    codes = [c for some in table.rows.split_columns(grouped) for c in _find_codes(table, some)]
+    codes: list[str] = []
+    for some in table.rows.split_columns(grouped):
+        # Long ones of one length, as telephone numbers are.
+        query = SQL(
+            "SELECT name FROM {} WHERE value <> '' GROUP BY name"
+            " HAVING min(length(value)) = max(length(value)) AND min(length(value)) >= {}"
+        ).format(table.rows.select_cells(some), quote_literal(_MIN_CODE_LENGTH))
+        codes += [name for (name,) in table.execute(query).fetchall()]
     code = "notice.grouped_codes"
     return {
         column: _leave_as_text(table, column, code, value, other=matches[column].name)
@@ -221,15 +233,6 @@ def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, De
         notice = Notice("notice.maybe_thousands", **names, other="int4:comma")
         decisions[column] = replace(_NUMERIC, notice=notice)
     return decisions
-
-
-def _find_codes(table: StagedTable, columns: Sequence[str]) -> list[str]:
-    """Find columns whose grouped digits are long and of one length, as telephone numbers are."""
-    query = SQL(
-        "SELECT name FROM {} WHERE value <> '' GROUP BY name"
-        " HAVING min(length(value)) = max(length(value)) AND min(length(value)) >= {}"
-    ).format(table.rows.select_cells(columns), quote_literal(_MIN_CODE_LENGTH))
-    return [name for (name,) in table.execute(query).fetchall()]
 
 
 # Explanations -------------------------------------------------------------------------------------

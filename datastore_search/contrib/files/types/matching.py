@@ -244,7 +244,7 @@ def count_matches(
     counts = {column: dict.fromkeys(some, 0) for column, some in keyed.items()}
 
     def count(field_format: FieldFormat) -> Composed:
-        return SQL("count(*) FILTER (WHERE {})").format(field_format.build_condition(VALUE))
+        return SQL("count(*) FILTER (WHERE {})").format(bind_value(field_format.condition, VALUE))
 
     for column, found in aggregate_cells(table, keyed, count, table.rows.select_cells):
         counts[column] = dict(zip(keyed[column], found, strict=True))

@@ -91,16 +91,13 @@ class LoadOptions(ReadOptions):
         """Whether a single bad row refuses the file."""
         return self.bad_rows == BadRowsChoice.REFUSE
 
-    def select_content_options(self) -> Self:
+    def select_content_options(self) -> LoadOptions:
         """Return the options that decide how values are loaded, with all types in one place."""
         return replace(
-            self,
-            types={},
+            _reset_unsaved_options(self),
+            mode=self.mode,
+            bad_rows=self.bad_rows,
             saved_types={**self.saved_types, **self.types},
-            drop_missing_fields=False,
-            force=False,
-            ignore_saved=False,
-            languages=(),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import uuid
@@ -15,9 +16,12 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 from django.utils.text import slugify
 from django.utils.translation import get_language
 
+from .....database.refusals import explain_refusal
+from .....messages.errors import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
 from ...jobs import LoadOptions
 from ...jobs.queue import create_load
@@ -28,11 +32,12 @@ from ...publishing.preview import Preview, build_preview
 from ...publishing.row_errors import write_row_error_report
 from ...sources.files import copy_source
 from ...sources.folders import create_working_folder
-from ..failures import report_failures, report_unusable
-from ..load_arguments import add_load_arguments, build_load_options
+from ..load_arguments import add_load_arguments, build_load_options, report_unusable
 
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20
+
+_INTERRUPTED_EXIT_CODE = 130  # as shells report a program that Ctrl-C has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Load or preview the file, and print the outcome."""
         load_options = build_load_options(options)
-        with _open_source(options) as source, report_failures():
+        with _open_source(options) as source, _report_failures():
             options["name"] = options["name"] or slugify(source.stem) or "resource"
             if options["dry_run"]:
                 self._preview(source, load_options, options)
@@ -251,6 +256,36 @@ def _get_or_create_resource(options: dict[str, Any]) -> tuple[Resource, bool]:
         raise CommandError(" ".join(error.messages)) from error
     resource.save(force_insert=True)
     return resource, True
+
+
+# Failures -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _report_failures() -> Iterator[None]:
+    """Report as ``CommandError`` why an export or load failed, or the database refused it."""
+    try:
+        yield
+    except (DatastoreError, LoadFailed) as error:
+        raise CommandError("\n".join([str(error), *_list_choices(error)])) from error
+    except DatabaseError as error:
+        refusal = explain_refusal(error)
+        if refusal is None:
+            raise
+        raise CommandError(str(refusal)) from error
+    except KeyboardInterrupt as error:
+        raise CommandError(
+            "Interrupted. Nothing has changed.", returncode=_INTERRUPTED_EXIT_CODE
+        ) from error
+
+
+def _list_choices(error: Exception) -> list[str]:
+    """List the arguments that would choose an encoding."""
+    if not isinstance(error, LoadFailed) or error.code != "file.ambiguous_encoding":
+        return []
+    return [
+        f"--encoding {name}" for name in re.findall(r"“(.*?)” \(", error.parameters["readings"])
+    ]
 
 
 # The report ---------------------------------------------------------------------------------------
