@@ -7,6 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import connections, router
 
+from .statements import fetch_value
+
 #: A table of the versions before 1.0, whose migrations have the same names as those of today.
 _OLD_TABLE = "datastore_search_load"
 
@@ -20,10 +22,7 @@ def refuse_old_database(*, using: str, **_options: Any) -> None:
     connection = connections[using]
     if connection.vendor != "postgresql" or not router.allow_migrate(using, "datastore_search"):
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [_OLD_TABLE])
-        (is_old,) = cursor.fetchone()
-    if is_old:
+    if fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [_OLD_TABLE]):
         raise CommandError(
             f"The database “{using}” has tables of datastore_search before version 1.0, which"
             " cannot be upgraded. Nothing was changed. With the old version, save what you need"

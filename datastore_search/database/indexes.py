@@ -14,6 +14,7 @@ from psycopg import sql
 
 from .server import can_build_gin_in_parallel
 from .sessions import override_setting
+from .statements import execute
 from .substrings import build_substring_index
 from .tables import drop_indexes, limit_lock_waits, name_record_table, quote_record_table
 
@@ -141,9 +142,8 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
     """
     statement = sql.SQL("ALTER TABLE {table} ALTER COLUMN data SET STATISTICS {target}")
     table, target = quote_record_table(table_id), sql.Literal(_STATISTICS_TARGET)
-    with connection.cursor() as cursor:
-        cursor.execute(statement.format(table=table, target=target))
-        cursor.execute(sql.SQL("ANALYZE {}").format(table))
+    execute(connection, statement.format(table=table, target=target))
+    execute(connection, sql.SQL("ANALYZE {}").format(table))
 
 
 # Changing them ------------------------------------------------------------------------------------
@@ -173,9 +173,8 @@ def create_order_indexes(
     connection: BaseDatabaseWrapper, table_id: int, orders: Mapping[str, str]
 ) -> None:
     """Index some fields by their order; see ``Indexes``."""
-    with connection.cursor() as cursor:
-        for name, key in orders.items():
-            cursor.execute(_build_order_index(table_id, name, key), [])
+    for name, key in orders.items():
+        execute(connection, _build_order_index(table_id, name, key), [])
 
 
 def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
@@ -191,9 +190,8 @@ def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]
     table = quote_record_table(table_id)
     values = sql.SQL(", ").join(build_key_expression("data", name) for name in names)
     key = sql.Identifier(name_key_index(table_id))
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("CREATE UNIQUE INDEX {} ON {} ({})").format(key, table, values), [])
-        cursor.execute(sql.SQL("ANALYZE {}").format(table))
+    execute(connection, sql.SQL("CREATE UNIQUE INDEX {} ON {} ({})").format(key, table, values), [])
+    execute(connection, sql.SQL("ANALYZE {}").format(table))
 
 
 def build_key_expression(data: str, name: str) -> sql.Composable:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from psycopg import errors, sql
 
 from .sessions import to_milliseconds
+from .statements import execute, fetch_column
 
 #: How long a migration waits for a lock at once; all later statements on the table wait meanwhile.
 _LOCK_TIMEOUT: Final = timedelta(milliseconds=300)
@@ -94,12 +95,11 @@ class LockTables(Operation):
 
 def _try_to_lock(connection: BaseDatabaseWrapper, statement: sql.Composable) -> bool:
     try:
-        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        with transaction.atomic(using=connection.alias):
             # It also holds for the other statements of the migration, if there are locks left.
-            cursor.execute(
-                "SELECT set_config('lock_timeout', %s, true)", [to_milliseconds(_LOCK_TIMEOUT)]
-            )
-            cursor.execute(statement)
+            limit = to_milliseconds(_LOCK_TIMEOUT)
+            execute(connection, "SELECT set_config('lock_timeout', %s, true)", [limit])
+            execute(connection, statement)
     except OperationalError as error:
         if not isinstance(error.__cause__, errors.LockNotAvailable):
             raise
@@ -108,11 +108,10 @@ def _try_to_lock(connection: BaseDatabaseWrapper, statement: sql.Composable) -> 
 
 
 def _list_holders(connection: BaseDatabaseWrapper, tables: tuple[str, ...]) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT pid FROM pg_locks WHERE granted AND relation IN"
-            " (SELECT to_regclass(quote_ident(name)) FROM unnest(%s::text[]) AS name)"
-            " AND pid <> pg_backend_pid() ORDER BY pid",
-            [list(tables)],
-        )
-        return [pid for (pid,) in cursor.fetchall()]
+    return fetch_column(
+        connection,
+        "SELECT DISTINCT pid FROM pg_locks WHERE granted AND relation IN"
+        " (SELECT to_regclass(quote_ident(name)) FROM unnest(%s::text[]) AS name)"
+        " AND pid <> pg_backend_pid() ORDER BY pid",
+        [list(tables)],
+    )

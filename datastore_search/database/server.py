@@ -10,6 +10,8 @@ from importlib.resources import files
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from .statements import execute, fetch_column, fetch_value
+
 #: The connections of a load without those that fill its table: for its statements, its locks and
 #: its progress.
 MIN_LOAD_CONNECTIONS = 3
@@ -27,20 +29,17 @@ def cast_texts(
     connection: BaseDatabaseWrapper, kind: str, texts: Sequence[str]
 ) -> Sequence[str | None]:
     """Cast texts to a type by PostgreSQL: canonical JSON, or None where it refuses."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT datastore_search_cast(value, %s)::text"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, position) ORDER BY position",
-            [kind, list(texts)],
-        )
-        return [answer for (answer,) in cursor.fetchall()]
+    return fetch_column(
+        connection,
+        "SELECT datastore_search_cast(value, %s)::text"
+        " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, position) ORDER BY position",
+        [kind, list(texts)],
+    )
 
 
 def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
     """List PostgreSQL's text search configurations."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
-        return [name for (name,) in cursor.fetchall()]
+    return fetch_column(connection, "SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
 
 
 def has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
@@ -51,9 +50,7 @@ def has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
 @lru_cache(maxsize=8)
 def _list_time_zones(alias: str) -> frozenset[str]:
     """List the names of PostgreSQL's time zones once: it reads a file for each."""
-    with connections[alias].cursor() as cursor:
-        cursor.execute("SELECT lower(name) FROM pg_timezone_names")
-        return frozenset(name for (name,) in cursor.fetchall())
+    return frozenset(fetch_column(connections[alias], "SELECT lower(name) FROM pg_timezone_names"))
 
 
 def is_supported(connection: BaseDatabaseWrapper) -> bool:
@@ -67,18 +64,13 @@ def can_build_gin_in_parallel(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version_num')::int / 10000 >= %s", [version])
-        (answer,) = cursor.fetchone()
-    return bool(answer)
+    statement = "SELECT current_setting('server_version_num')::int / 10000 >= %s"
+    return bool(fetch_value(connection, statement, [version]))
 
 
 def can_fold_case(connection: BaseDatabaseWrapper) -> bool:
     """Return whether the database folds the case of letters outside ASCII."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT lower('ĐÀ') = 'đà'")
-        (answer,) = cursor.fetchone()
-    return bool(answer)
+    return bool(fetch_value(connection, "SELECT lower('ĐÀ') = 'đà'"))
 
 
 def get_pool_size(connection: BaseDatabaseWrapper) -> int | None:
@@ -109,14 +101,13 @@ def measure_locks(connection: BaseDatabaseWrapper) -> tuple[int, int, int]:
     Source: PostgreSQL, which has that number for each connection and prepared transaction; and
     ``pg_dump``, which locks every table, and looks at its sequence, index and catalogue.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*), current_setting('max_locks_per_transaction')::int,"
-            " current_setting('max_connections')::int"
-            " + current_setting('max_prepared_transactions')::int"
-            " FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')"
-            " AND relnamespace <> ALL (ARRAY['pg_catalog', 'pg_toast']::regnamespace[])"
-        )
-        tables, locks, sessions = cursor.fetchone()
+    ((tables, locks, sessions),) = execute(
+        connection,
+        "SELECT count(*), current_setting('max_locks_per_transaction')::int,"
+        " current_setting('max_connections')::int"
+        " + current_setting('max_prepared_transactions')::int"
+        " FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')"
+        " AND relnamespace <> ALL (ARRAY['pg_catalog', 'pg_toast']::regnamespace[])",
+    )
     needed = tables + _LOCKS_OF_A_DUMP
     return needed, locks * sessions, math.ceil((needed + tables / 2) / sessions)

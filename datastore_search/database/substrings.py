@@ -6,6 +6,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .sessions import override_setting
+from .statements import fetch_column, fetch_value
 from .tables import name_record_table, quote_record_table
 
 #: All values of a record as one JSON text.  It has only built-in functions: a restore computes it
@@ -60,23 +61,21 @@ def estimate_substring_share(
     PostgreSQL's statistics hold a hundred records.  They have none of more than 1 kB, and nothing
     of a small table; then the share is taken for 0.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(avg((record ILIKE %s)::int), 0)::float8 FROM pg_stats,"
-            " unnest(histogram_bounds::text::text[]) AS record"
-            " WHERE schemaname = ANY (current_schemas(false)) AND tablename = %s",
-            [pattern, index_name],
-        )
-        (share,) = cursor.fetchone()
-    return float(share)
+    share: float = fetch_value(
+        connection,
+        "SELECT coalesce(avg((record ILIKE %s)::int), 0)::float8 FROM pg_stats,"
+        " unnest(histogram_bounds::text::text[]) AS record"
+        " WHERE schemaname = ANY (current_schemas(false)) AND tablename = %s",
+        [pattern, index_name],
+    )
+    return share
 
 
 def _find_operator_class(connection: BaseDatabaseWrapper) -> sql.Identifier | None:
     """Find the operator class with its schema, which need not be on the search path."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
-            " WHERE extname = 'pg_trgm'"
-        )
-        row = cursor.fetchone()
-    return None if row is None else sql.Identifier(row[0], "gin_trgm_ops")
+    schemas = fetch_column(
+        connection,
+        "SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
+        " WHERE extname = 'pg_trgm'",
+    )
+    return sql.Identifier(schemas[0], "gin_trgm_ops") if schemas else None

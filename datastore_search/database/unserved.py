@@ -9,6 +9,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
+from .statements import execute
 from .tables import limit_lock_waits, name_record_table, quote_record_table
 
 _SINCE = "datastore_search: served by no resource since "
@@ -19,13 +20,12 @@ def read_unserved_since(
 ) -> dict[int, datetime]:
     """Read since when tables are served by no resource, for those that are marked."""
     names = {name_record_table(table_id): table_id for table_id in table_ids}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT name, obj_description(to_regclass(name), 'pg_class')"
-            " FROM unnest(%s::text[]) AS name",
-            [list(names)],
-        )
-        comments = cursor.fetchall()
+    comments = execute(
+        connection,
+        "SELECT name, obj_description(to_regclass(name), 'pg_class')"
+        " FROM unnest(%s::text[]) AS name",
+        [list(names)],
+    )
     return {
         names[name]: datetime.fromisoformat(comment.removeprefix(_SINCE))
         for name, comment in comments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Lock
@@ -12,12 +12,12 @@ from typing import Final
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.utils import OperationalError
 from psycopg import errors, sql
 
 from ..conf import conf
 from ..messages.availability import WriteBlocked, WriteTooSlow
 from .sessions import to_milliseconds
+from .statements import execute, translate_errors
 
 #: A shorter time limit of the portal's own holds.
 _LIMITS = sql.SQL(
@@ -74,25 +74,18 @@ def begin_write_transaction(
         before, is_found = _begin(connection, row)
         yield is_found
         if not is_ours and not connection.needs_rollback:  # which restores them
-            with connection.cursor() as cursor:
-                cursor.execute(_RESTORE, before)
+            execute(connection, _RESTORE, before)
 
 
-@contextmanager
-def refuse_if_blocked() -> Iterator[None]:
+def refuse_if_blocked() -> AbstractContextManager[None]:
     """
     Translate the errors of statements that have waited too long for a lock, or run too long.
 
     Raises: ``WriteBlocked``; ``WriteTooSlow``.
     """
-    try:
-        yield
-    except OperationalError as error:
-        if isinstance(error.__cause__, errors.LockNotAvailable):
-            raise WriteBlocked from error
-        if isinstance(error.__cause__, errors.QueryCanceled):
-            raise WriteTooSlow from error
-        raise
+    return translate_errors(
+        (errors.LockNotAvailable, WriteBlocked), (errors.QueryCanceled, WriteTooSlow)
+    )
 
 
 def _begin(connection: BaseDatabaseWrapper, row: RowToLock | None) -> tuple[tuple[str, str], bool]:
@@ -131,5 +124,4 @@ def _take_turn(row: RowToLock) -> Iterator[None]:
 
 def lock_aliases(connection: BaseDatabaseWrapper) -> None:
     """Lock the aliases, which one transaction changes at a time."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])
+    execute(connection, "SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

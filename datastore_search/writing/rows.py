@@ -17,6 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ..database.indexes import build_key_expression
+from ..database.statements import execute
 from ..database.tables import quote_record_table
 from ..field_types import dump_json
 from ..filters import Clause
@@ -91,10 +92,9 @@ def apply_changes(
 def delete_records(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int:
     """Delete the records that meet a condition and return how many."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("DELETE FROM {} WHERE {}").format(quote_record_table(table_id), where.text),
-            where.parameters,
-        )
+        statement = sql.SQL("DELETE FROM {} WHERE {}")
+        text = statement.format(quote_record_table(table_id), where.text)
+        cursor.execute(text, where.parameters)
         return int(cursor.rowcount)
 
 
@@ -170,9 +170,8 @@ def _execute(
     **parts: sql.Composable,
 ) -> list[tuple[Any, ...]]:
     """Run a statement over the record ``table`` and with other ``parts``; return its rows."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement.format(table=quote_record_table(table_id), **parts), parameters)
-        return cursor.fetchall() if cursor.description else []
+    text = statement.format(table=quote_record_table(table_id), **parts)
+    return execute(connection, text, parameters)
 
 
 def _render_document(members: Mapping[str, str], names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ...database.server import read_sql_file
+from ...database.statements import execute, fetch_value
 from ...database.tables import (
     VECTOR_TRIGGER,
     limit_lock_waits,
@@ -41,21 +42,19 @@ def list_damaged_functions(connection: BaseDatabaseWrapper) -> list[str]:
 
     Raises: Django's ``Error`` when the role may not replace them.
     """
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-        cursor.execute(_DEFINITIONS)
-        before = dict(cursor.fetchall())
-        for name in _FUNCTION_FILES:
-            cursor.execute(_read_functions(name))
-        cursor.execute(_DEFINITIONS)
+    with transaction.atomic(using=connection.alias):
+        before = dict(execute(connection, _DEFINITIONS))
+        restore_functions(connection)
+        after = execute(connection, _DEFINITIONS)
         transaction.set_rollback(True, using=connection.alias)
-        return sorted(name for name, text in cursor.fetchall() if before.get(name) != text)
+    return sorted(name for name, text in after if before.get(name) != text)
 
 
 def restore_functions(connection: BaseDatabaseWrapper) -> None:
     """Create the functions of this version of the app."""
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+    with transaction.atomic(using=connection.alias):
         for name in _FUNCTION_FILES:
-            cursor.execute(_read_functions(name))
+            execute(connection, _read_functions(name))
 
 
 def _read_functions(name: str) -> str:
@@ -66,12 +65,12 @@ def _read_functions(name: str) -> str:
 def list_damaged_triggers(connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
     """List the triggers that are missing or disabled, each with its table."""
     expected = set(_TRIGGER.findall(_read_triggers()))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
-            " WHERE relnamespace = current_schema()::regnamespace AND tgenabled IN ('O', 'A')"
-        )
-        return sorted(expected - set(cursor.fetchall()))
+    found = execute(
+        connection,
+        "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
+        " WHERE relnamespace = current_schema()::regnamespace AND tgenabled IN ('O', 'A')",
+    )
+    return sorted(expected - set(found))
 
 
 def restore_triggers(connection: BaseDatabaseWrapper) -> None:
@@ -140,62 +139,58 @@ _ROLES: Final = {
 def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> TableDiagnosis:
     """Inspect a record table that exists, without reading its records."""
     name = name_record_table(table_id)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
-            " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
-            [name],
-        )
-        columns = dict(cursor.fetchall())
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
-            " AND tablename = %s),"
-            " current_setting('autovacuum_analyze_threshold')::int",
-            [name],
-        )
-        has_statistics, analyze_threshold = cursor.fetchone()
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
-            "  AND attname = 'search' AND attgenerated = 's')"
-            " OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = %s::regclass"
-            "  AND tgname = %s AND tgenabled IN ('O', 'A'))",
-            [name, name, VECTOR_TRIGGER],
-        )
-        (computes_vectors,) = cursor.fetchone()
+    columns = execute(
+        connection,
+        "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
+        " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+        [name],
+    )
+    ((has_statistics, analyze_threshold),) = execute(
+        connection,
+        "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
+        " AND tablename = %s),"
+        " current_setting('autovacuum_analyze_threshold')::int",
+        [name],
+    )
+    computes_vectors = fetch_value(
+        connection,
+        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
+        "  AND attname = 'search' AND attgenerated = 's')"
+        " OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = %s::regclass"
+        "  AND tgname = %s AND tgenabled IN ('O', 'A'))",
+        [name, name, VECTOR_TRIGGER],
+    )
     indexes = _list_indexes(connection, name)
     return TableDiagnosis(
-        columns == _COLUMNS, computes_vectors, has_statistics, analyze_threshold, indexes
+        dict(columns) == _COLUMNS, computes_vectors, has_statistics, analyze_threshold, indexes
     )
 
 
 def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname, indisprimary, indisvalid AND indisready,"
-            " CASE WHEN indnatts = 1 AND indpred IS NULL THEN amname END, opcname, attname"
-            " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
-            " JOIN pg_am ON pg_am.oid = relam JOIN pg_opclass ON pg_opclass.oid = indclass[0]"
-            " LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"
-            " WHERE indrelid = %s::regclass ORDER BY 3 DESC, indexrelid",
-            [table],
-        )
-        return [
-            FoundIndex(name, _ROLES.get((method, operators, column), name), is_primary, is_valid)
-            for name, is_primary, is_valid, method, operators, column in cursor.fetchall()
-        ]
+    rows = execute(
+        connection,
+        "SELECT relname, indisprimary, indisvalid AND indisready,"
+        " CASE WHEN indnatts = 1 AND indpred IS NULL THEN amname END, opcname, attname"
+        " FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+        " JOIN pg_am ON pg_am.oid = relam JOIN pg_opclass ON pg_opclass.oid = indclass[0]"
+        " LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"
+        " WHERE indrelid = %s::regclass ORDER BY 3 DESC, indexrelid",
+        [table],
+    )
+    return [
+        FoundIndex(name, _ROLES.get((method, operators, column), name), is_primary, is_valid)
+        for name, is_primary, is_valid, method, operators, column in rows
+    ]
 
 
 def find_value_types(connection: BaseDatabaseWrapper, table_id: int) -> dict[str, list[str]]:
     """Find the names that the first thousand records have values of, and their JSON types."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL(
-                "SELECT key, coalesce(array_agg(DISTINCT jsonb_typeof(value))"
-                " FILTER (WHERE value <> 'null'), '{{}}')"
-                " FROM (SELECT data FROM {} LIMIT 1000) AS record, jsonb_each(data) GROUP BY key"
-            ).format(quote_record_table(table_id))
-        )
-        return dict(cursor.fetchall())
+    statement = sql.SQL(
+        "SELECT key, coalesce(array_agg(DISTINCT jsonb_typeof(value))"
+        " FILTER (WHERE value <> 'null'), '{{}}')"
+        " FROM (SELECT data FROM {} LIMIT 1000) AS record, jsonb_each(data) GROUP BY key"
+    ).format(quote_record_table(table_id))
+    return dict(execute(connection, statement))
 
 
 def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
@@ -217,5 +212,4 @@ def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:
 
     Raises: Django's ``Error``, as in a transaction of the caller.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+    execute(connection, sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))

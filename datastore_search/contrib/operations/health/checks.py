@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from health_check.base import HealthCheck
 from health_check.exceptions import ServiceUnavailable
 
+from ....database.statements import execute
 from ....models import Resource
 
 
@@ -37,8 +38,8 @@ class Database(NamedCheck):
 
     def run(self) -> None:
         """Send a statement."""
-        with open_connection() as connection, connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        with open_connection() as connection:
+            execute(connection, "SELECT 1")
 
 
 class Migrations(NamedCheck):
