@@ -26,20 +26,18 @@ from .models import IndexKind, Resource
 
 
 @register(Tags.translation)
-def check_middleware(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+def check_middleware(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> Iterator[CheckMessage]:
     """Require the locale middleware."""
-    for path in settings.MIDDLEWARE:
-        middleware = import_string(path)
-        if isinstance(middleware, type) and issubclass(middleware, LocaleMiddleware):
-            return []
-    return [
-        Warning(
+    classes = [each for each in map(import_string, settings.MIDDLEWARE) if isinstance(each, type)]
+    if not any(issubclass(each, LocaleMiddleware) for each in classes):
+        yield Warning(
             "Addresses such as /en_GB/api/action/datastore_search will not be found.",
             hint="Put datastore_search.middleware.LocaleMiddleware in the place of"
             " django.middleware.locale.LocaleMiddleware in MIDDLEWARE.",
             id="datastore_search.W001",
         )
-    ]
 
 
 @register(Tags.compatibility)
@@ -51,13 +49,8 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **options: Any) -> l
         if name not in known:
             messages.append(_describe_unknown_setting(name, known))
         elif problem := known[name].find_problem(getattr(settings, name)):
-            messages.append(
-                Error(
-                    f"{name} is not valid: {problem}",
-                    hint=known[name].text,
-                    id="datastore_search.E009",
-                )
-            )
+            text, hint = f"{name} is not valid: {problem}", known[name].text
+            messages.append(Error(text, hint=hint, id="datastore_search.E009"))
     return messages
 
 
@@ -81,128 +74,101 @@ def _describe_unknown_setting(name: str, known: Iterable[str]) -> CheckMessage:
 
 
 @register(Tags.caches)
-def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iterator[CheckMessage]:
     """Require a cache that can count, where requests are counted."""
     cache = import_string(settings.CACHES["default"]["BACKEND"])
-    if not (api_settings.DEFAULT_THROTTLE_CLASSES and issubclass(cache, DummyCache)):
-        return []
-    return [
-        Warning(
+    if api_settings.DEFAULT_THROTTLE_CLASSES and issubclass(cache, DummyCache):
+        yield Warning(
             "DEFAULT_THROTTLE_CLASSES limits nothing: the cache “default” keeps nothing.",
             hint="Use another backend in CACHES.",
             id="datastore_search.W015",
         )
-    ]
 
 
 @register(Tags.compatibility)
-def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iterator[CheckMessage]:
     """Require PostgreSQL."""
     alias = router.db_for_write(Resource)
-    if connections[alias].vendor == "postgresql":
-        return []
-    return [
-        Error(
+    if connections[alias].vendor != "postgresql":
+        yield Error(
             f"The database “{alias}” is not PostgreSQL.",
             hint="datastore_search needs PostgreSQL 15 or newer.",
             id="datastore_search.E001",
         )
-    ]
 
 
 @register(Tags.database)
 def check_server(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
-) -> list[CheckMessage]:
+) -> Iterator[CheckMessage]:
     """Require PostgreSQL 15, and a locale with letters outside ASCII."""
     alias = router.db_for_write(Resource)
     connection = connections[alias]
     if alias not in (databases or ()) or connection.vendor != "postgresql":
-        return []
-    messages: list[CheckMessage] = []
+        return
     if not is_supported(connection):
-        messages.append(
-            Error(
-                "PostgreSQL is older than version 15.",
-                id="datastore_search.E002",
-            )
-        )
+        yield Error("PostgreSQL is older than version 15.", id="datastore_search.E002")
     if not can_fold_case(connection):
-        messages.append(
-            Warning(
-                "The database does not know upper and lower case outside ASCII, so a search for"
-                " “hà nội” will not find “HÀ NỘI”.",
-                hint="Create it with a UTF-8 locale, such as C.UTF-8.",
-                id="datastore_search.W002",
-            )
+        yield Warning(
+            "The database does not know upper and lower case outside ASCII, so a search for"
+            " “hà nội” will not find “HÀ NỘI”.",
+            hint="Create it with a UTF-8 locale, such as C.UTF-8.",
+            id="datastore_search.W002",
         )
     has_valid_indexes = not list_settings()[f"{PREFIX}INDEXES"].find_problem(conf.INDEXES)
     if has_valid_indexes and IndexKind.SUBSTRINGS in conf.INDEXES and not has_trigrams(connection):
-        messages.append(
-            Warning(
-                "DATASTORE_SEARCH_INDEXES has “substrings”, and the database has no extension"
-                " pg_trgm: loads leave that index out.",
-                hint="Create the extension: CREATE EXTENSION pg_trgm.",
-                id="datastore_search.W011",
-            )
+        yield Warning(
+            "DATASTORE_SEARCH_INDEXES has “substrings”, and the database has no extension"
+            " pg_trgm: loads leave that index out.",
+            hint="Create the extension: CREATE EXTENSION pg_trgm.",
+            id="datastore_search.W011",
         )
     needed, room, wanted = measure_locks(connection)
     if needed > room:
-        messages.append(
-            Warning(
-                f"A dump of the database “{alias}” takes {needed} locks, and PostgreSQL has room"
-                f" for {room}: pg_dump may fail.",
-                hint=f"Set max_locks_per_transaction to {wanted}, and restart PostgreSQL.",
-                id="datastore_search.W013",
-            )
+        yield Warning(
+            f"A dump of the database “{alias}” takes {needed} locks, and PostgreSQL has room"
+            f" for {room}: pg_dump may fail.",
+            hint=f"Set max_locks_per_transaction to {wanted}, and restart PostgreSQL.",
+            id="datastore_search.W013",
         )
-    return messages
 
 
 @register(Tags.compatibility)
 def check_contrib_apps(
     app_configs: Sequence[AppConfig] | None, **options: Any
-) -> list[CheckMessage]:
+) -> Iterator[CheckMessage]:
     """Require what contrib apps need: other contrib apps, and packages."""
-    messages: list[CheckMessage] = []
     for config in apps.get_app_configs():
-        if isinstance(config, ContribAppConfig):
-            messages += _check_contrib_app(config)
-    return messages
-
-
-def _check_contrib_app(config: ContribAppConfig) -> Iterator[CheckMessage]:
-    for name in config.list_missing_apps():
-        yield Error(
-            f"{config.name} needs {name}.",
-            hint=f"Add {name!r} to INSTALLED_APPS.",
-            id="datastore_search.E020",
-        )
-    for extra in config.list_missing_packages():
-        yield Error(
-            f"{config.name} needs packages that are not installed.",
-            hint=f"pip install 'datastore-search[{extra}]'",
-            id="datastore_search.E021",
-        )
+        if not isinstance(config, ContribAppConfig):
+            continue
+        for name in config.list_missing_apps():
+            yield Error(
+                f"{config.name} needs {name}.",
+                hint=f"Add {name!r} to INSTALLED_APPS.",
+                id="datastore_search.E020",
+            )
+        for extra in config.list_missing_packages():
+            yield Error(
+                f"{config.name} needs packages that are not installed.",
+                hint=f"pip install 'datastore-search[{extra}]'",
+                id="datastore_search.E021",
+            )
 
 
 @register(Tags.database)
 def check_removed_apps(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
-) -> list[CheckMessage]:
+) -> Iterator[CheckMessage]:
     """Require that contrib apps that have tables are installed."""
     alias = router.db_for_write(Resource)
     if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
-        return []
-    contrib = f"{__package__}.contrib"
-    return [
-        Warning(
-            f"The database “{alias}” has tables of {contrib}.{name}, which is not installed.",
-            hint="Add it to INSTALLED_APPS. If you do not need its tables, then run"
-            f" “migrate datastore_search_{name} zero”, and remove it again.",
-            id="datastore_search.W021",
-        )
-        for _finder, name, _is_package in iter_modules([str(Path(__file__).with_name("contrib"))])
-        if not apps.is_installed(f"{contrib}.{name}")
-        and has_tables_with_prefix(connections[alias], f"datastore_search_{name}_")
-    ]
+        return
+    for module in iter_modules([str(Path(__file__).with_name("contrib"))]):
+        app, label = f"{__package__}.contrib.{module.name}", f"datastore_search_{module.name}"
+        if not apps.is_installed(app) and has_tables_with_prefix(connections[alias], f"{label}_"):
+            yield Warning(
+                f"The database “{alias}” has tables of {app}, which is not installed.",
+                hint="Add it to INSTALLED_APPS. If you do not need its tables, then run"
+                f" “migrate {label} zero”, and remove it again.",
+                id="datastore_search.W021",
+            )

@@ -20,6 +20,7 @@ from django.utils.translation import get_language_info, gettext, ngettext
 from django.utils.translation.trans_real import get_languages
 
 from ..models import MAX_LABEL_LENGTH, MAX_TITLE_LENGTH, Field, Resource
+from ..web.languages import find_direction
 from .field_parts import get_shown_rows, split_fields
 
 _OF_FIELDS = ("label", "notes")
@@ -36,7 +37,7 @@ class TranslationForm(forms.Form):
         """Make the inputs, with the texts that are there in the language."""
         super().__init__(*args, **kwargs)
         self.language = language
-        self._attributes = {"lang": language, "dir": "rtl" if _is_rtl(language) else "ltr"}
+        self._attributes = {"lang": language, "dir": find_direction(language) or "ltr"}
         texts = resource.translations.get(language, {})
         self._add_input("title", gettext("title"), texts)
         self._add_input("description", gettext("description"), texts)
@@ -167,10 +168,3 @@ def get_own_name(language: str) -> str:
         return str(get_language_info(language)["name_local"])
     except KeyError:  # a language of the portal that Django does not know
         return str(get_languages()[language])
-
-
-def _is_rtl(language: str) -> bool:
-    try:
-        return bool(get_language_info(language)["bidi"])
-    except KeyError:
-        return False

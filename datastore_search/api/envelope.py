@@ -20,7 +20,6 @@ from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ..database.refusals import explain_refusal
@@ -72,16 +71,14 @@ _STATUSES: Final = (
     (AccessDenied, status.HTTP_403_FORBIDDEN, None),
     (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
     (BadRequest, status.HTTP_400_BAD_REQUEST, None),
-    (RecursionError, status.HTTP_400_BAD_REQUEST, _("Bad request")),
     (RequestTooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, None),
     (UnsupportedContentType, status.HTTP_415_UNSUPPORTED_MEDIA_TYPE, None),
     (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
     (
-        (MultiPartParserError, UnreadablePostError),
+        (MultiPartParserError, RecursionError, SuspiciousOperation, UnreadablePostError),
         status.HTTP_400_BAD_REQUEST,
         _("Bad request"),
     ),
-    (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
     (ShareExceeded, ShareExceeded.status, None),
     ((TemporarilyUnavailable, RecordsIncomplete), TemporarilyUnavailable.status, None),
     (
@@ -90,14 +87,6 @@ _STATUSES: Final = (
         DatabaseUnreachable.message,
     ),
 )
-
-
-def build_failure(
-    request: Request, action: str, code: int, members: dict[str, Any]
-) -> dict[str, Any]:
-    """Build the envelope of a failure; ``error`` has ``members`` beside its type."""
-    error = {"__type": ERROR_TYPES.get(code, "Error"), **members}
-    return {"help": build_help_address(request, action), "success": False, "error": error}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +130,9 @@ def report_failure(error: Exception) -> Failure:
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Turn any exception of a view into an envelope, as REST framework's ``EXCEPTION_HANDLER``."""
     failure = report_failure(error)
-    action = str(context["kwargs"].get("action", ""))
-    envelope = build_failure(context["request"], action, failure.status, failure.members)
+    address = build_help_address(context["request"], str(context["kwargs"].get("action", "")))
+    members = {"__type": ERROR_TYPES.get(failure.status, "Error"), **failure.members}
+    envelope = {"help": address, "success": False, "error": members}
     return Response(envelope, status=failure.status, headers=failure.headers)
 
 

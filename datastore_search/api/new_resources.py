@@ -29,14 +29,6 @@ from .resource_parameters import (
 )
 
 
-def _show_nothing(request: Request, resource: Resource) -> Mapping[str, Any]:
-    return {}
-
-
-def _has_no_name(reader: Reader, name: str) -> bool:
-    return False
-
-
 @dataclass
 class CatalogueOfResources:
     """
@@ -46,8 +38,8 @@ class CatalogueOfResources:
     not ours has a name.
     """
 
-    show: Callable[[Request, Resource], Mapping[str, Any]] = _show_nothing
-    has_name: Callable[[Reader, str], bool] = _has_no_name
+    show: Callable[[Request, Resource], Mapping[str, Any]] = lambda _request, _resource: {}
+    has_name: Callable[[Reader, str], bool] = lambda _reader, _name: False
 
 
 catalogue = CatalogueOfResources()

@@ -136,21 +136,30 @@ class IgnoredField(ParameterField):
 class TextField(ParameterField):
     """A text; numbers and booleans become text."""
 
-    json_schema = {"type": "string", "maxLength": MAX_TEXT_LENGTH}
     default_error_messages = {
         "invalid": _("Must be text."),
         "long": _("The text is longer than {most} characters."),
     }
 
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} characters."), MAX_TEXT_LENGTH)
+    max_length: ClassVar[int] = MAX_TEXT_LENGTH
+    json_schema = {"type": "string", "maxLength": max_length}
+    #: What is read as an empty text.
+    empty: ClassVar[tuple[object, ...]] = ()
 
-    def to_internal_value(self, data: object) -> str:
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} characters."), self.max_length)
+
+    def to_internal_value(self, data: object) -> Any:
+        if data in self.empty:
+            return ""
         if not isinstance(data, str | int | Decimal):
             self.fail("invalid")
-        text = str(data)
-        if len(text) > MAX_TEXT_LENGTH:
-            self.fail("long", most=MAX_TEXT_LENGTH)
+        return self.check_length(str(data))
+
+    def check_length(self, text: str) -> str:
+        """Refuse a text that is too long."""
+        if len(text) > self.max_length:
+            self.fail("long", most=self.max_length)
         return text
 
 
@@ -199,29 +208,16 @@ class ChoiceField(ParameterField):
         return str(data)
 
 
-class FullTextField(ParameterField):
+class FullTextField(TextField):
     """A full-text query; numbers and booleans become text."""
 
-    json_schema = {"type": "string", "maxLength": MAX_FULL_TEXT_LENGTH}
+    max_length = MAX_FULL_TEXT_LENGTH
+    json_schema = {"type": "string", "maxLength": max_length}
+    empty: ClassVar[tuple[object, ...]] = ({}, [])
     default_error_messages = {
         "invalid": _("The full-text query must be text."),
         "long": _("The full-text query is longer than {most} characters."),
     }
-
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} characters."), MAX_FULL_TEXT_LENGTH)
-
-    def to_internal_value(self, data: object) -> str | Mapping[str, str]:
-        if data in ({}, []):
-            return ""
-        if not isinstance(data, str | int | Decimal):
-            self.fail("invalid")
-        return self._check_length(str(data))
-
-    def _check_length(self, text: str) -> str:
-        if len(text) > MAX_FULL_TEXT_LENGTH:
-            self.fail("long", most=MAX_FULL_TEXT_LENGTH)
-        return text
 
 
 class FullTextQueryField(FullTextField):
@@ -237,14 +233,14 @@ class FullTextQueryField(FullTextField):
         "invalid": _("The full-text query must be text, or an object: field → text."),
     }
 
-    def to_internal_value(self, data: object) -> str | Mapping[str, str]:
+    def to_internal_value(self, data: object) -> Any:
         if isinstance(data, str) and data.lstrip()[:1] == "{":
             data = _parse_json_object(data)
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         if not all(isinstance(text, str) for text in data.values()):
             self.fail("invalid")
-        self._check_length("".join(data.values()))
+        self.check_length("".join(data.values()))
         return data
 
 

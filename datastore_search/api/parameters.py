@@ -131,6 +131,7 @@ _ABSENT: tuple[object, ...] = (None, "", [], {})
 _TYPES = ", ".join(f"`{name}`" for name in field_types)
 _ID = _("Another name for `resource_id`; has precedence when both are given.")
 _FORCE = _("Write even if the records come from a file, and the next file replaces them.")
+_INCLUDE_RECORDS = _("Return the written records, as they are stored.")
 _CALCULATE_RECORD_COUNT = _("Has no effect: the count is always exact.")
 
 
@@ -394,10 +395,7 @@ class CreateParameters(ActionParameters):
         ),
         shown_default="false",
     )
-    include_records = BooleanField(
-        help_text=_("Return the written records, as they are stored."),
-        shown_default="false",
-    )
+    include_records = BooleanField(help_text=_INCLUDE_RECORDS, shown_default="false")
     force = BooleanField(help_text=_FORCE, shown_default="false")
     calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
@@ -424,10 +422,7 @@ class UpsertParameters(ResourceParameters):
         help_text=_("Check everything and answer as usual, but change nothing."),
         shown_default="false",
     )
-    include_records = BooleanField(
-        help_text=_("Return the written records, as they are stored."),
-        shown_default="false",
-    )
+    include_records = BooleanField(help_text=_INCLUDE_RECORDS, shown_default="false")
     force = BooleanField(help_text=_FORCE, shown_default="false")
     calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 

@@ -51,7 +51,7 @@ __all__ = [
     "type_aliases",
 ]
 
-type_aliases: Mapping[str, str] = {
+_SCALAR_ALIASES: Mapping[str, str] = {
     "string": "text",
     "str": "text",
     "varchar": "text",
@@ -73,17 +73,18 @@ type_aliases: Mapping[str, str] = {
     "time without time zone": "time",
     "jsonb": "json",
     "nested": "json",
-    "text[]": "_text",
-    "int[]": "_int4",
-    "integer[]": "_int4",
-    "int4[]": "_int4",
-    "bigint[]": "_int8",
-    "int8[]": "_int8",
-    "float[]": "_float8",
-    "float8[]": "_float8",
-    "double precision[]": "_float8",
-    "bool[]": "_bool",
-    "boolean[]": "_bool",
+}
+
+#: The names of types of which there are lists, as PostgreSQL writes these: ``int[]``.
+_LISTED = (
+    *("text", "int", "integer", "int4", "bigint", "int8", "bool", "boolean"),
+    *("float", "float8", "double precision"),
+)
+
+#: Other names of types.
+type_aliases: Mapping[str, str] = {
+    **_SCALAR_ALIASES,
+    **{f"{name}[]": f"_{_SCALAR_ALIASES.get(name, name)}" for name in _LISTED},
 }
 
 #: Parses texts of a type in PostgreSQL: canonical JSON for each, or None where it is refused.

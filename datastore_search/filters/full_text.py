@@ -13,13 +13,8 @@ from dataclasses import dataclass, replace
 
 from psycopg import sql
 
-from ..messages.parameters import InvalidParameter, InvalidParameters
-from ..messages.search import (
-    SubstringsNotPlain,
-    TooManyFullTextFields,
-    TooManyWords,
-    UnknownFullTextField,
-)
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ..messages.search import SubstringsNotPlain, TooManyFullTextFields, TooManyWords
 from .clause import Clause, compose, join_clauses
 from .equality import MAX_SHOWN_LENGTH
 from .grammar import MAX_TEXT_CONDITIONS
@@ -81,7 +76,7 @@ def parse_full_text_query(
     if len(q_fields) > MAX_FULL_TEXT_FIELDS:
         raise InvalidParameters([TooManyFullTextFields(most=MAX_FULL_TEXT_FIELDS)])
     errors: list[InvalidParameter] = [
-        UnknownFullTextField(field=name[:MAX_SHOWN_LENGTH])
+        UnknownField(parameter="q", field=name[:MAX_SHOWN_LENGTH])
         for name in q_fields
         if name != "_id" and name not in names
     ]

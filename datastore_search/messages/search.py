@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from .errors import DatastoreError
-from .parameters import InvalidParameter, UnknownField
+from .parameters import InvalidParameter
 
 
 class AnswerTooLarge(InvalidParameter):
@@ -16,76 +16,57 @@ class AnswerTooLarge(InvalidParameter):
     )
 
 
-class UnknownResultField(UnknownField):
-    parameter = "fields"
-
-
-class UnknownSortField(UnknownField):
-    parameter = "sort"
-
-
-class UnknownFullTextField(UnknownField):
-    parameter = "q"
-
-
-class InvalidFilterValue(InvalidParameter):
+class InvalidFilters(InvalidParameter):
     parameter = "filters"
+
+
+class InvalidFilterValue(InvalidFilters):
     message = _("Field “%(field)s” has type %(type)s and cannot equal %(value)s.")
 
 
-class InvalidFilterOperand(InvalidParameter):
-    parameter = "filters"
+class InvalidFilterOperand(InvalidFilters):
     message = _("Operator “%(operator)s” on field “%(field)s” has an invalid operand.")
 
 
-class UnsupportedOperator(InvalidParameter):
-    parameter = "filters"
+class UnsupportedOperator(InvalidFilters):
     message = _(
         "Field “%(field)s” has type %(type)s, which does not support operator “%(operator)s”."
     )
 
 
-class UnknownOperator(InvalidParameter):
-    parameter = "filters"
+class UnknownOperator(InvalidFilters):
     message = _(
         "Unknown operator “%(operator)s” on field “%(field)s”. Known operators: %(operators)s."
     )
 
 
-class UnknownGroup(InvalidParameter):
-    parameter = "filters"
+class UnknownGroup(InvalidFilters):
     message = _(
         "Unknown group “%(group)s”. Known groups: $and, $or. Write a field’s leading $ as $$."
     )
 
 
-class FiltersNotAnObject(InvalidParameter):
-    parameter = "filters"
+class FiltersNotAnObject(InvalidFilters):
     message = _("Filters must be an object, or a list of objects.")
 
 
-class EmptyCondition(InvalidParameter):
-    parameter = "filters"
+class EmptyCondition(InvalidFilters):
     message = _("A condition must not be empty.")
 
 
-class FiltersTooMany(InvalidParameter):
-    parameter = "filters"
+class FiltersTooMany(InvalidFilters):
     message = _("Maximum number of filter operations exceeded: %(most)s")
 
 
-class FiltersTooDeep(InvalidParameter):
-    parameter = "filters"
+class FiltersTooDeep(InvalidFilters):
     message = _("Maximum nesting depth for filter operations reached: %(most)s")
 
 
-class TooManyFilterValues(InvalidParameter):
-    parameter = "filters"
+class TooManyFilterValues(InvalidFilters):
     message = _("The lists of filters have more than %(most)s values in all.")
 
 
-class TooManyTextConditions(InvalidParameter):
-    parameter = "filters"
+class TooManyTextConditions(InvalidFilters):
     message = _("Filters have more than %(most)s conditions with the operators %(operators)s.")
 
 

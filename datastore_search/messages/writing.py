@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from .parameters import InvalidParameter, UnknownField
+from .parameters import InvalidParameter
 
 
 class ReadOnlyResource(InvalidParameter):
@@ -84,10 +84,6 @@ class UnknownRecordField(InvalidRecord):
     message = _("Record %(record)s: unknown field “%(field)s”")
 
 
-class UnknownUpsertField(UnknownRecordField):
-    parameter = "fields"
-
-
 class DuplicateKey(InvalidRecord):
     message = _("Record %(record)s: a record with the same primary key already exists.")
 
@@ -125,14 +121,6 @@ class KeyTooLong(InvalidParameter):
 class KeyTooWide(InvalidParameter):
     parameter = "primary_key"
     message = _("A primary key has at most %(most)s fields.")
-
-
-class UnknownKeyField(UnknownField):
-    parameter = "primary_key"
-
-
-class UnknownIndexField(UnknownField):
-    parameter = "indexes"
 
 
 class IndexTooLong(InvalidParameter):

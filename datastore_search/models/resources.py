@@ -52,6 +52,9 @@ _TEXTS = frozenset({"title", "description"})
 #: Of a resource; each costs room in every description.
 MAX_TAGS: Final = 50
 
+#: Of a text: a column that was added to tables with rows has a default in the database, too.
+_MAY_BE_EMPTY: dict[str, Any] = {"blank": True, "default": "", "db_default": ""}
+
 _SPDX_ID = re.compile(r"[A-Za-z0-9.+-]{1,100}")
 
 
@@ -204,9 +207,7 @@ class Resource(GuardedModel):
     content_language = models.CharField(
         _("language of the texts"),
         max_length=35,
-        blank=True,
-        default="",
-        db_default="",
+        **_MAY_BE_EMPTY,
         validators=[validate_content_language],
         help_text=_(
             "The language of the title, the description, the labels and the notes. Empty: unknown."
@@ -232,34 +233,24 @@ class Resource(GuardedModel):
     license = models.CharField(
         _("licence"),
         max_length=200,
-        blank=True,
-        default="",
-        db_default="",
+        **_MAY_BE_EMPTY,
         validators=[validate_license],
         help_text=_("An SPDX id, such as “CC-BY-4.0”, or the address of the licence."),
     )
     source = models.CharField(
         _("source"),
         max_length=500,
-        blank=True,
-        default="",
-        db_default="",
+        **_MAY_BE_EMPTY,
         help_text=_("Where the data come from: an address, or a text."),
     )
-    publisher = models.CharField(
-        _("publisher"), max_length=200, blank=True, default="", db_default=""
-    )
+    publisher = models.CharField(_("publisher"), max_length=200, **_MAY_BE_EMPTY)
     contact = models.CharField(
         _("contact"),
         max_length=200,
-        blank=True,
-        default="",
-        db_default="",
+        **_MAY_BE_EMPTY,
         help_text=_("A person or an office that answers questions."),
     )
-    contact_email = models.EmailField(
-        _("e-mail of the contact"), blank=True, default="", db_default=""
-    )
+    contact_email = models.EmailField(_("e-mail of the contact"), **_MAY_BE_EMPTY)
     tags = TextArrayField(
         models.CharField(max_length=100),
         MAX_TAGS,
@@ -274,17 +265,13 @@ class Resource(GuardedModel):
     spatial = models.CharField(
         _("area covered"),
         max_length=300,
-        blank=True,
-        default="",
-        db_default="",
+        **_MAY_BE_EMPTY,
         help_text=_("The name of a place, or several."),
     )
     frequency = models.CharField(
         _("frequency of updates"),
         max_length=100,
-        blank=True,
-        default="",
-        db_default="",
+        **_MAY_BE_EMPTY,
         help_text=_("How often the data change, such as “monthly”."),
     )
     version_date = models.DateField(
@@ -386,6 +373,11 @@ class Resource(GuardedModel):
         connection = connections[router.db_for_write(Resource, instance=self)]
         table_id = self.table_version_id
         return table_id is not None and has_table(connection, table_id)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Map the fields' names to the names of their types."""
+        return {field.name: field.type for field in self.schema}
 
     @property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import connections, models, router
-from django.db.models.base import ModelBase
 from django.utils.translation import gettext_lazy as _
 
 from ..database.tables import reserve_table_id
@@ -65,24 +64,13 @@ class TableVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.resource}, {self.pk}"
 
-    def save(
-        self,
-        force_insert: bool | tuple[ModelBase, ...] = False,
-        force_update: bool = False,
-        using: str | None = None,
-        update_fields: Iterable[str] | None = None,
-    ) -> None:
+    def save(self, *args: Any, **options: Any) -> None:
         """Save the row; a new one gets a number that no record table has."""
         if self._state.adding and self.pk is None:
-            alias = using or router.db_for_write(TableVersion, instance=self)
+            alias = options.get("using") or router.db_for_write(TableVersion, instance=self)
             self.pk = reserve_table_id(connections[alias], self._meta.db_table)
-            force_insert = force_insert or True
-        super().save(
-            force_insert=force_insert,
-            force_update=force_update,
-            using=using,
-            update_fields=update_fields,
-        )
+            options["force_insert"] = True
+        super().save(*args, **options)
 
     save.alters_data = True  # type: ignore[attr-defined] # Django's mark
 

@@ -31,15 +31,13 @@ from ..filters import (
     parse_full_text_query,
 )
 from ..filters.names import SortKey
-from ..messages.parameters import InvalidParameter, InvalidParameters
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import (
     HighlightInText,
     HighlightTooLarge,
     SortOutsideFields,
     SubstringsNotIndexed,
     UnknownLanguage,
-    UnknownResultField,
-    UnknownSortField,
     UnsortableField,
 )
 from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
@@ -166,7 +164,7 @@ def bind_query(
     types = {**dict.fromkeys(ranks, "float"), **relation.types, ID: "int"}
     names = tuple(dict.fromkeys(query.fields)) or (ID, *relation.types, *ranks)
     unknown = [name for name in query.fields if name not in types]
-    errors += [UnknownResultField(field=name[:MAX_SHOWN_LENGTH]) for name in unknown]
+    errors += [UnknownField(parameter="fields", field=each[:MAX_SHOWN_LENGTH]) for each in unknown]
     is_distinct = query.distinct and ID not in names  # records with ``_id`` are distinct anyway
     sortable = names if is_distinct and not unknown else ()
     sort = _check_sort(query, relation, sortable, errors) if query.sort else ()
@@ -242,7 +240,7 @@ def _check_sort(
         name = key.field[:MAX_SHOWN_LENGTH]
         kind = "int" if key.field == ID else relation.types.get(key.field)
         if kind is None:
-            errors.append(UnknownSortField(field=name))
+            errors.append(UnknownField(parameter="sort", field=name))
         elif key.field != ID and not field_types[kind].is_sortable:
             errors.append(UnsortableField(field=name, type=kind))
         elif names and key.field not in names:

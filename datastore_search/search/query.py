@@ -132,7 +132,7 @@ def build_relation(resource: Resource) -> Relation:
         raise UnknownResource(resource=resource.pk)
     return Relation(
         source=Clause(quote_record_table(version.pk)),
-        types={field.name: field.type for field in resource.schema},
+        types=resource.types,
         language=version.language,
         record_count=version.record_count,
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),

@@ -87,6 +87,14 @@ def is_foreign(language: str) -> bool:
     return language != page and not page.startswith(f"{language}-")
 
 
+def find_direction(language: str) -> str:
+    """Find the direction of a language; empty for one of the portal that Django does not know."""
+    try:
+        return "rtl" if get_language_info(language)["bidi"] else "ltr"
+    except KeyError:
+        return ""
+
+
 def write_attributes(language: str) -> SafeString:
     """Write ``lang`` and ``dir``; nothing in the page's language, or an unknown one."""
     return _write_attributes(language) if is_foreign(language) else SafeString("")
@@ -94,8 +102,6 @@ def write_attributes(language: str) -> SafeString:
 
 @lru_cache(_MAX_KEPT_ATTRIBUTES)
 def _write_attributes(language: str) -> SafeString:
-    try:
-        is_rtl = get_language_info(language)["bidi"]
-    except KeyError:  # a language of the portal that Django does not know
-        return format_html(' lang="{}"', language)
-    return format_html(' lang="{}" dir="{}"', language, "rtl" if is_rtl else "ltr")
+    direction = find_direction(language)
+    written = format_html(' dir="{}"', direction) if direction else ""
+    return format_html(' lang="{}"{}', language, written)

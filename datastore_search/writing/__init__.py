@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.utils import DataError, IntegrityError, OperationalError, ProgrammingError
+from django.db.utils import IntegrityError
 from django.utils import timezone
 from psycopg import errors
 
@@ -24,6 +24,7 @@ from ..conf import conf
 from ..database.indexes import create_indexes, set_key
 from ..database.server import cast_texts
 from ..database.sessions import Session
+from ..database.statements import translate_errors
 from ..database.substrings import has_trigrams
 from ..database.tables import create_table
 from ..database.writes import RowToLock, begin_write_transaction, lock_aliases, refuse_if_blocked
@@ -31,6 +32,7 @@ from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions
 from ..messages.access import RecordsMissing, UnknownResource
 from ..messages.availability import ResourceBusy
+from ..messages.parameters import UnknownField
 from ..messages.search import SubstringsNotSupported
 from ..messages.writing import (
     DuplicateKeys,
@@ -40,8 +42,6 @@ from ..messages.writing import (
     KeyTooWide,
     ReadOnlyResource,
     TakenAlias,
-    UnknownIndexField,
-    UnknownKeyField,
 )
 from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit
 from . import changes, rows
@@ -65,27 +65,15 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     using = router.db_for_write(TableVersion)
     row = RowToLock(Resource._meta.db_table, resource.pk)
     begun = begin_write_transaction(connections[using], row)
-    with begun as is_found, _translate_database_errors(resource):
+    translated = translate_errors(
+        (errors.LockNotAvailable, ResourceBusy),
+        (errors.ProgramLimitExceeded, KeyTooLong),
+        (errors.UndefinedTable, RecordsMissing(resource=resource.pk)),
+    )
+    with begun as is_found, translated:
         if not is_found:
             raise UnknownResource(resource=resource.pk)
         yield Writer(connections[using], resource.pk)
-
-
-@contextmanager
-def _translate_database_errors(resource: Resource) -> Iterator[None]:
-    """Translate the errors of PostgreSQL into exceptions of this package."""
-    try:
-        yield
-    except OperationalError as error:
-        if isinstance(error.__cause__, errors.ProgramLimitExceeded):
-            raise KeyTooLong from error
-        if isinstance(error.__cause__, errors.LockNotAvailable):
-            raise ResourceBusy from error
-        raise
-    except ProgrammingError as error:
-        if isinstance(error.__cause__, errors.UndefinedTable):
-            raise RecordsMissing(resource=resource.pk) from error
-        raise
 
 
 class Writer:
@@ -128,8 +116,7 @@ class Writer:
         change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
         changes.record_change(self._connection, self.resource, added=0)
         self.resource = self._read_resource()
-        names = {field.name for field in self.resource.schema}
-        if not names.issuperset(self.resource.primary_key):
+        if not self.resource.types.keys() >= {*self.resource.primary_key}:
             self.set_key([])
 
     def set_key(self, names: Sequence[str]) -> None:
@@ -139,12 +126,9 @@ class Writer:
         Replacing an existing key waits for the readers, and new readers wait for the end of the
         call.
 
-        Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``; ``ResourceBusy``.
+        Raises: ``UnknownField``; ``KeyTooWide``; ``KeyNotUnique``; ``ResourceBusy``.
         """
-        known = {field.name for field in self.resource.schema}
-        for name in names:
-            if name not in known:
-                raise UnknownKeyField(field=name[:100])
+        self._check_known(names, "primary_key")
         unique = list(dict.fromkeys(names))
         if unique == self.resource.primary_key:
             return
@@ -159,21 +143,14 @@ class Writer:
         """
         Index the order of some fields, as far as their types have one.
 
-        Raises: ``UnknownIndexField``; ``IndexTooLong``; ``ResourceBusy``.
+        Raises: ``UnknownField``; ``IndexTooLong``; ``ResourceBusy``.
         """
-        types = {field.name: field.type for field in self.resource.schema}
-        for name in names:
-            if name not in types:
-                raise UnknownIndexField(field=name[:100])
+        types = self._check_known(names, "indexes")
         ordered = {name: types[name] for name in names if field_types[types[name]].ordered}
-        try:
+        # A deleted record of another type may still be read.
+        is_busy = errors.DataError, ResourceBusy
+        with translate_errors(is_busy, (errors.ProgramLimitExceeded, IndexTooLong)):
             changes.create_order_indexes(self._connection, self.resource, ordered)
-        except DataError as error:  # of a deleted record of another type, which may still be read
-            raise ResourceBusy from error
-        except OperationalError as error:
-            if isinstance(error.__cause__, errors.ProgramLimitExceeded):
-                raise IndexTooLong from error
-            raise
 
     def index_substrings(self, wanted: bool) -> None:
         """
@@ -234,9 +211,9 @@ class Writer:
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
         table_id = changes.get_table_id(self.resource)
-        names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
-        where = compile_conditions(conditions, TypedFields(names, self._cast_texts, sparse))
+        fields = TypedFields(self.resource.types, self._cast_texts, sparse)
+        where = compile_conditions(conditions, fields)
         deleted = rows.delete_records(self._connection, table_id, where)
         changes.record_change(self._connection, self.resource, added=-deleted)
         return deleted
@@ -272,6 +249,14 @@ class Writer:
         )
         resource.schema = tuple(resource.fields.using(self.using).all())
         return resource
+
+    def _check_known(self, names: Sequence[str], parameter: str) -> Mapping[str, str]:
+        """Refuse names that are not of fields; return the types of all fields."""
+        types = self.resource.types
+        for name in names:
+            if name not in types:
+                raise UnknownField(parameter=parameter, field=name[:100])
+        return types
 
     def _create_table(self) -> None:
         version = TableVersion.objects.using(self.using).create(

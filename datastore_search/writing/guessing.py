@@ -25,60 +25,42 @@ def guess_type(values: Sequence[Json]) -> FieldType:
     return field_types["text"]
 
 
-def _is_nested(value: Json) -> bool:
-    return not isinstance(value, str | int | Decimal | bool)
+def _parse(name: str, value: Json) -> str | None:
+    """Parse a value as a type; None if it is of another type, or PostgreSQL had to parse it."""
+    try:
+        return field_types[name].parse_value(value)
+    except (NotOfType, UnknownNotation):
+        return None
 
 
-def _build_integer_test(name: str) -> Callable[[Json], bool]:
-    def is_of_type(value: Json) -> bool:
-        if isinstance(value, bool) or _is_nested(value):
-            return False
-        if isinstance(value, str) and not _INTEGER.fullmatch(value):
-            return False
-        try:
-            return Decimal(field_types[name].parse_value(value)) == Decimal(str(value))
-        except NotOfType:
-            return False
-
-    return is_of_type
-
-
-def _is_number(value: Json) -> bool:
+def _is_number(value: Json, *notations: re.Pattern[str]) -> bool:
+    """Return whether a value is a number, or a text in one of some notations."""
     if isinstance(value, str):
-        return bool(_INTEGER.fullmatch(value) or _FRACTION.fullmatch(value))
+        return any(each.fullmatch(value) for each in notations)
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _is_double(value: Json) -> bool:
-    """Return whether a double holds a JSON number with all its digits."""
-    if isinstance(value, str | bool) or not isinstance(value, int | Decimal):
-        return False
-    try:
-        return Decimal(field_types["float8"].parse_value(value)) == Decimal(value)
-    except NotOfType:
-        return False
+def _build_number_test(name: str, *notations: re.Pattern[str]) -> Callable[[Json], bool]:
+    """Build a test of numbers: a type must hold all their digits."""
+
+    def is_of_type(value: Json) -> bool:
+        text = _parse(name, value) if _is_number(value, *notations) else None
+        return text is not None and Decimal(text) == Decimal(str(value))
+
+    return is_of_type
 
 
 def _build_moment_test(name: str) -> Callable[[Json], bool]:
-    def is_of_type(value: Json) -> bool:
-        if not isinstance(value, str):
-            return False
-        try:
-            field_types[name].parse_value(value)
-        except (NotOfType, UnknownNotation):
-            return False
-        return True
-
-    return is_of_type
+    return lambda value: isinstance(value, str) and _parse(name, value) is not None
 
 
 _CANDIDATES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("bool", lambda value: isinstance(value, bool)),
-    ("int4", _build_integer_test("int4")),
-    ("int8", _build_integer_test("int8")),
-    ("float8", _is_double),
-    ("numeric", _is_number),
+    ("int4", _build_number_test("int4", _INTEGER)),
+    ("int8", _build_number_test("int8", _INTEGER)),
+    ("float8", _build_number_test("float8")),
+    ("numeric", lambda value: _is_number(value, _INTEGER, _FRACTION)),
     *((name, _build_moment_test(name)) for name in _MOMENTS),
-    ("text", lambda value: not _is_nested(value)),
+    ("text", lambda value: isinstance(value, str | int | Decimal | bool)),
     ("json", lambda _value: True),
 )

@@ -28,7 +28,6 @@ from ..messages.writing import (
     NoKey,
     NumberTooLong,
     UnknownRecordField,
-    UnknownUpsertField,
 )
 from ..models import Resource
 
@@ -124,8 +123,8 @@ def _check_names(
 ) -> None:
     for name in record:
         if name not in types and not (name == _ID and method is not Method.INSERT):
-            kind = UnknownRecordField if method is Method.INSERT else UnknownUpsertField
-            raise kind(record=number, field=name)
+            parameter = "records" if method is Method.INSERT else "fields"
+            raise UnknownRecordField(parameter=parameter, record=number, field=name)
 
 
 def _read_members(

@@ -27,7 +27,7 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
         validators = authorize_read(request, resource, name, sent)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         schema = resource.schema
-        fields = describe_fields(((each.name, each.type) for each in schema), resource.infos)
+        fields = describe_fields(resource.types.items(), resource.infos)
         if parameters.get("include_fields_schema", True):
             details = (_describe_storage(field, resource, profiles) for field in schema)
             fields = [each | more for each, more in zip(fields, details, strict=True)]

@@ -59,7 +59,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
             result = _build_result(parameters, writer, method=Method.INSERT.value)
             schema = writer.resource.schema
             result["fields"] = describe_fields(
-                ((field.name, field.type) for field in schema),
+                writer.resource.types.items(),
                 {field.name: field.info for field in schema},
             )
             if parameters.get("include_records"):

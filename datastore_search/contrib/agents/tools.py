@@ -60,7 +60,7 @@ class Tool:
     parameters: type[ActionParameters]
     names: Sequence[str]
     run: Callable[[Request, Mapping[str, object]], str]
-    required: Sequence[str] = ()
+    required: Sequence[str] = ("resource_id",)
     has_row_limit: bool = True
 
     def build_input_schema(self) -> Schema:
@@ -157,6 +157,7 @@ def _list_tools() -> Iterator[Tool]:
             FindTablesParameters,
             ("q", "limit", "offset"),
             find_tables,
+            required=(),
             has_row_limit=False,
         )
     yield Tool(
@@ -169,7 +170,6 @@ def _list_tools() -> Iterator[Tool]:
         DescribeTableParameters,
         ("resource_id", "offset"),
         describe_table,
-        required=("resource_id",),
     )
     yield Tool(
         "search_records",
@@ -181,7 +181,6 @@ def _list_tools() -> Iterator[Tool]:
         actions["datastore_search"].parameters,
         ("resource_id", *_CONDITIONS, "fields", "sort", "distinct", "limit", "offset"),
         _read_rows("datastore_search"),
-        required=("resource_id",),
     )
     if apps.is_installed("datastore_search.contrib.analysis"):
         yield Tool(
@@ -203,7 +202,6 @@ def _list_tools() -> Iterator[Tool]:
                 "offset",
             ),
             _read_rows("datastore_aggregate"),
-            required=("resource_id",),
         )
         yield Tool(
             "count_values",
@@ -224,7 +222,6 @@ def _list_tools() -> Iterator[Tool]:
             actions["datastore_suggest"].parameters,
             ("resource_id", "field", "prefix", *_CONDITIONS, "limit"),
             _suggest_values,
-            required=("resource_id",),
         )
 
 

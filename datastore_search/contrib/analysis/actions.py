@@ -19,6 +19,7 @@ from ...search import ConsistentRead, Page, describe_fields, with_consistent_rea
 from .aggregates import AggregateQuery, read_aggregate
 from .facets import read_facets
 from .parameters import (
+    CONDITIONS,
     AggregateParameters,
     FacetsParameters,
     SuggestParameters,
@@ -54,19 +55,7 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
 # datastore_aggregate ------------------------------------------------------------------------------
 
 #: The parameters that an answer repeats if they were sent, as they were understood.
-REPEATED_PARAMETERS = (
-    "group_by",
-    "metrics",
-    "having",
-    "filters",
-    "q",
-    "full_text",
-    "plain",
-    "substrings",
-    "language",
-    "sort",
-    "offset",
-)
+REPEATED_PARAMETERS = ("group_by", "metrics", "having", *CONDITIONS, "sort", "offset")
 
 
 def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:

@@ -7,17 +7,16 @@ is.  PostgreSQL computes and writes each figure, so that numbers keep all their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import LiteralString
 
-import psycopg
-from django.db.utils import DatabaseError
-from psycopg import errors, sql
+from psycopg import sql
+from psycopg.errors import NumericValueOutOfRange
 
 from ...database.server import cast_texts
+from ...database.statements import translate_errors
 from ...filters import (
     MAX_SHOWN_LENGTH,
     Clause,
@@ -28,7 +27,6 @@ from ...filters import (
     join_with_commas,
 )
 from ...messages.parameters import InvalidParameter, InvalidParameters, UnknownField
-from ...messages.search import UnknownSortField
 from ...search import (
     ID,
     Column,
@@ -51,7 +49,7 @@ from .errors import (
     ReservedColumnName,
     UnsupportedOption,
 )
-from .groups import BIN, GroupBy, GroupKey, compile_group_key
+from .groups import BIN, GroupBy, compile_group_keys
 from .metrics import CompiledMetric, Metric, compile_metric
 
 #: Groups and metrics of one call.
@@ -85,7 +83,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> Page:
     with (
         read.session.hold_slot(),
         translate_database_errors(plain=query.query.plain),
-        _translate_overflow(),
+        translate_errors((NumericValueOutOfRange, InvalidParameters([NumbersTooLarge()]))),
     ):
         bound = _BoundAggregate(read, query)
         found, total = _read_groups(read, bound)
@@ -111,18 +109,6 @@ def _read_groups(read: ConsistentRead, bound: _BoundAggregate) -> tuple[FoundRec
     return found, found.total if query.include_total else None
 
 
-@contextmanager
-def _translate_overflow() -> Iterator[None]:
-    """Translate PostgreSQL's error for numbers beyond its types."""
-    try:
-        yield
-    except (DatabaseError, psycopg.Error) as error:  # Django does not wrap errors of a COPY
-        cause = error if isinstance(error, psycopg.Error) else error.__cause__
-        if isinstance(cause, errors.NumericValueOutOfRange):
-            raise InvalidParameters([NumbersTooLarge()]) from error
-        raise
-
-
 class _BoundAggregate:
     """An aggregate that fits a relation; ``fields`` are the columns: groups, then metrics."""
 
@@ -130,7 +116,7 @@ class _BoundAggregate:
         """Check everything, and compile the conditions."""
         errors: list[InvalidParameter] = []
         self.query = query.query
-        self._keys = self._compile_keys(read, query.group_by, errors)
+        self._keys = compile_group_keys(query.group_by.values(), read, "group_by", errors)
         self._metrics = self._compile_metrics(read, query.metrics, errors)
         names = [*query.group_by, *(metric.name for metric in query.metrics)]
         errors += [
@@ -140,7 +126,7 @@ class _BoundAggregate:
         ]
         errors += [ReservedColumnName(name=ID)] if ID in names else []
         errors += [
-            UnknownSortField(field=key.field[:MAX_SHOWN_LENGTH])
+            UnknownField(parameter="sort", field=key.field[:MAX_SHOWN_LENGTH])
             for key in self.query.sort
             if key.field not in names
         ]
@@ -151,19 +137,6 @@ class _BoundAggregate:
         self._having = self._compile_having(read, query.having)
 
     # Checks ---------------------------------------------------------------------------------------
-
-    def _compile_keys(
-        self, read: ConsistentRead, groups: Mapping[str, GroupBy], errors: list[InvalidParameter]
-    ) -> list[GroupKey]:
-        keys = []
-        for group in groups.values():
-            try:
-                keys.append(
-                    compile_group_key(group, read.relation.types, read.connection, "group_by")
-                )
-            except InvalidParameter as error:
-                errors.append(error)
-        return keys
 
     def _compile_metrics(
         self,

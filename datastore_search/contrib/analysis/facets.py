@@ -31,7 +31,7 @@ from ...search import (
 )
 from ...search.spool import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache, is_slow, is_too_slow, note_slow_facets
-from .groups import BIN, GroupBy, GroupKey, compile_group_key
+from .groups import BIN, GroupBy, GroupKey, compile_group_keys
 from .stored_facets import StoredCounts, list_stored_counts
 from .time_budget import TimeBudget
 
@@ -143,14 +143,12 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
 def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_Task]]:
     """Check the query and the facets together."""
     errors: list[InvalidParameter] = []
-    tasks: list[_Task] = []
-    for facet in query.facets:
-        try:
-            key = compile_group_key(facet.group, read.relation.types, read.connection, "facets")
-            tasks.append(_Task(facet, key, _build_cache_key(read, facet)))
-        except InvalidParameter as error:
-            errors.append(error)
-    return bind_query(read, query.query, errors), tasks
+    keys = compile_group_keys([each.group for each in query.facets], read, "facets", errors)
+    bound = bind_query(read, query.query, errors)
+    return bound, [
+        _Task(facet, key, _build_cache_key(read, facet))
+        for facet, key in zip(query.facets, keys, strict=True)
+    ]
 
 
 def _is_of_all_records(query: Query) -> bool:

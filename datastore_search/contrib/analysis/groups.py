@@ -7,18 +7,18 @@ bounds depend on the least and the greatest value of the matches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import LiteralString
 
-from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ...database.server import has_time_zone
 from ...field_types import FieldType, Ordered, field_types
 from ...filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
-from ...messages.parameters import UnknownField
+from ...messages.parameters import InvalidParameter, UnknownField
+from ...search import ConsistentRead
 from .errors import UngroupableField, UnknownTimeZone, UnsupportedOption
 
 INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
@@ -169,14 +169,21 @@ def compile_value(kind: FieldType, name: str) -> Clause:
     return Clause(compile_field_key(kind), [name])
 
 
-def compile_group_key(
-    group: GroupBy,
-    types: Mapping[str, str],
-    connection: BaseDatabaseWrapper,
-    parameter: str,
-) -> GroupKey:
-    """Compile the key of a group, of a field among ``types``; ``parameter`` has sent the group."""
-    name = group.field
+def compile_group_keys(
+    groups: Iterable[GroupBy], read: ConsistentRead, parameter: str, errors: list[InvalidParameter]
+) -> list[GroupKey]:
+    """Compile the keys of the groups that a parameter has sent; add what is wrong to ``errors``."""
+    keys = []
+    for group in groups:
+        try:
+            keys.append(_compile_group_key(group, read, parameter))
+        except InvalidParameter as error:
+            errors.append(error)
+    return keys
+
+
+def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> GroupKey:
+    name, types = group.field, read.relation.types
     if name not in types:
         raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
     kind = field_types[types[name]]
@@ -185,7 +192,7 @@ def compile_group_key(
     option = _find_unsupported_option(group, kind)
     if option:
         raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
-    if group.time_zone and not has_time_zone(connection, group.time_zone):
+    if group.time_zone and not has_time_zone(read.connection, group.time_zone):
         time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
         raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
     return _compile(group, kind)

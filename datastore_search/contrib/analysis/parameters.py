@@ -52,7 +52,8 @@ from .suggestions import MAX_SUGGESTED_VALUES, ValuesQuery
 #: Values of a facet if no limit is given, and suggested ones.
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
 
-_CONDITIONS = ("filters", "q", "full_text", "plain", "substrings", "language")
+#: The parameters that say which records are counted.
+CONDITIONS = tuple(ConditionParameters.list_names())
 
 
 # Types of parameters ------------------------------------------------------------------------------
@@ -326,7 +327,7 @@ def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
 
 def build_conditions(parameters: Mapping[str, Any]) -> Query:
     """Make a query that has conditions alone, of ``ConditionParameters`` that were read."""
-    return build_query({name: parameters[name] for name in _CONDITIONS if name in parameters})
+    return build_query({name: parameters[name] for name in CONDITIONS if name in parameters})
 
 
 def _exclude_own(query: Query, field: str) -> Query:
@@ -504,7 +505,7 @@ def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
         raise InvalidParameters(
             [RepeatedColumnName(parameter="group_by", name=name) for name in sorted(repeated)]
         )
-    names_of_query = (*_CONDITIONS, *_PAGE)
+    names_of_query = (*CONDITIONS, *_PAGE)
     return AggregateQuery(
         build_query({name: parameters[name] for name in names_of_query if name in parameters}),
         group_by,

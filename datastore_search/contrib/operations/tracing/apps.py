@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from ....apps import ContribAppConfig
 
 
-class TracingConfig(AppConfig):
+class TracingConfig(ContribAppConfig):
     """Spans of OpenTelemetry."""
 
-    name = "datastore_search.contrib.operations.tracing"
-    label = "datastore_search_tracing"
-    verbose_name = "datastore_search: tracing"
-
-    def ready(self) -> None:
+    def register(self) -> None:
         """Trace the statements of this process."""
         from .spans import start_tracing
 

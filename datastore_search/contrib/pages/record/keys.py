@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 
 def list_key_fields(resource: Resource) -> tuple[str, ...]:
     """List the fields of the primary key whose values can stand in an address."""
-    types = {field.name: field.type for field in resource.schema}
+    types = resource.types
     names = tuple(resource.primary_key)
     usable = all(name in types and not field_types[types[name]].is_nested for name in names)
     return names if usable else ()
