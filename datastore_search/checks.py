@@ -18,7 +18,7 @@ from rest_framework.settings import api_settings
 
 from .apps import ContribAppConfig
 from .conf import PREFIX, conf, find_settings, list_settings
-from .database.server import can_fold_case, is_supported, measure_locks
+from .database.server import can_fold_case, has_version, measure_locks
 from .database.substrings import has_trigrams
 from .database.tables import has_tables_with_prefix
 from .middleware import LocaleMiddleware
@@ -106,7 +106,7 @@ def check_server(
     connection = connections[alias]
     if alias not in (databases or ()) or connection.vendor != "postgresql":
         return
-    if not is_supported(connection):
+    if not has_version(connection, 15):
         yield Error("PostgreSQL is older than version 15.", id="datastore_search.E002")
     if not can_fold_case(connection):
         yield Warning(

@@ -220,13 +220,9 @@ class CoreSettings(Settings):
 
     # The portal -----------------------------------------------------------------------------------
 
-    SITE_TITLE = Setting(
-        "",
-        "The name of the portal, shown by `status_show`.",
-    )
+    SITE_TITLE = Setting("", "The name of the portal, shown by `status_show`.")
     SITE_DESCRIPTION = Setting(
-        "",
-        "The purpose of the portal in a sentence, shown by `status_show`.",
+        "", "The purpose of the portal in a sentence, shown by `status_show`."
     )
     AUTHENTICATION_CLASSES = Setting[Sequence[str]](
         ("datastore_search.api.authentication.BareTokenAuthentication",),

@@ -146,7 +146,7 @@ def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "is_supported", lambda _connection: False)
+    monkeypatch.setattr(checks, "has_version", lambda _connection, _version: False)
 
     assert run_check_ids(databases=["default"]) == {"datastore_search.E002"}
 

@@ -19,13 +19,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language_info, gettext, ngettext
 from django.utils.translation.trans_real import get_languages
 
-from ..models import MAX_LABEL_LENGTH, MAX_TITLE_LENGTH, Field, Resource
+from ..models import MAX_LENGTHS, Field, Resource
 from ..web.languages import find_direction
 from .field_parts import get_shown_rows, split_fields
 
 _OF_FIELDS = ("label", "notes")
-
-_MAX_LENGTHS = {"title": MAX_TITLE_LENGTH, "label": MAX_LABEL_LENGTH}
 
 
 class TranslationForm(forms.Form):
@@ -57,7 +55,7 @@ class TranslationForm(forms.Form):
     def _add_input(
         self, name: str, label: str, texts: Mapping[str, str], suffix: str = ""
     ) -> forms.BoundField:
-        max_length = _MAX_LENGTHS.get(name)
+        max_length = MAX_LENGTHS.get(name)
         attributes = {**self._attributes, "aria-label": label}
         self.fields[f"{name}{suffix}"] = forms.CharField(
             label=label,

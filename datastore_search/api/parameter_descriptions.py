@@ -8,7 +8,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from ..messages.numbers import format_count
 from .parameter_types import Schema
 from .parameters import ActionParameters
 
@@ -44,7 +43,17 @@ class ParameterDescription:
 def describe_parameters(parameters: type[ActionParameters]) -> list[ParameterDescription]:
     """Describe the parameters of an action, or the options of an item, in their order."""
     fields: Mapping[str, Any] = parameters().get_fields()
-    return [_describe_parameter(parameters, name, field) for name, field in fields.items()]
+    return [
+        ParameterDescription(
+            name,
+            field.required or parameters.needed == (name,),
+            str(field.help_text),
+            ", ".join(f"`{choice}`" for choice in getattr(field, "choices", ())),
+            field.show_default(),
+            field.describe_limit(),
+        )
+        for name, field in fields.items()
+    ]
 
 
 def build_object_schema(
@@ -61,17 +70,3 @@ def build_object_schema(
         },
         **({"required": [*required]} if required else {}),
     }
-
-
-def _describe_parameter(
-    parameters: type[ActionParameters], name: str, field: Any
-) -> ParameterDescription:
-    default = field.shown_default
-    return ParameterDescription(
-        name,
-        field.required or parameters.needed == (name,),
-        str(field.help_text),
-        ", ".join(f"`{choice}`" for choice in getattr(field, "choices", ())),
-        format_count(default) if isinstance(default, int) else default,
-        field.describe_limit(),
-    )

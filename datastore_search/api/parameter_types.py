@@ -60,6 +60,11 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
     def to_representation(self, value: Any) -> Any:
         return value
 
+    def show_default(self) -> str:
+        """Write the default, as its language writes numbers."""
+        default = self.shown_default
+        return format_count(default) if isinstance(default, int) else default
+
     def describe_limit(self) -> str:
         """Describe the limit of a value in a sentence; empty if its type has none."""
         return ""

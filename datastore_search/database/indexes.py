@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
-from .server import can_build_gin_in_parallel
+from .server import has_version
 from .sessions import override_setting
 from .statements import execute
 from .substrings import build_substring_index
@@ -28,6 +28,9 @@ _STATISTICS_TARGET = 200
 #: and a half times as long (``docs/decisions/0046``).
 _GIN_MEMORY_BYTES = 8 * 2**20
 
+#: From this version of PostgreSQL on, several processes build a GIN index.
+_PARALLEL_GIN_VERSION = 18
+
 #: The memory for each process that builds a GIN index, below which PostgreSQL takes fewer of them.
 _PARALLEL_GIN_MEMORY_BYTES = 32 * 2**20
 
@@ -37,13 +40,12 @@ class Indexes:
     """
     The indexes of a table in addition to the index of its key.
 
-    ``orders`` maps the names of the fields to sort by to the expressions of their types: templates
-    over ``{v}``, the field's value, or ``{t}``, its text.
+    Of the ``kinds`` in the setting ``INDEXES`` those count that are of all fields: ``filters``,
+    ``words``, ``substrings``.  ``orders`` maps the names of the fields to sort by to the
+    expressions of their types: templates over ``{v}``, the field's value, or ``{t}``, its text.
     """
 
-    filters: bool = True
-    words: bool = True
-    substrings: bool = False
+    kinds: Collection[str] = ()
     orders: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -84,17 +86,17 @@ def build_index_statements(
     table = quote_record_table(table_id)
     gin_bytes = min(_GIN_MEMORY_BYTES, memory_bytes)
     statements: list[IndexStatement] = []
-    if indexes.substrings:
+    if "substrings" in indexes.kinds:
         statements.append(IndexStatement(build_substring_index(connection, table_id), gin_bytes))
-    if indexes.words:
+    if "words" in indexes.kinds:
         index_words = sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table)
         processes = min(max_processes, memory_bytes // _PARALLEL_GIN_MEMORY_BYTES)
-        if processes > 1 and can_build_gin_in_parallel(connection):
+        if processes > 1 and has_version(connection, _PARALLEL_GIN_VERSION):
             parallel_bytes = processes * _PARALLEL_GIN_MEMORY_BYTES
             statements.append(IndexStatement(index_words, parallel_bytes, processes - 1))
         else:
             statements.append(IndexStatement(index_words, gin_bytes))
-    if indexes.filters:
+    if "filters" in indexes.kinds:
         index_values = sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
         statements.append(IndexStatement(index_values, gin_bytes))
     return statements + [

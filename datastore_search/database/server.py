@@ -53,17 +53,8 @@ def _list_time_zones(alias: str) -> frozenset[str]:
     return frozenset(fetch_column(connections[alias], "SELECT lower(name) FROM pg_timezone_names"))
 
 
-def is_supported(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether the server is PostgreSQL 15 or newer."""
-    return _has_version(connection, 15)
-
-
-def can_build_gin_in_parallel(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether several processes of the server build a GIN index: from PostgreSQL 18 on."""
-    return _has_version(connection, 18)
-
-
-def _has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
+def has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
+    """Return whether the server is PostgreSQL of this version or newer."""
     statement = "SELECT current_setting('server_version_num')::int / 10000 >= %s"
     return bool(fetch_value(connection, statement, [version]))
 

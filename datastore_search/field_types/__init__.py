@@ -253,14 +253,16 @@ def _build_integer_type(name: str, cast: str, bits: int) -> FieldType:
 
 def _build_date_or_time_type(
     name: str,
-    inference_conditions: str,
     condition: str,
     json_expression: str,
     read: Callable[[Json], str],
+    inference_condition: str | None = None,
 ) -> FieldType:
+    """Build a type; one whose ``inference_condition`` is empty is never inferred."""
+    inferred = condition if inference_condition is None else inference_condition
     return FieldType(
         name=name,
-        inference_conditions=(inference_conditions,) if inference_conditions else (),
+        inference_conditions=(inferred,) if inferred else (),
         condition=condition,
         json_expression=json_expression,
         parse_value=read,
@@ -386,14 +388,13 @@ _TYPES = (
     ),
     _build_date_or_time_type(
         "date",
-        inference_conditions=_build_match_condition(_ISO_DATE, "DATE") + _AFTER_CHRIST,
         condition=_build_match_condition(_ISO_DATE, "DATE") + _AFTER_CHRIST,
         json_expression=_AS_STRING,
         read=values.parse_date,
     ),
     _build_date_or_time_type(
         "timestamp",
-        inference_conditions=_build_match_condition(
+        inference_condition=_build_match_condition(
             rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP"
         )
         + _AFTER_CHRIST,
@@ -406,7 +407,7 @@ _TYPES = (
     ),
     _build_date_or_time_type(
         "timestamptz",
-        inference_conditions="",
+        inference_condition="",
         condition=_build_match_condition(
             rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMPTZ"
         )
@@ -416,9 +417,6 @@ _TYPES = (
     ),
     _build_date_or_time_type(
         "time",
-        inference_conditions=_build_match_condition(
-            rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"
-        ),
         condition=_build_match_condition(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
         json_expression=_AS_STRING,
         read=values.parse_time,

@@ -261,13 +261,10 @@ def _round_decimals(number: Decimal) -> Decimal:
 
 def parse_float8(value: Json) -> str:
     """Parse a number in the range of a double."""
-    number = _parse_number(value)
-    if isinstance(number, str):
-        return dump_json(number)
-    double = _to_double(number)
-    if _is_out_of_range(double, number):
+    text = parse_float8_operand(value)
+    if text is None:
         raise NotOfType
-    return _format_double(double)
+    return text
 
 
 def parse_float8_operand(value: Json) -> str | None:

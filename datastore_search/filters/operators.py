@@ -146,14 +146,20 @@ def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
 # Parts --------------------------------------------------------------------------------------------
 
 
+_HAS_PART: LiteralString = "strpos({}, {}) > 0"
+_HAS_START: LiteralString = "starts_with({}, {})"
+
+
 def _compile_part(
     asked: Comparing, condition: LiteralString, *, ignores_case: bool = False
 ) -> Clause | None:
-    """Search for a part of a text, by the index where it finds few candidates."""
+    """Search for a part of a text by a condition; by the index where it finds few candidates."""
     if Operators.TEXT not in asked.kind.operators:
         return None
     part, fields = asked.require_text(), asked.fields
-    exact = Clause(sql.SQL(condition), [asked.field, part])
+    spelled = sql.SQL("lower({})" if ignores_case else "{}")
+    operands = (spelled.format(each) for each in (sql.SQL("data ->> %s"), sql.SQL("%s")))
+    exact = Clause(sql.SQL(condition).format(*operands), [asked.field, part])
     pattern = build_pattern(part) if fields.estimate_share else None
     if not pattern or not fields.estimate_share:
         return exact
@@ -167,7 +173,7 @@ def _compile_contains(asked: Comparing) -> Clause | None:
     """Search for an element of a list, for a part of a JSON value, or for a part of a text."""
     name, kind, value = asked.field, asked.kind, asked.operand
     if Operators.CONTAINS not in kind.operators:
-        return _compile_part(asked, "strpos(data ->> %s, %s) > 0")
+        return _compile_part(asked, _HAS_PART)
     operand = value if kind.name == "json" or isinstance(value, list) else [value]
     if value is None and kind.name != "json":
         raise InvalidFilterOperand(field=name, operator="contains")
@@ -230,11 +236,7 @@ operators: Mapping[str, Operator] = {
             "icontains",
             _("Contains the text, ignoring case."),
             _CONTAINS,
-            partial(
-                _compile_part,
-                condition="strpos(lower(data ->> %s), lower(%s)) > 0",
-                ignores_case=True,
-            ),
+            partial(_compile_part, condition=_HAS_PART, ignores_case=True),
             Operand.TEXT,
             counts_as_text=True,
         ),
@@ -242,7 +244,7 @@ operators: Mapping[str, Operator] = {
             "startswith",
             _("Begins with the text."),
             _BEGINS,
-            partial(_compile_part, condition="starts_with(data ->> %s, %s)"),
+            partial(_compile_part, condition=_HAS_START),
             Operand.TEXT,
             counts_as_text=True,
         ),
@@ -250,11 +252,7 @@ operators: Mapping[str, Operator] = {
             "istartswith",
             _("Begins with the text, ignoring case."),
             _BEGINS,
-            partial(
-                _compile_part,
-                condition="starts_with(lower(data ->> %s), lower(%s))",
-                ignores_case=True,
-            ),
+            partial(_compile_part, condition=_HAS_START, ignores_case=True),
             Operand.TEXT,
             counts_as_text=True,
         ),

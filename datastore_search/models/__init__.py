@@ -29,6 +29,7 @@ from .resources import (
 from .table_versions import Origin, Profiles, TableVersion, read_profiles
 from .translations import (
     MAX_LABEL_LENGTH,
+    MAX_LENGTHS,
     MAX_TITLE_LENGTH,
     LocalText,
     Translations,

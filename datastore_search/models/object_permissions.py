@@ -94,9 +94,7 @@ def _find_by_query(
         return Q(pk__in=getattr(backend, HOOK)(user, permissions, objects).values("pk"))
     if _has_no_object_permissions(backend):
         return _NOTHING
-    if _is_guardian(backend):
-        return _find_by_guardian(user, permissions, objects.model)
-    return None
+    return _find_by_guardian(backend, user, permissions, objects.model)
 
 
 def _has_no_object_permissions(backend: Any) -> bool:
@@ -110,22 +108,20 @@ def _has_no_object_permissions(backend: Any) -> bool:
     )
 
 
-def _is_guardian(backend: Any) -> bool:
+def _find_by_guardian(
+    backend: Any, user: Any, permissions: Sequence[str], model: type[Model]
+) -> Q | None:
+    """Find objects by django-guardian's query; None if the backend is not its own."""
     if not apps.is_installed("guardian"):
-        return False
-    from guardian.backends import ObjectPermissionBackend  # noqa: PLC0415 - a portal may have it
+        return None
+    from guardian import backends, shortcuts  # noqa: PLC0415 - a portal may have it
 
-    return getattr(type(backend), "has_perm", None) is ObjectPermissionBackend.has_perm
-
-
-def _find_by_guardian(user: Any, permissions: Sequence[str], model: type[Model]) -> Q:
-    from guardian.backends import check_user_support  # noqa: PLC0415 - a portal may have it
-    from guardian.shortcuts import get_objects_for_user  # noqa: PLC0415 - a portal may have it
-
-    is_supported, guardian_user = check_user_support(user)
+    if getattr(type(backend), "has_perm", None) is not backends.ObjectPermissionBackend.has_perm:
+        return None
+    is_supported, guardian_user = backends.check_user_support(user)
     if not is_supported or not guardian_user.is_active:
         return _NOTHING
-    objects = get_objects_for_user(
+    objects = shortcuts.get_objects_for_user(
         guardian_user, list(permissions), model, any_perm=True, with_superuser=False
     )
     return Q(pk__in=objects.order_by().values("pk"))

@@ -438,12 +438,5 @@ class Resource(GuardedModel):
         """Choose the next table's indexes; ``names`` maps short fields' names to their types."""
         kinds = self.index_kinds
         orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]
-        return Indexes(
-            filters=IndexKind.FILTERS in kinds,
-            words=IndexKind.WORDS in kinds,
-            substrings=IndexKind.SUBSTRINGS in kinds,
-            orders={
-                name: field_types[names[name]].sort_expression
-                for name in orders[:_MAX_ORDER_INDEXES]
-            },
-        )
+        chosen = orders[:_MAX_ORDER_INDEXES]
+        return Indexes(kinds, {name: field_types[names[name]].sort_expression for name in chosen})

@@ -21,7 +21,7 @@ from django.utils.translation.trans_real import get_languages
 MAX_TITLE_LENGTH = 300
 MAX_LABEL_LENGTH = 500
 
-_MAX_LENGTHS = {"title": MAX_TITLE_LENGTH, "label": MAX_LABEL_LENGTH}
+MAX_LENGTHS = {"title": MAX_TITLE_LENGTH, "label": MAX_LABEL_LENGTH}
 
 #: A language → the name of a text → the text.
 Translations = Mapping[str, Mapping[str, str]]
@@ -54,10 +54,10 @@ def validate_translations(translations: object, names: Container[str]) -> None:
                 params={"language": language},
             )
         for name, text in texts.items():
-            if name in _MAX_LENGTHS and len(text) > _MAX_LENGTHS[name]:
+            if name in MAX_LENGTHS and len(text) > MAX_LENGTHS[name]:
                 raise ValidationError(
                     _("“%(name)s” in “%(language)s” has more than %(most)s letters."),
-                    params={"name": name, "language": language, "most": _MAX_LENGTHS[name]},
+                    params={"name": name, "language": language, "most": MAX_LENGTHS[name]},
                 )
 
 
@@ -123,7 +123,7 @@ def split_translations(
 def _is_text(name: str, value: object) -> bool:
     if not isinstance(value, str) or not value:
         return False
-    return name not in _MAX_LENGTHS or len(value) <= _MAX_LENGTHS[name]
+    return name not in MAX_LENGTHS or len(value) <= MAX_LENGTHS[name]
 
 
 def write_translations(

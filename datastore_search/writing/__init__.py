@@ -44,8 +44,9 @@ from ..messages.writing import (
     TakenAlias,
 )
 from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit
-from . import changes, rows
+from . import changes
 from .records import Method, measure_longest_values, read_records
+from .rows import RecordTable
 from .schema import GivenField, change_fields
 
 __all__ = ["GivenField", "Method", "Writer", "open_writer"]
@@ -191,14 +192,14 @@ class Writer:
 
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``; ``DuplicateKeys``.
         """
-        table_id = changes.get_table_id(self.resource)
+        table = RecordTable(self._connection, self.resource)
         read = read_records(self.resource, given, method, self._cast_texts)
         changes.drop_outgrown_order_indexes(
             self._connection, self.resource, measure_longest_values(read)
         )
         try:
-            planned = rows.plan_changes(self._connection, self.resource, table_id, read, method)
-            rows.apply_changes(self._connection, self.resource, table_id, planned)
+            planned = table.plan_changes(read, method)
+            table.apply_changes(planned)
         except IntegrityError as error:
             raise DuplicateKeys from error
         changes.record_change(self._connection, self.resource, added=len(planned.added))
@@ -210,11 +211,11 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
-        table_id = changes.get_table_id(self.resource)
+        table = RecordTable(self._connection, self.resource)
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         fields = TypedFields(self.resource.types, self._cast_texts, sparse)
         where = compile_conditions(conditions, fields)
-        deleted = rows.delete_records(self._connection, table_id, where)
+        deleted = table.delete_records(where)
         changes.record_change(self._connection, self.resource, added=-deleted)
         return deleted
 

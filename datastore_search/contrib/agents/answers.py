@@ -140,8 +140,10 @@ def write_page(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, total: int | None, offset: int
 ) -> str:
     """Write a page of rows as CSV, after a line that says which these are, and how to go on."""
+    if not rows and not total:
+        return _("Nothing was found.")
     if not rows:
-        return _describe_nothing(total)
+        return _("%(total)s were found. No row is shown: see limit and offset.") % {"total": total}
     written = write_csv(columns, rows, MAX_ROWS_LETTERS)
     last = offset + written.count
     notes = [_describe_page(offset + 1, last, total)]
@@ -155,12 +157,6 @@ def write_page(
 def describe_cut() -> str:
     """Say what the ellipsis means."""
     return _("Values that end with “…” are cut: fewer rows or fields show more of them.")
-
-
-def _describe_nothing(total: int | None) -> str:
-    if not total:
-        return _("Nothing was found.")
-    return _("%(total)s were found. No row is shown: see limit and offset.") % {"total": total}
 
 
 def _describe_page(first: int, last: int, total: int | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import anyio
 from asgiref.sync import async_to_sync, sync_to_async
+from django.conf import settings
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from mcp.server import Server, ServerRequestContext
@@ -42,13 +43,12 @@ _HEADERS: Final = ("accept", "content-type", "origin", "mcp-protocol-version")
 _HEADER_PREFIXES: Final = ("mcp-",)
 
 
-def answer_message(
-    request: Request, message: Mapping[str, object], allowed_origins: list[str]
-) -> HttpResponse:
+def answer_message(request: Request, message: Mapping[str, object]) -> HttpResponse:
     """Answer one JSON-RPC message of a body, in this thread with its database connection."""
-    security = TransportSecuritySettings(
-        allowed_hosts=[request.get_host()], allowed_origins=allowed_origins
-    )
+    host = request.get_host()
+    # The origins of pages that may call: the portal's own, and those that it trusts.
+    origins = [f"{request.scheme}://{host}", *settings.CSRF_TRUSTED_ORIGINS]
+    security = TransportSecuritySettings(allowed_hosts=[host], allowed_origins=origins)
     server = _build_server(request, message)
     return async_to_sync(_exchange)(server, security, _build_scope(request), request.body)
 

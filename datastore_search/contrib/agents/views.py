@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
@@ -73,14 +72,9 @@ class AgentsView(EnvelopeView):
         message = parse_object(sent.body)
         if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
             raise NotAMessage  # answers are none either: the server asks nothing
-        response = answer_message(request, message, _list_origins(request))
+        response = answer_message(request, message)
         add_never_cache_headers(response)
         return response
-
-
-def _list_origins(request: Request) -> list[str]:
-    """List the origins of pages that may call: the portal's own, and those that it trusts."""
-    return [f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS]
 
 
 def _answer_failure(error: Exception, context: dict[str, Any]) -> Response:

@@ -7,6 +7,7 @@ An incomplete answer has no validators, as it must not be repeated from a cache.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -126,16 +127,10 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
 def _describe_suggestions(suggestions: Suggestions) -> dict[str, object]:
     return {
         "words": [
-            {
-                "word": word,
-                "suggestions": [
-                    {"word": each.word, "distance": each.distance, "count": each.count}
-                    for each in similar
-                ],
-            }
+            {"word": word, "suggestions": [*map(asdict, similar)]}
             for word, similar in suggestions.words.items()
         ],
-        "queries": [{"q": each.q, "total": each.total} for each in suggestions.queries],
+        "queries": [*map(asdict, suggestions.queries)],
     }
 
 

@@ -132,10 +132,10 @@ class _Speller:
         self, missing: Iterable[str], vocabulary: Vocabulary
     ) -> dict[str, list[SimilarWord]] | None:
         """Find similar words that records have; None without the time to count these."""
-        near = {
-            word: vocabulary.find_similar(word, _choose_max_distance(word))[:MAX_SUGGESTED_WORDS]
-            for word in missing
-        }
+        near = {}
+        for word in missing:
+            max_distance = 2 if len(word) >= _MIN_LONG_WORD else 1
+            near[word] = vocabulary.find_similar(word, max_distance)[:MAX_SUGGESTED_WORDS]
         counts = self._count_records([each for words in near.values() for _, each in words])
         if counts is None:
             return None
@@ -214,10 +214,6 @@ def _list_words(q: str) -> list[str]:
     """List the words of a query that may be compared, in lower case, each once."""
     words = dict.fromkeys(part.lower() for part in _split_query(q))
     return list(islice(filter(is_word, words), _MAX_COMPARED_WORDS))
-
-
-def _choose_max_distance(word: str) -> int:
-    return 2 if len(word) >= _MIN_LONG_WORD else 1
 
 
 def _list_corrected_queries(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from django.db import connections, router, transaction
@@ -18,8 +19,8 @@ from ...database.indexes import (
     analyze_records,
     name_key_index,
     name_order_index,
+    set_key,
 )
-from ...database.indexes import set_key as set_table_key
 from ...database.substrings import name_substring_index
 from ...database.tables import count_records as count_table_records
 from ...database.tables import drop_indexes, has_table
@@ -44,9 +45,6 @@ _TYPES = {"number": "numeric", "boolean": "bool", "string": "text"}
 
 #: The kinds of which a table has one index; the others are of single fields, and chosen by a load.
 _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
-
-#: What creates an index, by its role.
-_Wanted = dict[str, Callable[[], object]]
 
 
 def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
@@ -131,38 +129,7 @@ def _diagnose_resource(
         elif version is not None:
             yield Finding("table.missing", name, "The table of the records is not there.")
         return
-    found = diagnose_record_table(connection, version.pk)
-    if not found.has_columns:
-        yield Finding("table.columns", name, "The table has other columns than it should.")
-    if not found.computes_vectors:
-        yield Finding(
-            "vectors.stale",
-            name,
-            "New records are not found by their words.",
-            partial(restore_vectors, connection, version.pk, language=version.language),
-        )
-    if not found.has_primary_key:
-        yield Finding("index.missing", name, "The table has no primary key.")
-    lost_fields = _find_lost_fields(connection, resource, version)
-    for field in lost_fields:
-        yield Finding(
-            "field.missing",
-            name,
-            f"The records have values of “{field.name}”, which is not a field.",
-            partial(_add_lost_field, connection, resource, version, field),
-        )
-    # Some may be mended now.
-    left = lost_fields and _find_lost_fields(connection, resource, version)
-    orders = {name_order_index(version.pk, field.name) for field in left}
-    indexes = [index for index in found.indexes if index.role not in orders]
-    yield from _diagnose_indexes(connection, resource, version, indexes)
-    if not found.has_statistics and version.record_count > found.analyze_threshold:
-        yield Finding(
-            "statistics.missing",
-            name,
-            "The table has no statistics, so searches may be slow.",
-            partial(analyze_records, connection, version.pk),
-        )
+    yield from _Table(connection, resource, version).diagnose()
 
 
 def _find_kept_version(connection: BaseDatabaseWrapper, resource: Resource) -> TableVersion | None:
@@ -180,144 +147,149 @@ def _give_table_back(
     mark_unserved(connection, version.pk, None)
 
 
-def _find_lost_fields(
-    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
-) -> list[Field]:
-    """Find the fields that the first records have, and the resource has not."""
-    found = find_value_types(connection, version.pk)
-    known = set(resource.fields.values_list("name", flat=True))
-    return [
-        Field(
-            resource=resource,
-            name=name,
-            type=_TYPES.get(found[name][0], "json") if len(found[name]) == 1 else "text",
-        )
-        for name in sorted(found.keys() - known)
-    ]
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The record table that a resource serves."""
 
+    connection: BaseDatabaseWrapper
+    resource: Resource
+    version: TableVersion
 
-def _add_lost_field(
-    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion, field: Field
-) -> None:
-    """Add a field after the others; its index, which may be of another type, is made again."""
-    with transaction.atomic(using=connection.alias):
-        add_fields(connection, resource, [field])
-        found = diagnose_record_table(connection, version.pk).indexes
-        if name_order_index(version.pk, field.name) in {index.role for index in found}:
-            drop_order_indexes(connection, resource, [field.name])
-            create_order_indexes(connection, resource, {field.name: field.type})
-
-
-# Indexes ------------------------------------------------------------------------------------------
-
-
-def _diagnose_indexes(
-    connection: BaseDatabaseWrapper,
-    resource: Resource,
-    version: TableVersion,
-    found: Sequence[FoundIndex],
-) -> Iterator[Finding]:
-    """Find indexes that are missing, not valid, superfluous, or differ from the choice."""
-    wanted = _list_wanted(connection, resource, version)
-    missing = dict(wanted)
-    for index in found:  # the valid ones first
-        if index.role in missing:
-            del missing[index.role]
-            if not index.is_valid:
-                yield _report_invalid(index.name, partial(rebuild_index, connection, index.name))
-        elif not index.is_valid:
-            mend = rebuild_index if index.is_primary else drop_indexes
-            yield _report_invalid(index.name, partial(mend, connection, index.name))
-        elif not index.is_primary:
+    def diagnose(self) -> Iterator[Finding]:
+        """Find what is damaged in the table."""
+        table_id, name = self.version.pk, str(self.resource.pk)
+        found = diagnose_record_table(self.connection, table_id)
+        if not found.has_columns:
+            yield Finding("table.columns", name, "The table has other columns than it should.")
+        if not found.computes_vectors:
+            restore = partial(restore_vectors, language=self.version.language)
             yield Finding(
-                "index.superfluous",
-                index.name,
-                "No search uses this index, and every write takes longer for it.",
-                partial(drop_indexes, connection, index.name),
+                "vectors.stale",
+                name,
+                "New records are not found by their words.",
+                partial(restore, self.connection, table_id),
             )
-    for role, create in missing.items():
-        message = f"The table lacks an index: {role}."
-        yield Finding("index.missing", str(resource.pk), message, create)
-    yield from _diagnose_choice(connection, resource, version)
+        if not found.has_primary_key:
+            yield Finding("index.missing", name, "The table has no primary key.")
+        lost_fields = self._find_lost_fields()
+        for field in lost_fields:
+            yield Finding(
+                "field.missing",
+                name,
+                f"The records have values of “{field.name}”, which is not a field.",
+                partial(self._add_lost_field, field),
+            )
+        # Some may be mended now.
+        left = lost_fields and self._find_lost_fields()
+        orders = {name_order_index(table_id, field.name) for field in left}
+        yield from self._diagnose_indexes(
+            [each for each in found.indexes if each.role not in orders]
+        )
+        yield from self._diagnose_choice()
+        if not found.has_statistics and self.version.record_count > found.analyze_threshold:
+            yield Finding(
+                "statistics.missing",
+                name,
+                "The table has no statistics, so searches may be slow.",
+                partial(analyze_records, self.connection, table_id),
+            )
 
+    def _find_lost_fields(self) -> list[Field]:
+        """Find the fields that the first records have, and the resource has not."""
+        found = find_value_types(self.connection, self.version.pk)
+        known = set(self.resource.fields.values_list("name", flat=True))
+        return [
+            Field(
+                resource=self.resource,
+                name=name,
+                type=_TYPES.get(found[name][0], "json") if len(found[name]) == 1 else "text",
+            )
+            for name in sorted(found.keys() - known)
+        ]
 
-def _report_invalid(name: str, mend: Callable[[], object]) -> Finding:
-    return Finding("index.invalid", name, "The index is not valid, so it is not used.", mend)
+    def _add_lost_field(self, field: Field) -> None:
+        """Add a field after the others; its index, which may be of another type, is made again."""
+        with transaction.atomic(using=self.connection.alias):
+            add_fields(self.connection, self.resource, [field])
+            found = diagnose_record_table(self.connection, self.version.pk).indexes
+            if name_order_index(self.version.pk, field.name) in {index.role for index in found}:
+                drop_order_indexes(self.connection, self.resource, [field.name])
+                create_order_indexes(self.connection, self.resource, {field.name: field.type})
 
+    # Indexes --------------------------------------------------------------------------------------
 
-def _list_wanted(
-    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
-) -> _Wanted:
-    """List the indexes that searches and writes expect, which the last load has recorded."""
-    add = partial(_add_indexes, connection, version.pk)
-    wanted: _Wanted = {
-        _get_role(kind, version.pk): partial(add, kinds=[kind])
-        for kind in _OF_TABLE
-        if kind in version.indexes
-    }
-    for field in resource.fields.filter(has_order_index=True):
-        orders = {field.name: field_types[field.type].sort_expression}
-        wanted[name_order_index(version.pk, field.name)] = partial(add, orders=orders)
-    if resource.primary_key:
-        set_key = partial(set_table_key, connection, version.pk, resource.primary_key)
-        wanted[name_key_index(version.pk)] = set_key
-    return wanted
+    def _diagnose_indexes(self, found: Iterable[FoundIndex]) -> Iterator[Finding]:
+        """Find indexes that are missing, not valid, or superfluous."""
+        missing = self._list_wanted()
+        for index in found:  # the valid ones first
+            is_wanted = missing.pop(index.role, None) is not None
+            if not index.is_valid:
+                mend = rebuild_index if is_wanted or index.is_primary else drop_indexes
+                yield Finding(
+                    "index.invalid",
+                    index.name,
+                    "The index is not valid, so it is not used.",
+                    partial(mend, self.connection, index.name),
+                )
+            elif not is_wanted and not index.is_primary:
+                yield Finding(
+                    "index.superfluous",
+                    index.name,
+                    "No search uses this index, and every write takes longer for it.",
+                    partial(drop_indexes, self.connection, index.name),
+                )
+        for role, create in missing.items():
+            message = f"The table lacks an index: {role}."
+            yield Finding("index.missing", str(self.resource.pk), message, create)
 
+    def _list_wanted(self) -> dict[str, Callable[[], object]]:
+        """List what creates the indexes that searches and writes expect, by their roles."""
+        table_id, key = self.version.pk, self.resource.primary_key
+        wanted: dict[str, Callable[[], object]] = {
+            self._get_role(kind): partial(self._add_indexes, Indexes([kind]))
+            for kind in _OF_TABLE
+            if kind in self.version.indexes
+        }
+        for field in self.resource.fields.filter(has_order_index=True):
+            orders = {field.name: field_types[field.type].sort_expression}
+            role = name_order_index(table_id, field.name)
+            wanted[role] = partial(self._add_indexes, Indexes(orders=orders))
+        if key:
+            wanted[name_key_index(table_id)] = partial(set_key, self.connection, table_id, key)
+        return wanted
 
-def _get_role(kind: IndexKind, table_id: int) -> str:
-    is_named = kind == IndexKind.SUBSTRINGS
-    return name_substring_index(table_id) if is_named else kind.value
+    def _get_role(self, kind: IndexKind) -> str:
+        is_named = kind == IndexKind.SUBSTRINGS
+        return name_substring_index(self.version.pk) if is_named else kind.value
 
+    def _add_indexes(self, indexes: Indexes) -> None:
+        memory_bytes = conf.LOAD_MEMORY_BYTES
+        add_indexes(self.connection, self.version.pk, indexes, memory_bytes=memory_bytes)
 
-def _add_indexes(
-    connection: BaseDatabaseWrapper,
-    table_id: int,
-    *,
-    kinds: Sequence[str] = (),
-    orders: dict[str, str] | None = None,
-) -> None:
-    indexes = Indexes(
-        filters=IndexKind.FILTERS in kinds,
-        words=IndexKind.WORDS in kinds,
-        substrings=IndexKind.SUBSTRINGS in kinds,
-        orders=orders or {},
-    )
-    add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
+    def _diagnose_choice(self) -> Iterator[Finding]:
+        """Find out whether the indexes differ from the choice."""
+        chosen = [kind for kind in _OF_TABLE if kind in self.resource.index_kinds]
+        present = [kind for kind in _OF_TABLE if kind in self.version.indexes]
+        if chosen != present:
+            message = (
+                f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is"
+                f" indexed by {', '.join(present) or '–'}. The next load follows the choice, too."
+            )
+            follow = partial(self._follow_choice, chosen)
+            yield Finding("index.choice", str(self.resource.pk), message, follow)
 
-
-def _diagnose_choice(
-    connection: BaseDatabaseWrapper, resource: Resource, version: TableVersion
-) -> Iterator[Finding]:
-    chosen = [kind for kind in _OF_TABLE if kind in resource.index_kinds]
-    present = [kind for kind in _OF_TABLE if kind in version.indexes]
-    if chosen == present:
-        return
-    message = (
-        f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is indexed by"
-        f" {', '.join(present) or '–'}. The next load follows the choice, too."
-    )
-    follow = partial(_follow_choice, connection, resource, version, chosen)
-    yield Finding("index.choice", str(resource.pk), message, follow)
-
-
-def _follow_choice(
-    connection: BaseDatabaseWrapper,
-    resource: Resource,
-    version: TableVersion,
-    chosen: Sequence[IndexKind],
-) -> None:
-    """Create what was chosen, drop what was not, and record it, which gives a new version."""
-    found = diagnose_record_table(connection, version.pk).indexes
-    roles = {_get_role(kind, version.pk): kind for kind in _OF_TABLE}
-    present = {roles[index.role] for index in found if index.role in roles}
-    _add_indexes(connection, version.pk, kinds=[kind for kind in chosen if kind not in present])
-    others = [kind for kind in version.indexes if kind not in _OF_TABLE]
-    rows = TableVersion.objects.using(connection.alias).filter(pk=version.pk)
-    rows.update(indexes=[*map(str, chosen), *others])
-    Resource.objects.using(connection.alias).filter(pk=resource.pk).update(
-        modified_at=timezone.now()
-    )
-    # The last: until now a search could rely on them.
-    for index in found:
-        if index.role in roles and roles[index.role] not in chosen:
-            drop_indexes(connection, index.name)
+    def _follow_choice(self, chosen: Sequence[IndexKind]) -> None:
+        """Create what was chosen, drop what was not, and record it, which gives a new version."""
+        found = diagnose_record_table(self.connection, self.version.pk).indexes
+        roles = {self._get_role(kind): kind for kind in _OF_TABLE}
+        present = {roles[index.role] for index in found if index.role in roles}
+        self._add_indexes(Indexes([kind for kind in chosen if kind not in present]))
+        others = [kind for kind in self.version.indexes if kind not in _OF_TABLE]
+        rows = TableVersion.objects.using(self.connection.alias).filter(pk=self.version.pk)
+        rows.update(indexes=[*map(str, chosen), *others])
+        resources = Resource.objects.using(self.connection.alias).filter(pk=self.resource.pk)
+        resources.update(modified_at=timezone.now())
+        # The last: until now a search could rely on them.
+        for index in found:
+            if index.role in roles and roles[index.role] not in chosen:
+                drop_indexes(self.connection, index.name)
