@@ -69,7 +69,9 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         """
         if response.status_code != HTTPStatus.NOT_FOUND:
             return super().process_response(request, response)
-        if find_path_language(request.path_info) or _is_page(request, response):
+        is_html = response.get("Content-Type", "").startswith("text/html")
+        is_page = request.method in _SAFE and is_html  # not an answer of the API
+        if is_page or find_path_language(request.path_info):
             response = super().process_response(request, response)
         is_unknown = response.status_code == HTTPStatus.NOT_FOUND and not request.resolver_match
         return (is_unknown and _answer_unknown_address(request)) or response
@@ -112,11 +114,6 @@ def _answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
     if isinstance(response, HttpResponse) and "Content-Length" not in response:
         response["Content-Length"] = str(len(response.content))
     return response
-
-
-def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Distinguish a page from an answer of the API."""
-    return request.method in _SAFE and response.get("Content-Type", "").startswith("text/html")
 
 
 class DatabaseErrorMiddleware(MiddlewareMixin):

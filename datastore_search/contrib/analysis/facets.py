@@ -166,17 +166,12 @@ def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
 
 def _group_by_conditions(tasks: Sequence[_Task], facets: Sequence[bytes | None]) -> list[list[int]]:
     """Group the positions of the missing facets by their conditions."""
-    groups: list[list[int]] = []
-    for position, task in enumerate(tasks):
-        if facets[position] is not None:
-            continue
-        for group in groups:
-            if tasks[group[0]].facet.query == task.facet.query:
-                group.append(position)
-                break
-        else:
-            groups.append([position])
-    return groups
+    missing = [position for position, facet in enumerate(facets) if facet is None]
+    queries = [tasks[position].facet.query for position in missing]
+    groups: dict[int, list[int]] = {}
+    for position, query in zip(missing, queries, strict=True):
+        groups.setdefault(queries.index(query), []).append(position)
+    return list(groups.values())
 
 
 # What is stored -----------------------------------------------------------------------------------

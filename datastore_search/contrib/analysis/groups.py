@@ -201,15 +201,13 @@ def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> 
 def _find_unsupported_option(group: GroupBy, kind: FieldType) -> str:
     """Find an option that does not fit the type of the field."""
     is_number, has_day = kind.ordered is Ordered.NUMBERS, kind.name in _DAYS
-    if group.interval and not has_day:
-        return "interval"
-    if group.time_zone and kind.name != "timestamptz":
-        return "time_zone"
-    if group.width is not None and not is_number:
-        return "width"
-    if group.bins is not None and not (is_number or has_day):
-        return "bins"
-    return ""
+    misfits = {
+        "interval": group.interval and not has_day,
+        "time_zone": group.time_zone and kind.name != "timestamptz",
+        "width": group.width is not None and not is_number,
+        "bins": group.bins is not None and not (is_number or has_day),
+    }
+    return next((option for option, is_misfit in misfits.items() if is_misfit), "")
 
 
 def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
