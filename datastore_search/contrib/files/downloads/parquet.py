@@ -17,7 +17,6 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from decimal import Decimal
 from typing import Any
 
 from psycopg import sql
@@ -255,7 +254,13 @@ def _choose_type(kind: str, measure: Any) -> Any:
 
     if kind == "numeric":
         largest, scale = measure
-        return _choose_decimal(largest, scale)
+        if largest is None:
+            return pa.decimal128(_MAX_DIGITS, 0)
+        if not largest.is_finite() or scale is None:
+            return pa.string()
+        digits = max(largest.adjusted() + 1, 1)
+        fits = digits + int(scale) <= _MAX_DIGITS
+        return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()
     types = {
         "text": pa.string(),
         "int": pa.int64(),
@@ -273,15 +278,3 @@ def _choose_type(kind: str, measure: Any) -> Any:
     if kind in _LISTS:
         return pa.list_(types[kind.removeprefix("_")])
     return pa.string() if measure is False else types.get(kind, pa.string())
-
-
-def _choose_decimal(largest: Decimal | None, scale: Decimal | None) -> Any:
-    import pyarrow as pa
-
-    if largest is None:
-        return pa.decimal128(_MAX_DIGITS, 0)
-    if not largest.is_finite() or scale is None:
-        return pa.string()
-    digits = max(largest.adjusted() + 1, 1)
-    fits = digits + int(scale) <= _MAX_DIGITS
-    return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()

@@ -42,6 +42,7 @@ _LISTED_TYPES = frozenset(("text", "int4", "int8", "float8", "bool"))
 _JSON_LITERALS = frozenset(
     kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
 )
+_JSON_TEXT = SQL("CAST(to_json({}) AS VARCHAR)")
 _ENCRYPTED = b"PARE"
 #: Parts of a second that are finer than a microsecond.
 _NANOSECONDS = "[.][0-9]{7}"
@@ -268,12 +269,8 @@ def _build_json(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
     elif kind.id == "blob":
         text = SQL("'\"\\\\x' || lower(hex({})) || '\"'").format(value)
     else:
-        text = _build_json_text(_build_text(kind, value))
+        text = _JSON_TEXT.format(_build_text(kind, value))
     return SQL("CASE WHEN {} IS NULL THEN 'null' ELSE {} END").format(value, text)
-
-
-def _build_json_text(text: Composed) -> Composed:
-    return SQL("CAST(to_json({}) AS VARCHAR)").format(text)
 
 
 def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
@@ -304,7 +301,7 @@ def _build_map(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
     entry, parts = quote_identifier(f"e{depth}"), _get_parts(kind)
     key = _build_text(parts["key"], SQL("{}.key").format(entry))
     entries = SQL("{} || ':' || {} FOR {} IN map_entries({})").format(
-        _build_json_text(key),
+        _JSON_TEXT.format(key),
         _build_json(parts["value"], SQL("{}.value").format(entry), depth + 1),
         entry,
         value,

@@ -106,10 +106,6 @@ class StagingArea:
         # Attached files and files in temp_directory may still be used.
         self.execute(SQL("SET enable_external_access = false; SET lock_configuration = true"))
 
-    def close(self) -> None:
-        """Write everything to the database's file."""
-        self.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
-
     def _attach(self) -> None:
         self.execute(
             SQL("ATTACH {file} AS {database}; USE {database}").format(
@@ -219,7 +215,7 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
         try:
             staging_area.create()
             yield staging_area
-            staging_area.close()
+            staging_area.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
         except BaseException:
             # Without any memory, DuckDB breaks down when its connection is closed.
             staging_area.limits.extend_memory(core_conf.LOAD_MEMORY_BYTES)
