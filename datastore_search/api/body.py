@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from ..field_types import refuse_constant
 from ..guards.sizes import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 from ..messages.requests import (
     JsonTooDeep,
@@ -193,8 +194,4 @@ _STEPS = bytes.maketrans(b'[{]}"', b"\x01\x01\xff\xff\x00")
 _STRING = re.compile(rb'"[^"]*"')
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=refuse_constant)

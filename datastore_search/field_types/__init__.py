@@ -28,6 +28,7 @@ from .values import (
     dump_json_as_sent,
     is_storable,
     parse_json_value,
+    refuse_constant,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "is_storable",
     "parse_json_value",
     "parse_values",
+    "refuse_constant",
     "type_aliases",
 ]
 

@@ -155,6 +155,11 @@ class _Expansion:
 # Texts and JSON -----------------------------------------------------------------------------------
 
 
+def refuse_constant(name: str) -> Never:
+    """Refuse ``NaN`` and the infinities, which JSON does not have."""
+    raise ValueError(f"{name} is not JSON")
+
+
 def parse_json_value(value: Json) -> str:
     """Parse any value of the type ``json``."""
     expansion = _Expansion()

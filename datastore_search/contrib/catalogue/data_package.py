@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...downloads.table_schema import build_table_schema
 from ...models import Resource, write_translations
-from .published import PublishedResource, drop_empty
+from .published import PublishedResource, build_license_address, drop_empty, find_address
 
 PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
 
@@ -28,6 +28,7 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
     """
     resource = published.resource
     name = resource.name.lower()
+    address = next((file.address for file in published.files if file.format == "csv"), "")
     texts = {
         "title": resource.title or resource.name,
         "description": resource.description,
@@ -36,9 +37,9 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
     table = {
         "name": name,
         "type": "table",
-        "path": published.csv_address,
+        "path": address,
         **texts,
-        "scheme": published.csv_address.partition(":")[0],
+        "scheme": address.partition(":")[0],
         "format": "csv",
         "mediatype": "text/csv",
         "encoding": "utf-8",
@@ -54,8 +55,10 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
             "version": resource.version_date and resource.version_date.isoformat(),
             "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "keywords": sorted(resource.tags),
-            "licenses": _list_licenses(published),
-            "sources": [drop_empty({"title": resource.source, "path": published.source_address})]
+            "licenses": _list_licenses(resource.license),
+            "sources": [
+                drop_empty({"title": resource.source, "path": find_address(resource.source)})
+            ]
             if resource.source
             else [],
             "contributors": _list_contributors(resource),
@@ -67,10 +70,9 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
     )
 
 
-def _list_licenses(published: PublishedResource) -> list[dict[str, str]]:
-    license_id = published.resource.license
-    name = "" if "/" in license_id else license_id
-    return [drop_empty({"name": name, "path": published.license_address})] if license_id else []
+def _list_licenses(license_id: str) -> list[dict[str, str]]:
+    name, path = "" if "/" in license_id else license_id, build_license_address(license_id)
+    return [drop_empty({"name": name, "path": path})] if license_id else []
 
 
 def _list_contributors(resource: Resource) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from django.db.models import Q
 
-from .dataset import Dataset
+from .dataset import Dataset, Group
 from .descriptions import FORMAT
 from .query import Conditions, Predicate
 from .resource_conditions import match_text as match_resource_text
@@ -132,14 +132,8 @@ def _list_texts(entry: Entry) -> Iterator[str]:
         yield dataset.organization.shown_title
 
 
-def _list_organization(entry: Entry) -> Iterator[str]:
-    if organization := entry.dataset.organization:
-        yield from (organization.name, organization.shown_id)
-
-
-def _list_groups(entry: Entry) -> Iterator[str]:
-    for group in entry.dataset.groups:
-        yield from (group.name, group.shown_id)
+def _list_names(groups: Iterable[Group | None]) -> list[str]:
+    return [name for group in groups if group for name in (group.name, group.shown_id)]
 
 
 def _get(name: str) -> Values:
@@ -155,9 +149,9 @@ _VALUES: Final[Mapping[str, Values]] = {
     "id": _get("id"),
     "name": _get("name"),
     "tags": lambda entry: entry.dataset.tags,
-    "organization": _list_organization,
-    "owner_org": _list_organization,
-    "groups": _list_groups,
+    "organization": lambda entry: _list_names([entry.dataset.organization]),
+    "owner_org": lambda entry: _list_names([entry.dataset.organization]),
+    "groups": lambda entry: _list_names(entry.dataset.groups),
     "license_id": _get("license"),
     "maintainer": _get("maintainer"),
     "author": _get("author"),

@@ -200,7 +200,8 @@ def _describe_file(
     dataset: PublishedDataset, published: PublishedResource, file: File
 ) -> dict[str, Any]:
     """Describe a file; its title names the resource where the dataset has several."""
-    license_address = published.license_address or build_license_address(dataset.dataset.license)
+    resource = published.resource
+    license_address = build_license_address(resource.license or dataset.dataset.license)
     file_type = _FILE_TYPES.get(file.format, file.format.upper())
     address = {"@id": quote_iri(file.address), "@type": "rdfs:Resource"}
     has_several = len(dataset.resources) > 1
@@ -208,7 +209,9 @@ def _describe_file(
         {
             "@id": f"{published.identifier}#{file.format}",
             "@type": "dcat:Distribution",
-            "dct:title": f"{published.title}: {file.label}" if has_several else file.label,
+            "dct:title": f"{resource.local_title.text}: {file.label}"
+            if has_several
+            else file.label,
             "dcat:accessURL": address,
             "dcat:downloadURL": address,
             "dct:format": {

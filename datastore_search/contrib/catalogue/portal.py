@@ -52,16 +52,16 @@ DatasetsFunction = Callable[[Reader], Iterable[Dataset]]
 
 def open_public_datasets(using: str) -> Datasets:
     """Open the datasets that everyone may see."""
-    public = list_loaded_resources(using).filter(private=False)
-    if conf.DATASETS:
-        return _open_portal_datasets(AnonymousUser(), public)
-    return ResourceDatasets(public)
+    return _open_datasets(AnonymousUser(), list_loaded_resources(using).filter(private=False))
 
 
 def open_readable_datasets(using: str, reader: Reader) -> Datasets:
     """Open the datasets that a user may see."""
-    readable = list_readable_resources(using, reader)
-    return _open_portal_datasets(reader, readable) if conf.DATASETS else ResourceDatasets(readable)
+    return _open_datasets(reader, list_readable_resources(using, reader))
+
+
+def _open_datasets(reader: Reader, shown: ResourceQuerySet) -> Datasets:
+    return _open_portal_datasets(reader, shown) if conf.DATASETS else ResourceDatasets(shown)
 
 
 def open_portal_datasets(using: str, reader: Reader) -> PortalDatasets:

@@ -44,31 +44,6 @@ class PublishedResource:
     page: str
     files: Sequence[File]
 
-    @property
-    def title(self) -> str:
-        """Return the title for the active language, or the name."""
-        return self.resource.local_title.text
-
-    @property
-    def description(self) -> str:
-        """Return the description for the active language, or the title where there is none."""
-        return self.resource.local_description.text[:MAX_DESCRIPTION_LENGTH] or self.title
-
-    @property
-    def csv_address(self) -> str:
-        """Return the address of the file in CSV."""
-        return next((file.address for file in self.files if file.format == "csv"), "")
-
-    @property
-    def license_address(self) -> str:
-        """Return the address of the licence."""
-        return build_license_address(self.resource.license)
-
-    @property
-    def source_address(self) -> str:
-        """Return the source if it is an address; otherwise an empty text."""
-        return find_address(self.resource.source)
-
 
 @dataclass(frozen=True, slots=True)
 class PublishedDataset:

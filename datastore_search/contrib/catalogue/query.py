@@ -211,9 +211,8 @@ class _Parser(Generic[Condition]):
         if kind == "range":
             if field not in TIMES:
                 raise self.build_error()
-            return self._conditions.match_times(
-                field, self._parse_bound(value), self._parse_bound(high)
-            )
+            bounds = self._parse_time(value), self._parse_time(high)
+            return self._conditions.match_times(field, *bounds)
         return self._match(field, re.sub(r"\\(.)", r"\1", value))
 
     def _match(self, field: str, text: str) -> Condition:
@@ -226,10 +225,10 @@ class _Parser(Generic[Condition]):
             return everything
         return self._conditions.match_privacy(text.casefold() == PRIVATE[field])
 
-    def _parse_bound(self, text: str) -> datetime | None:
-        return None if text == "*" else self._parse_time(text)
-
-    def _parse_time(self, text: str) -> datetime:
+    def _parse_time(self, text: str) -> datetime | None:
+        """Parse an end of a range; None for an open one."""
+        if text == "*":
+            return None
         try:
             moment = parse_datetime(text if "T" in text else f"{text}T00:00:00")
         except ValueError:

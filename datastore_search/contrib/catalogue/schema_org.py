@@ -22,6 +22,7 @@ from .published import (
     PublishedResource,
     build_license_address,
     drop_empty,
+    find_address,
 )
 
 CONTEXT: Final = "https://schema.org/"
@@ -56,18 +57,18 @@ def build_dataset(
             "@context": CONTEXT,
             "@type": "Dataset",
             "@id": published.identifier,
-            "name": published.title,
+            "name": resource.local_title.text,
             "description": _describe_at_length(published, fields[: len(described)]),
             "url": published.page,
             "identifier": str(resource.pk),
-            "license": published.license_address or parent.get("license"),
+            "license": build_license_address(resource.license) or parent.get("license"),
             "creator": publisher,
             "publisher": publisher,
             "keywords": sorted(resource.tags),
             "inLanguage": resource.content_language,
             "spatialCoverage": resource.spatial and {"@type": "Place", "name": resource.spatial},
             "temporalCoverage": _write_interval(resource),
-            "isBasedOn": published.source_address,
+            "isBasedOn": find_address(resource.source),
             "version": resource.version_date and resource.version_date.isoformat(),
             "dateCreated": resource.created_at.isoformat(),
             "dateModified": resource.modified_at.isoformat(),
@@ -152,10 +153,12 @@ def _describe_field(field: Field, resource: Resource) -> dict[str, Any]:
 
 def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -> str:
     """Add the names of the fields to a description that is too short for search engines."""
-    description = published.description
+    resource = published.resource
+    description = resource.local_description.text[:MAX_DESCRIPTION_LENGTH]
+    description = description or resource.local_title.text
     if len(description) >= MIN_DESCRIPTION_LENGTH:
         return description
-    language = published.resource.content_language
+    language = resource.content_language
     names = [field.choose_label(language).text or field.name for field in fields]
     words = _("A table with the fields %(names)s.") % {"names": ", ".join(names)}
     return f"{description.rstrip('.')}. {words}"[:MAX_DESCRIPTION_LENGTH]

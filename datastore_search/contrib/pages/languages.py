@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 from unicodedata import bidirectional
 
 from django.utils.html import conditional_escape, format_html, format_html_join
@@ -25,17 +24,6 @@ from ...web.languages import is_foreign, write_attributes
 
 #: The classes of letters that run from the right to the left.
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
-
-
-class HasLanguage(Protocol):
-    """A text with its language."""
-
-    @property
-    def language(self) -> str:
-        """The language; empty if it is unknown or the page's."""
-
-
-Text = TypeVar("Text", bound=HasLanguage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +94,3 @@ def choose_common_language(languages: Iterable[str]) -> str:
     """Choose the ``lang`` of an element around texts: the language of most texts, or the page's."""
     counts = Counter(language if is_foreign(language) else "" for language in languages)
     return max(counts, key=lambda language: (counts[language], not language), default="")
-
-
-def group_by_language(texts: Iterable[Text]) -> list[tuple[SafeString, list[Text]]]:
-    """Group parts of a drawing by the languages of their texts, with the attribute of each."""
-    groups: dict[str, list[Text]] = {}
-    for text in texts:
-        groups.setdefault(text.language, []).append(text)
-    return [(write_drawing_language(language), group) for language, group in groups.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 
 from django.core.exceptions import ValidationError
@@ -12,6 +11,7 @@ from django.utils.formats import date_format
 
 from ....messages.bidi import show_bidi_controls
 from ....models import Resource
+from ....models.metadata import get_metadata_field
 from ...catalogue.licenses import describe_license
 
 #: What staff write in words, in the language of the resource.
@@ -20,25 +20,19 @@ _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
 _is_address = URLValidator(schemes=("https", "http"))
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A statement on a resource, its language if known, and an address behind it, if any."""
+def list_facts(resource: Resource) -> list[dict[str, str]]:
+    """
+    List what is known of a resource, with the labels that the admin has.
 
-    label: str
-    text: str
-    link: str = ""
-    language: str = ""
-
-
-def list_facts(resource: Resource) -> list[Fact]:
-    """List what is known of a resource, with the labels that the admin has."""
+    A statement has its language if that is known, and the address behind it, if any.
+    """
     return [
-        Fact(
-            str(getattr(Resource, name).field.verbose_name),
-            show_bidi_controls(text),
-            link,
-            resource.content_language if name in _WORDS and not link else "",
-        )
+        {
+            "label": str(get_metadata_field(name).verbose_name),
+            "text": show_bidi_controls(text),
+            "link": link,
+            "language": resource.content_language if name in _WORDS and not link else "",
+        }
         for name, text, link in _list_texts(resource)
         if text
     ]

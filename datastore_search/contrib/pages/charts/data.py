@@ -173,7 +173,8 @@ def _get_key(record: Mapping[str, object], name: str) -> Key:
 def _build_group(
     chart: ChartQuery, key: Key, label: str, rows: Mapping[Key, _Row], series: Sequence[Key]
 ) -> Group:
-    missing = Point("0", "0", 0.0) if chart.is_additive else None
+    # The count and the sum of no records are 0.
+    missing = Point("0", "0", 0.0) if chart.figure in {"count", "sum"} else None
     points = tuple(_build_point(chart, rows[each]) if each in rows else missing for each in series)
     count = sum(row.record_count for row in rows.values())
     language = _get_language(chart.by, key)
@@ -204,8 +205,11 @@ def _round_digits(digits: str) -> str:
     """Round a computed number to a few figures, or to a whole number if that has more."""
     number = Decimal(digits)
     decimals = max(0, _MAX_FIGURES - 1 - number.adjusted())
-    rounded = f"{number:.{decimals}f}"
-    return rounded.rstrip("0").rstrip(".") if "." in rounded else rounded
+    return _drop_zeros(f"{number:.{decimals}f}")
+
+
+def _drop_zeros(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 # The axis -----------------------------------------------------------------------------------------
@@ -317,9 +321,7 @@ def _label_range(low: Decimal, high: Decimal | None) -> str:
 
 
 def _format_bound(bound: Decimal) -> str:
-    text = f"{bound:f}"
-    digits = text.rstrip("0").rstrip(".") if "." in text else text
-    return format_number(shorten_number(digits))
+    return format_number(shorten_number(_drop_zeros(f"{bound:f}")))
 
 
 def _label(column: Column, key: Key) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+from django.utils.safestring import SafeString
 
 from ....messages import shorten
+from ..languages import write_drawing_language
 from ..table.records import format_number
 from .data import ChartData, Group, Series
 
@@ -61,6 +65,9 @@ class Bar:
     height: str
     text: str
     language: str = ""
+
+
+Part = TypeVar("Part", Label, Bar)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +268,14 @@ def _draw_curves(
                 path += f"L{x} {y}" if is_drawn else f"M{x} {y}h0"
             is_drawn = point is not None
         drawing.curves.append(Curve(position + 1, _COLOURS[position], path, _DASHES[position]))
+
+
+def group_by_language(parts: Iterable[Part]) -> list[tuple[SafeString, list[Part]]]:
+    """Group parts of a drawing by the languages of their texts, with the attribute of each."""
+    groups: dict[str, list[Part]] = {}
+    for part in parts:
+        groups.setdefault(part.language, []).append(part)
+    return [(write_drawing_language(language), group) for language, group in groups.items()]
 
 
 def _describe(group: Group, series: str, text: str) -> str:

@@ -92,11 +92,6 @@ class ChartQuery:
         return self.by.type == "text"
 
     @property
-    def is_additive(self) -> bool:
-        """Return whether the figure of no records is 0, and figures of groups can be added."""
-        return self.figure in {"count", "sum"}
-
-    @property
     def figure_label(self) -> Phrase:
         """What is measured, in words."""
         if self.of is None:

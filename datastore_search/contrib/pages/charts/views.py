@@ -24,10 +24,10 @@ from ..drawings import (
     list_drawing_files,
     list_options,
 )
-from ..languages import Phrase, compose_phrase, group_by_language, join_phrases, mark_text
+from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from ..table.query_string import QueryString
 from .data import ChartData, Group, Point, Series, read_chart
-from .drawing import draw_chart
+from .drawing import draw_chart, group_by_language
 from .query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
 
 

@@ -51,18 +51,14 @@ class FacetField:
     is_wanted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FacetChoice:
-    """The fields with a facet in the order of the page, and those that could have one."""
-
-    shown: tuple[FacetField, ...]
-    others: tuple[Column, ...]
-
-
 def choose_facets(
     columns: Sequence[Column], query: PageQuery, profiles: Mapping[str, Mapping[str, Any]]
-) -> FacetChoice:
-    """Choose what the address names, then what it asks for, then what the profiles propose."""
+) -> tuple[list[FacetField], list[Column]]:
+    """
+    Choose the fields with a facet, in the order of the page, and list those that could have one.
+
+    What the address names is first, then what it asks for, then what the profiles propose.
+    """
     asked = {condition.field.name for condition in query.conditions}
     fields = [
         FacetField(column, kind, is_wanted=column.name in query.facets)
@@ -77,8 +73,7 @@ def choose_facets(
     # A facet stays in its place when something is chosen in it.
     chosen.sort(key=lambda each: (not each.is_wanted, _rank(each, profiles), fields.index(each)))
     names = {each.column.name for each in chosen}
-    others = [each.column for each in fields if each.column.name not in names]
-    return FacetChoice(tuple(chosen), tuple(others))
+    return chosen, [each.column for each in fields if each.column.name not in names]
 
 
 def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | None:

@@ -113,18 +113,18 @@ def build_facet_panel(
     ``others`` are the fields without one with links that open it, ``hidden`` the parameters that
     have no input.  Some facets are not ``is_complete`` where they took too long.
     """
-    choice = choose_facets(columns, query, profiles.fields if profiles else {})
+    shown, others = choose_facets(columns, query, profiles.fields if profiles else {})
     counter = _Counter(read, query, profiles)
-    counts = counter.count(choice.shown)
+    counts = counter.count(shown)
     builder = _Builder(query, {field.name: field for field in read.resource.schema})
     facets = [
         builder.build(position, field, counts[field.column.name])
-        for position, field in enumerate(choice.shown)
+        for position, field in enumerate(shown)
     ]
     address = query.query_string
     return {
         "facets": facets,
-        "others": [(column, address.add("facet", column.name).link) for column in choice.others],
+        "others": [(column, address.add("facet", column.name).link) for column in others],
         "hidden": _list_hidden(facets, query),
         "is_complete": counter.is_complete,
     }
@@ -154,23 +154,21 @@ class _Counter:
     def count(self, fields: Sequence[FacetField]) -> Mapping[str, _Counts]:
         """Count all facets, by the names of their fields."""
         counts: dict[str, _Counts] = {}
+        # Values that are not stored can be counted at any time.
+        is_small = (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
         asked: list[tuple[FacetField, Query]] = []
         for field in fields:
             query = self._exclude_own(field.column.name)
             is_of_all = not (query.q or query.filters)
             stored = self._read_stored(field) if is_of_all else None
-            if stored and len(stored.values) < stored.distinct and self._is_small:
+            if stored and len(stored.values) < stored.distinct and is_small:
                 stored = None
-            if stored or not _is_counted(field):
+            # A text has no figures, nor has a time of day.
+            if stored or field.kind is FacetKind.TEXT or field.column.type == "time":
                 counts[field.column.name] = stored or _Counts(nulls=self._find_nulls(field))
             else:
                 asked.append((field, query))
         return counts | (self._count_matches(asked) if asked else {})
-
-    @property
-    def _is_small(self) -> bool:
-        """Return whether values that are not stored can be counted at any time."""
-        return (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
 
     def _exclude_own(self, name: str) -> Query:
         """Make the query of the conditions that are not on a field itself."""
@@ -246,11 +244,6 @@ class _Counter:
 
 def _has_values(field: FacetField) -> bool:
     return field.kind is FacetKind.VALUES
-
-
-def _is_counted(field: FacetField) -> bool:
-    """Return whether a facet has figures: a text has none, nor has a time of day."""
-    return field.kind is not FacetKind.TEXT and field.column.type != "time"
 
 
 def _read_bins(column: Column, answer: Mapping[str, Any]) -> Histogram | None:

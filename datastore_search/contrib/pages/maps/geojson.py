@@ -19,9 +19,9 @@ from ....messages.downloads import NoPlaces, UnsuitablePlaceField
 from ....messages.parameters import UnknownField
 from ....models import read_profiles
 from ....search import ID, RecordCopy
+from ..table.typed_values import NUMBERS
 from .geometry import (
     GEOMETRIES,
-    NUMBERS,
     build_point,
     find_coordinate_fields,
     find_geometry_field,

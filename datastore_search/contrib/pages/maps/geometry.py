@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
-from ....field_types import NotOfType, dump_json_as_sent
+from ....field_types import NotOfType, dump_json_as_sent, refuse_constant
 from ....filters.words import remove_diacritics
+from ..table.typed_values import NUMBERS
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 
@@ -57,8 +58,7 @@ _GEOMETRY_NAMES = frozenset(
     }
 )
 
-#: The types of fields with degrees, and with GeoJSON.
-NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float8"})
+#: The types of fields with GeoJSON.
 GEOMETRIES = frozenset({"json", "text"})
 
 #: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
@@ -210,7 +210,7 @@ def read_geometry(text: str) -> str | None:
     """Read the GeoJSON text of a geometry, or of the one in a feature; None for no place."""
     try:
         value = json.loads(
-            text, parse_float=Decimal, parse_int=Decimal, parse_constant=_refuse_constant
+            text, parse_float=Decimal, parse_int=Decimal, parse_constant=refuse_constant
         )
         is_feature = isinstance(value, dict) and value.get("type") == "Feature"
         geometry = value.get("geometry") if is_feature else value
@@ -221,8 +221,3 @@ def read_geometry(text: str) -> str | None:
         return dump_json_as_sent(geometry) if is_feature else text
     except (ValueError, ArithmeticError, RecursionError, NotOfType):
         return None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """Refuse ``NaN`` and the infinities, which JSON does not have."""
-    raise ValueError(name)

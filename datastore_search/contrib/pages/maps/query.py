@@ -8,7 +8,8 @@ from typing import Any
 
 from ..table.columns import Column, find_column
 from ..table.query_string import Pair
-from .geometry import GEOMETRIES, NUMBERS, find_coordinate_fields, find_geometry_field, read_ranges
+from ..table.typed_values import NUMBERS
+from .geometry import GEOMETRIES, find_coordinate_fields, find_geometry_field, read_ranges
 
 PARAMETERS = ("lat", "lon", "geometry", "title")
 

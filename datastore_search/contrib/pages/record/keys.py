@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from ....field_types import field_types
@@ -69,21 +68,13 @@ def _decode(text: str) -> str:
     return "" if text == _EMPTY else unquote(text.replace("~", "%"))
 
 
-@dataclass(frozen=True, slots=True)
-class RecordLink:
+def link_record(
+    resource: Resource, address: QueryString, record: Mapping[str, object], place: int, path: str
+) -> Link:
     """
-    The links from a page of records to the pages of its records.
+    Link to the page of a record, below a path.
 
-    ``offset`` is the number of records before the page.  A link holds the question and the place of
-    the record among those found, from 1, so that its page knows the records beside it.
+    The link holds the question and the ``place`` of the record among those found, from 1, so that
+    its page knows the records beside it.
     """
-
-    resource: Resource
-    query_string: QueryString
-    offset: int = 0
-    path: str = "r/"
-
-    def build(self, record: Mapping[str, object], position: int) -> Link:
-        """Build the link to the record at a position of the page, from 0."""
-        page = f"{self.path}{encode_key(self.resource, record)}/"
-        return self.query_string.link_record(page, POSITION, str(self.offset + position + 1))
+    return address.link_record(f"{path}{encode_key(resource, record)}/", POSITION, str(place))

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -21,20 +21,11 @@ from ..page import ResourcePageView
 from ..table.columns import build_columns
 from ..table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
 from ..table.records import parse_record, render_value
-from .keys import POSITION, RecordLink, decode_key, encode_key
+from .keys import POSITION, decode_key, encode_key, link_record
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
 Record = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRecord:
-    """A record, and the links to those before and after it; empty where there is none."""
-
-    record: Record
-    previous_link: str = ""
-    next_link: str = ""
 
 
 class RecordView(ResourcePageView):
@@ -46,25 +37,32 @@ class RecordView(ResourcePageView):
         validators = self.authorize_read(resource)
         query = parse_page_query(clean_parameters(self.request.GET), resource)
         self.shared_parameters = list_shared_parameters(query)
-        found = self._find_beside(read, query, key) or _find_by_key(read, key)
+        found = self._find_beside(read, query, key)
+        record, beside = found or (_find_by_key(read, key), {})
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
         context: dict[str, Any] = {
             "resource": resource,
             "title": str(resource),
-            "found": found,
-            "id": found.record[ID],
+            "beside": beside,
+            "id": record[ID],
             "members": [
                 (column, None if value is None else render_value(column, value))
                 for column in build_columns(resource)
-                for value in [found.record[column.name]]
+                for value in [record[column.name]]
             ],
             "page_address": add_query_string(page_address, query.query_string.pairs),
-            "api_address": self._build_api_address(resource, found.record),
+            "api_address": self._build_api_address(resource, record),
         }
         return self.render_page("record.html", context, validators=validators)
 
-    def _find_beside(self, read: ConsistentRead, query: PageQuery, key: str) -> FoundRecord | None:
-        """Find the record at its place among those asked for; None if another one is there now."""
+    def _find_beside(
+        self, read: ConsistentRead, query: PageQuery, key: str
+    ) -> tuple[Record, dict[str, str]] | None:
+        """
+        Find the record at its place among those asked for; None if another one is there now.
+
+        The links lead to the records beside it, and are empty where there is none.
+        """
         sent = self.request.GET.get(POSITION, "")
         if not query.is_valid or not _PLACE.fullmatch(sent):
             return None
@@ -73,13 +71,14 @@ class RecordView(ResourcePageView):
         records = _read_records(read, query.build_search(index + 2, offset=offset))
         if len(records) <= index or encode_key(read.resource, records[index]) != key:
             return None
-        link = RecordLink(read.resource, query.query_string, offset, path="../")
-        links = [link.build(record, position) for position, record in enumerate(records)]
-        return FoundRecord(
-            records[index],
-            previous_link=links[0] if index else "",
-            next_link=links[index + 1] if len(links) > index + 1 else "",
-        )
+        links = [
+            link_record(read.resource, query.query_string, record, place, "../")
+            for place, record in enumerate(records, offset + 1)
+        ]
+        return records[index], {
+            "previous_link": links[0] if index else "",
+            "next_link": links[index + 1] if len(links) > index + 1 else "",
+        }
 
     def _build_api_address(self, resource: Resource, record: Record) -> str:
         """Build the address of the record in the API; empty if the portal has no API."""
@@ -89,7 +88,7 @@ class RecordView(ResourcePageView):
         return add_query_string(path, [("resource_id", str(resource.pk)), ("filters", filters)])
 
 
-def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
+def _find_by_key(read: ConsistentRead, key: str) -> Record:
     """Find the record with a key."""
     conditions = decode_key(read.resource, key)
     if conditions is None:
@@ -100,7 +99,7 @@ def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
         records = []
     if not records:
         raise UnknownRecord
-    return FoundRecord(records[0])
+    return records[0]
 
 
 def _read_records(read: ConsistentRead, query: Query) -> list[Record]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -19,7 +20,7 @@ from ..api_parameters import build_query_parameters
 from ..links import add_query_string
 from .columns import choose_names
 from .page_query import PageQuery
-from .query_string import MAX_REPEATED_LENGTH, Pair
+from .query_string import MAX_REPEATED_LENGTH
 
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
 _MIN_PACKED_RECORDS = 10_000
@@ -34,27 +35,14 @@ class Download:
     format: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DownloadGroup:
-    """
-    The files of one kind, and a title that ends in a colon; ``name`` is part of its id.
-
-    ``question`` is what a form sends, if that is too long for links.
-    """
-
-    name: str
-    title: str
-    downloads: list[Download]
-    question: tuple[Pair, ...] = ()
-
-
 def list_downloads(
     request: HttpRequest, resource: Resource, asked: PageQuery, *, has_places: bool
-) -> list[DownloadGroup]:
+) -> list[dict[str, Any]]:
     """
     List the records that a page asks for in each format of the dump, and their schema.
 
-    There is nothing without a dump.
+    There is nothing without a dump.  Files are in groups, each with a title that ends in a colon;
+    ``question`` is what a form sends, if that is too long for links.
 
     Where fields have labels, the formats with headers are offered with labels too; where there are
     many records, the formats of text are offered packed.
@@ -76,18 +64,19 @@ def list_downloads(
 
     def build_group(
         name: str, title: str, kinds: Iterable[DumpFormat], **options: str
-    ) -> DownloadGroup:
+    ) -> dict[str, Any]:
         asked = {**options, **parameters}
         files = []
         for kind in kinds:
             address = add_query_string(path, {"format": kind.name, **asked}.items())
             sent = (path, kind.name) if is_long else (address,)
             files.append(Download(str(kind.label), *sent))
-        return DownloadGroup(name, title, files, tuple(asked.items()) if is_long else ())
+        question = list(asked.items()) if is_long else []
+        return {"name": name, "title": title, "downloads": files, "question": question}
 
     everything = build_group("all", _("Download all records found:"), kinds)
     if schema := find_path(request, "schema", resource.pk):
-        everything.downloads.append(Download("Table Schema", schema))
+        everything["downloads"].append(Download("Table Schema", schema))
     groups = [everything]
     if choose_headers(names, resource.infos) != names:
         title = _("With labels instead of column names:")

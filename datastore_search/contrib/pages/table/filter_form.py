@@ -61,14 +61,8 @@ class Input:
     suggestions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InputGroup:
-    """The inputs of a field: one, or two for the ends of a range."""
-
-    label: str
-    label_language: str
-    value_language: str
-    inputs: tuple[Input, ...]
+#: A field and its inputs: one, or two for the ends of a range.
+InputGroup = tuple[Column, tuple[Input, ...]]
 
 
 class FilterForm:
@@ -102,7 +96,7 @@ class FilterForm:
             if operators and len(groups) < MAX_FIELDS and length_with <= MAX_NAMES_BYTES:
                 length = length_with
                 groups.append(self._build_group(position, field, operators))
-        known = {each.name for group in groups for each in group.inputs}
+        known = {each.name for _column, inputs in groups for each in inputs}
         for position, condition in enumerate(self._query.conditions):
             if condition.error and condition.parameter not in known:
                 field, operator = condition.field, condition.operator
@@ -112,7 +106,7 @@ class FilterForm:
     @cached_property
     def hidden(self) -> tuple[Pair, ...]:
         """The parameters that have no input, as hidden inputs keep them."""
-        names = {each.name for group in self.groups for each in group.inputs}
+        names = {each.name for _column, inputs in self.groups for each in inputs}
         shown = {
             (name, condition.values[0]) for name, condition in self._asked.items() if name in names
         }
@@ -154,7 +148,6 @@ class FilterForm:
         self, position: int | str, field: Field, operators: tuple[str, ...]
     ) -> InputGroup:
         suggestions = tuple(self._list_suggestions(field))
-        column = self._columns[field.name]
         inputs = tuple(
             build_input(
                 f"field-{position}-{operator}",
@@ -165,7 +158,7 @@ class FilterForm:
             )
             for operator in operators
         )
-        return InputGroup(column.label, column.label_language, column.value_language, inputs)
+        return self._columns[field.name], inputs
 
     def _list_suggestions(self, field: Field) -> Iterator[str]:
         """List the most common values of a text with few values, as far as the page has room."""

@@ -15,7 +15,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from ....database.server import cast_texts
-from ....field_types import dump_json_as_sent, field_types, is_storable
+from ....field_types import dump_json_as_sent, field_types, is_storable, refuse_constant
 from ....filters import (
     MAX_WORDS,
     Comparison,
@@ -163,7 +163,7 @@ def _remove_filter(text: str, position: int) -> str:
 
 def _load_filters(text: str) -> Any:
     """Read the JSON of ``filters``."""
-    filters = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+    filters = json.loads(text, parse_float=Decimal, parse_constant=refuse_constant)
     if not isinstance(filters, Mapping | list):
         raise ValueError(text)  # noqa: TRY004 - as what is not JSON at all
     return filters
@@ -373,10 +373,6 @@ def _is_emptiness(condition: Condition) -> bool:
 def is_sortable(kind: str) -> bool:
     """Return whether records can be sorted by the fields of a type."""
     return field_types[kind].is_sortable
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(name)
 
 
 def _check_q(values: list[str]) -> Iterator[str]:

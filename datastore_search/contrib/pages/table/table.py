@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from ....search import ID, ConsistentRead, read_page
 from ..embedding.framing import EMBED
 from ..languages import choose_common_language, write_language
-from ..record.keys import RecordLink, list_key_fields
+from ..record.keys import link_record, list_key_fields
 from .columns import Column
 from .highlighting import split_words
 from .page_query import PageQuery
@@ -51,13 +51,20 @@ def read_record_table(
     fields = dict.fromkeys([ID, *list_key_fields(read.resource), *(each.name for each in columns)])
     search = query.build_search(query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
-    link = RecordLink(read.resource, address, offset, path=f"{page_path}r/")
-    build_link = None if page_path is None else link.build
+
+    def build_link(record: Mapping[str, object], position: int) -> str:
+        place = offset + position + 1
+        return link_record(read.resource, address, record, place, f"{page_path}r/")
+
     # The first column, of numbers, is in the page's language.
     language = choose_common_language(["", *(column.value_language for column in columns)])
     with closing(read_page(read, search)) as page:
         rows = build_rows(
-            page, columns, words=split_words(query.q), language=language, build_link=build_link
+            page,
+            columns,
+            words=split_words(query.q),
+            language=language,
+            build_link=None if page_path is None else build_link,
         )
         total = page.total or 0
     return RecordTable(rows, total, write_language(language), write_language("", language))
