@@ -246,11 +246,15 @@ def test_a_trap_is_previewed(staff: Client, empty: Resource, name: str) -> None:
 
 
 def test_a_cancelled_preview_leaves_nothing(
-    staff: Client, resource: Resource, uploads: Path
+    staff: Client,
+    resource: Resource,
+    uploads: Path,
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
     load = upload(staff, resource, "a\n1\n")
 
-    response = staff.post(f"{LOADS}{load.pk}/preview/", {"cancel": "1"}, follow=True)
+    with django_capture_on_commit_callbacks(execute=True):
+        response = staff.post(f"{LOADS}{load.pk}/preview/", {"cancel": "1"}, follow=True)
 
     assert b"the upload is deleted" in response.content
     assert not Load.objects.filter(pk=load.pk).exists()

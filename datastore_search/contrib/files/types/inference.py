@@ -229,8 +229,12 @@ def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, De
     values = find_first_values(table, doubtful, _HAS_POINT)
     decisions = {}
     for column in doubtful:
-        names = {"field": table.get_name(column), "value": values.get(column, "")}
-        notice = Notice("notice.maybe_thousands", **names, other="int4:comma")
+        notice = Notice(
+            "notice.maybe_thousands",
+            field=table.get_name(column),
+            value=values.get(column, ""),
+            other="int4:comma",
+        )
         decisions[column] = replace(_NUMERIC, notice=notice)
     return decisions
 
