@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,8 +23,8 @@ from .api_parameters import build_query_parameters, format_filters
 from .links import add_query_string
 from .page import ResourcePageView
 from .table.chips import build_chips
-from .table.columns import build_columns
-from .table.page_query import clean_parameters, list_shared_parameters, parse_page_query
+from .table.columns import Column
+from .table.page_query import PageQuery, clean_parameters
 
 #: Letters of a record in the answer that is shown.
 MAX_SHOWN_RECORD_LENGTH = 1_500
@@ -35,33 +35,30 @@ _ACTION = "datastore_search"
 class ApiView(ResourcePageView):
     """The question of a data page as programs, with the beginning of the answer."""
 
-    def answer(self, read: ConsistentRead) -> HttpResponse:
+    template = "api.html"
+
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any] | HttpResponse:
         """Show the programs, or redirect to the data page if it would refuse the question."""
         resource = read.resource
-        validators = self.authorize_read(resource)
         path = find_search_path(self.request)
         if not path:
             raise Http404
-        parameters = clean_parameters(self.request.GET)
-        query = parse_page_query(parameters, resource)
         page_address = add_query_string(
-            reverse_in_locale(self.request, "resource", resource.pk), parameters
+            reverse_in_locale(self.request, "resource", resource.pk),
+            clean_parameters(self.request.GET),
         )
         if not query.is_valid:
             return redirect(page_address)
-        self.shared_parameters = list_shared_parameters(query)
         offset = (parse_page_number(self.request) - 1) * query.size
         search = query.build_search(query.size, offset=offset)
-        columns = build_columns(resource)
         with closing(read_page(read, replace(search, limit=1))) as page:
-            context = {
-                "resource": resource,
-                "title": str(resource),
+            return {
                 "chips": build_chips(query, columns),
                 "page_address": page_address,
                 **_describe_call(self.request, path, resource, search, page),
             }
-        return self.render_page("api.html", context, validators=validators)
 
 
 def _describe_call(

@@ -21,13 +21,10 @@ from .languages import Phrase
 from .maps.query import MapQuery
 from .page import ResourcePageView
 from .table.chips import build_chips
-from .table.columns import Column, build_columns
+from .table.columns import Column
 from .table.page_query import (
     OF_TABLE,
     PageQuery,
-    clean_parameters,
-    list_shared_parameters,
-    parse_page_query,
 )
 from .table.query_string import Pair, QueryString
 from .table.type_labels import describe_parameter_errors
@@ -141,14 +138,13 @@ class DrawingView(ResourcePageView):
     can_be_embedded = True
     drawing_class: ClassVar[type[QuestionDrawing[Any, Any]]]
 
-    def answer(self, read: ConsistentRead) -> HttpResponse:
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any] | HttpResponse:
         """Show the drawing, or send it as a file."""
         resource = read.resource
-        validators = self.authorize_read(resource)
-        query = parse_page_query(clean_parameters(self.request.GET), resource)
-        columns = build_columns(resource)
         drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
-        self.shared_parameters = [*list_shared_parameters(query), *drawing.pairs]
+        self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
         files = drawing.list_files()
         if (name := self.request.GET.get("format", "")) in files:
             content_type, content = files[name]()
@@ -160,7 +156,6 @@ class DrawingView(ResourcePageView):
         address = QueryString((*drawing.question.pairs, *drawing.pairs))
         asked = replace(query, query_string=address, sort=(), fields=(), hidden=())
         context: dict[str, Any] = {
-            "resource": resource,
             "chips": build_chips(asked, columns),
             "whole_address": address.link,
             **drawing.describe(),
@@ -180,9 +175,6 @@ class DrawingView(ResourcePageView):
             }
             if drawing.data:
                 context |= self.describe_embedding(address.pairs, drawing.title.text)
-        return self.render_page(
-            f"{'embedded_' if self.is_embedded else ''}{drawing.name}.html",
-            context,
-            status=HTTPStatus.BAD_REQUEST if drawing.errors else HTTPStatus.OK,
-            validators=validators,
-        )
+        if drawing.errors:
+            self.status = HTTPStatus.BAD_REQUEST
+        return context

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +16,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
 
 from ...models import Resource
+from ...search import ConsistentRead
 from ...web.addresses import find_path
 from ...web.caching import Validators, set_cache_headers
 from ...web.errors import ErrorMessage
@@ -23,6 +26,8 @@ from .embedding import framing
 from .embedding.framing import EMBED, allow_framing, list_frame_ancestors
 from .links import Parameters, add_query_string
 from .shell import build_shell, find_sign_in_address
+from .table.columns import Column, build_columns
+from .table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
 
 #: The header that pages depend on: it has the session.
 _VARY = ("Cookie",)
@@ -54,44 +59,13 @@ class PageView(WebView):
         template: str,
         context: dict[str, Any],
         *,
-        private: bool | None = None,
+        private: bool,
         status: HTTPStatus = HTTPStatus.OK,
-        validators: Validators | None = None,
     ) -> HttpResponse:
-        """
-        Render a page; ``private`` means that caches must not share it between users.
-
-        Without it, the ``resource`` of the context says so.  A page without errors has the
-        ``validators``, if any.
-        """
+        """Render a page; ``private`` means that caches must not share it between users."""
         response = self._render(template, context, status)
-        is_private = context["resource"].private if private is None else private
-        set_cache_headers(response, private=is_private, vary=_VARY)
-        if validators and status == HTTPStatus.OK:
-            validators.set_headers(response, self.request)
+        set_cache_headers(response, private=private, vary=_VARY)
         return response
-
-    def authorize_read(self, resource: Resource, *parts: object) -> Validators | None:
-        """
-        Let the user read a resource, and build the page's validators.
-
-        ``parts`` are what the page depends on beside the resource and the address.
-
-        None where the page may show more than its records decide: for an authenticated user, and
-        without the setting ``PAGES_VERSION``.
-
-        Raises: ``AccessDenied``; ``NotModified`` when the client has the page already.
-        """
-        self.check_may_read(resource)
-        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
-            return None
-        # A browser that has the page keeps its policy.
-        policy = list_frame_ancestors() if self.is_embedded else ()
-        validators = Validators.from_resource(
-            resource, self.request, conf.PAGES_VERSION, *policy, *parts, vary=_VARY
-        )
-        validators.raise_if_not_modified(self.request)
-        return validators
 
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
         """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
@@ -132,7 +106,72 @@ class PageView(WebView):
 
 
 class ResourcePageView(ResourceWebView, PageView):
-    """A page of one version of a resource."""
+    """
+    A page of one version of a resource, about the question that its parameters ask.
+
+    Each page is answered in the same steps: may the user read it, does the client have it already,
+    what is asked, what does the page show, and its headers.  A page says only what it shows.
+    """
+
+    #: The template; that of the embedded form is named alike, after "embedded_".
+    template: ClassVar[str]
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Answer the question of the parameters, for a user who may read the resource."""
+        resource = read.resource
+        self.check_may_read(resource)
+        parts = self.list_dependencies(resource)
+        validators = self._build_validators(resource, *parts)
+        self.status, self.is_complete, self.link = HTTPStatus.OK, True, ""
+        query = parse_page_query(clean_parameters(self.request.GET), resource)
+        self.shared_parameters = list_shared_parameters(query)
+        context = self.build_context(read, query, build_columns(resource))
+        if isinstance(context, HttpResponse):
+            return context
+        own = {"resource": resource, "title": str(resource)}
+        template = f"embedded_{self.template}" if self.is_embedded else self.template
+        response = self.render_page(
+            template, own | context, private=resource.private, status=self.status
+        )
+        if validators and self.status == HTTPStatus.OK and self.is_complete:
+            validators.set_headers(response, self.request)
+        if self.link:
+            response["Link"] = self.link
+        return response
+
+    def list_dependencies(self, resource: Resource) -> Iterable[object]:
+        """List what the page depends on beside the resource and the address."""
+        return ()
+
+    @abstractmethod
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any] | HttpResponse:
+        """
+        Build what the template shows; a redirect or a file is answered as it is.
+
+        A page of a question with errors sets ``status``; one with figures that took too long
+        is not ``is_complete``, and no cache repeats it.  ``link`` is its header of that name.
+        """
+
+    def _build_validators(self, resource: Resource, *parts: object) -> Validators | None:
+        """
+        Build the page's validators.
+
+        None where the page may show more than its records decide: for an authenticated user, and
+        without the setting ``PAGES_VERSION``.
+
+        Raises: ``NotModified`` when the client has the page already.
+        """
+        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
+            return None
+        # A browser that has the page keeps its policy.
+        policy = list_frame_ancestors() if self.is_embedded else ()
+        validators = Validators.from_resource(
+            resource, self.request, conf.PAGES_VERSION, *policy, *parts, vary=_VARY
+        )
+        validators.raise_if_not_modified(self.request)
+        return validators
 
 
 def render_error_page(request: HttpRequest, error: ErrorMessage) -> HttpResponse:

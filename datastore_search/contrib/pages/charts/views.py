@@ -124,6 +124,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 class ChartView(DrawingView):
     """The page of a chart."""
 
+    template = "chart.html"
     drawing_class = Chart
 
 

@@ -118,6 +118,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 class MapView(DrawingView):
     """The page of a map."""
 
+    template = "map.html"
     drawing_class = Map
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
-
-from django.http import HttpResponse
 
 from ....messages.parameters import InvalidParameters
 from ....messages.requests import UnknownRecord
@@ -18,8 +16,8 @@ from ....search import ID, ConsistentRead, Query, read_page
 from ....web.addresses import find_search_path, reverse_in_locale
 from ..links import add_query_string
 from ..page import ResourcePageView
-from ..table.columns import build_columns
-from ..table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
+from ..table.columns import Column
+from ..table.page_query import PageQuery
 from ..table.records import parse_record, render_value
 from .keys import POSITION, decode_key, encode_key, link_record
 
@@ -31,29 +29,27 @@ Record = Mapping[str, object]
 class RecordView(ResourcePageView):
     """One record with all its fields."""
 
-    def answer(self, read: ConsistentRead) -> HttpResponse:
+    template = "record.html"
+
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any]:
         """Show the record with the key of the address."""
         resource, key = read.resource, self.kwargs["key"]
-        validators = self.authorize_read(resource)
-        query = parse_page_query(clean_parameters(self.request.GET), resource)
-        self.shared_parameters = list_shared_parameters(query)
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
-        context: dict[str, Any] = {
-            "resource": resource,
-            "title": str(resource),
+        return {
             "beside": beside,
             "id": record[ID],
             "members": [
                 (column, None if value is None else render_value(column, value))
-                for column in build_columns(resource)
+                for column in columns
                 for value in [record[column.name]]
             ],
             "page_address": add_query_string(page_address, query.query_string.pairs),
             "api_address": self._build_api_address(resource, record),
         }
-        return self.render_page("record.html", context, validators=validators)
 
     def _find_beside(
         self, read: ConsistentRead, query: PageQuery, key: str

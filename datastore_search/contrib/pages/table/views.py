@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -11,10 +12,9 @@ from django.shortcuts import redirect
 
 from ....messages.bidi import show_bidi_controls
 from ....messages.requests import UnknownPage
-from ....models import read_profiles
+from ....models import Resource, read_profiles
 from ....search import ConsistentRead
 from ....web.addresses import ResourceAddresses, find_search_path
-from ....web.caching import Validators
 from ....web.views import parse_page_number
 from ..embedding.framing import EMBED
 from ..links import add_query_string
@@ -22,17 +22,11 @@ from ..maps.query import has_map
 from ..page import ResourcePageView
 from ..sections import PageQuestion, Place, build_sections, find_known
 from .chips import build_chips
-from .columns import ColumnChoice, build_columns, choose_columns
+from .columns import Column, ColumnChoice, choose_columns
 from .downloads import list_downloads
 from .filter_form import FilterForm
 from .headings import build_headings, build_plain_headings
-from .page_query import (
-    PAGE_SIZES,
-    PageQuery,
-    clean_parameters,
-    list_shared_parameters,
-    parse_page_query,
-)
+from .page_query import PAGE_SIZES, PageQuery, clean_parameters
 from .pagination import Pagination
 from .profiles import describe_fields
 from .query_string import Link
@@ -44,32 +38,36 @@ class ResourceView(ResourcePageView):
 
     can_be_embedded = True
 
-    def answer(self, read: ConsistentRead) -> HttpResponse:
+    template = "resource.html"
+
+    def list_dependencies(self, resource: Resource) -> list[str]:
+        """List what the sections depend on beside the resource."""
+        self.known = {} if self.is_embedded else find_known(self.request, resource)
+        return [repr(known) for known in self.known.values()]
+
+    def build_context(
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
+    ) -> dict[str, Any] | HttpResponse:
         """Show a page of them, or redirect to the address without empty parameters."""
         resource = read.resource
         parameters = clean_parameters(self.request.GET)
-        known = {} if self.is_embedded else find_known(self.request, resource)
-        validators = self.authorize_read(resource, *map(repr, known.values()))
         sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
         address = add_query_string(self.request.path, parameters)
         if address != add_query_string(self.request.path, sent):
             return redirect(address)
-        query = parse_page_query(parameters, resource)
+        if not query.is_valid:
+            self.status = HTTPStatus.BAD_REQUEST
         if not self.is_embedded:
             query = replace(query, query_string=query.query_string.as_whole())
-        self.shared_parameters = list_shared_parameters(query)
-        columns = build_columns(resource)
         choice = choose_columns(columns, query)
         context: dict[str, Any] = {
-            "resource": resource,
-            "title": str(resource),
             "table_version": resource.table_version,
             "column_choice": choice,
             "query": query,
             "chips": build_chips(query, columns),
         }
         if self.is_embedded:
-            return self._answer_embedded(read, query, choice, validators, context)
+            return context | self._describe_embedded_table(read, query, choice)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         notes = describe_fields(choice.columns, profiles)
         context |= {
@@ -80,10 +78,10 @@ class ResourceView(ResourcePageView):
             "has_api": bool(find_search_path(self.request)),
             "api_link": add_query_string("api/", parameters),
         }
-        question = PageQuestion(self.request, read, query, columns, choice, profiles, known)
+        question = PageQuestion(self.request, read, query, columns, choice, profiles, self.known)
         context["sections"] = build_sections(question, Place.ABOUT)
         if not query.is_valid:
-            return self.render_page("resource.html", context, status=HTTPStatus.BAD_REQUEST)
+            return context
         pagination, context["table"] = self._read_table(read, query, choice)
         context["pagination"] = pagination
         question = replace(question, total=pagination.total)
@@ -96,18 +94,13 @@ class ResourceView(ResourcePageView):
             context["download_groups"] = list_downloads(
                 self.request, resource, query, has_places=has_places
             )
-        context |= self.describe_embedding(query.query_string.pairs, context["title"])
-        # Figures that took too long must not be repeated from a cache.
-        is_complete = all(
+        self.is_complete = all(
             section.get("is_complete", True)
             for placed in context["sections"].values()
             for _template, section in placed
         )
-        validators = validators if is_complete else None
-        response = self.render_page("resource.html", context, validators=validators)
-        if link := ResourceAddresses(self.request).build_link_header(resource.pk):
-            response["Link"] = link
-        return response
+        self.link = ResourceAddresses(self.request).build_link_header(resource.pk)
+        return context | self.describe_embedding(query.query_string.pairs, str(resource))
 
     def _read_table(
         self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
@@ -121,23 +114,15 @@ class ResourceView(ResourcePageView):
         parameters = query.query_string.pairs
         return Pagination(self.request, parameters, number, query.size, table.total), table
 
-    def _answer_embedded(
-        self,
-        read: ConsistentRead,
-        query: PageQuery,
-        choice: ColumnChoice,
-        validators: Validators | None,
-        context: dict[str, Any],
-    ) -> HttpResponse:
+    def _describe_embedded_table(
+        self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
+    ) -> dict[str, Any]:
         """Show the table alone, for a frame of another page."""
-        status = HTTPStatus.OK if query.is_valid else HTTPStatus.BAD_REQUEST
+        context: dict[str, Any] = {"whole_address": query.query_string.remove(EMBED).link}
         if query.is_valid:
             context["pagination"], context["table"] = self._read_table(read, query, choice)
             context["headings"] = build_plain_headings(choice.columns, query)
-        context["whole_address"] = query.query_string.remove(EMBED).link
-        return self.render_page(
-            "embedded_table.html", context, status=status, validators=validators
-        )
+        return context
 
 
 def list_sizes(query: PageQuery) -> list[tuple[int, Link | str]]:
