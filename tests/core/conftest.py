@@ -1,26 +1,47 @@
 """
-The tests of the core, where no contrib app is installed.
+The tests of the core, which also run where no contrib app is installed.
 
-``needing_contrib.txt`` lists tests that still ask a contrib app for something: with the core alone
-they are left out.  A line is to go when its test has moved to the folder of the app.
+There, the cases are left out that need a contrib app: those that a mark says (``needs``), and those
+with an address, an action or a format of the app as a parameter.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 import pytest
-from django.conf import settings
+from django.apps import apps
 
-_LIST = Path(__file__).with_name("needing_contrib.txt")
+#: What each app answers, as it stands in the parameters of cases.
+_ANSWERED_BY = {
+    "agents": r"datastore/mcp",
+    "analysis": r"datastore_(facets|aggregate|suggest)|facetable",
+    "catalogue": r"(package|resource)_(search|show|create)|schema\.json|datastore/\S+\.[a-z]{3,6}$",
+    "files": r"parquet|xlsx",
+    "pages": r"datastore/(\?|$|(\{\w*\}|[0-9-]{36})/)",
+}
+
+
+def _list_needed_apps(item: pytest.Item) -> set[str]:
+    marked = {app for mark in item.iter_markers("needs") for app in mark.args}
+    cases = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    texts = [value for value in cases if isinstance(value, str)]
+    return marked | {
+        app
+        for app, pattern in _ANSWERED_BY.items()
+        if any(re.search(pattern, text) for text in texts)
+    }
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of the list where no contrib app is installed."""
-    if any(".contrib." in name for name in settings.INSTALLED_APPS if name.startswith("datastore")):
-        return
-    listed = set(_LIST.read_text().splitlines())
-    left = [item for item in items if item.nodeid.removeprefix("tests/core/") in listed]
-    config.hook.pytest_deselected(items=left)
-    out = set(left)
-    items[:] = [item for item in items if item not in out]
+    """Leave out the cases that need an app that is not installed."""
+    missing = [
+        item
+        for item in items
+        if not all(
+            apps.is_installed(f"datastore_search.contrib.{app}") for app in _list_needed_apps(item)
+        )
+    ]
+    config.hook.pytest_deselected(items=missing)
+    left_out = set(missing)
+    items[:] = [item for item in items if item not in left_out]

@@ -36,6 +36,7 @@ def build_inlines(resource: Resource, **labels: str) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.needs("files")
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
     staff.post(ADD, build_form())
 
@@ -134,6 +135,7 @@ def test_aliases_are_stored_or_refused(staff: Client) -> None:
     assert [alias.name for alias in Resource.objects.get().aliases.all()] == ["một", "two"]
 
 
+@pytest.mark.needs("files")
 def test_fields_are_labelled_and_given_a_type_for_the_next_load(staff: Client) -> None:
     resource = make_resource()
     position = resource.fields.get(name="code").position
@@ -149,6 +151,7 @@ def test_a_resource_that_is_not_there_leads_to_the_list(staff: Client) -> None:
     assert staff.get(f"{LIST}nonsense/change/").status_code == 302
 
 
+@pytest.mark.needs("files")
 def test_an_unknown_type_is_refused(staff: Client) -> None:
     resource = make_resource()
     form = {**build_form(**build_inlines(resource)), "fields-0-chosen_type": "colour"}

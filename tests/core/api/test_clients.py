@@ -283,6 +283,7 @@ def test_ckanapi_raises_its_own_exceptions(read_table: tuple[str, str, str]) -> 
 
 
 @pytest.mark.parametrize("prefix", ["", "/en_GB/"])
+@pytest.mark.needs("analysis")
 def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, prefix: str) -> None:
     with RemoteCKAN(f"{base}{prefix}", apikey=token) as ckan:
         made = ckan.action.datastore_create(

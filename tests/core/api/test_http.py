@@ -364,6 +364,7 @@ def test_an_address_outside_of_the_api_is_left_to_the_portal(
     assert response["Content-Type"].startswith("text/html")
 
 
+@pytest.mark.needs("openapi")
 def test_an_address_below_the_api_that_the_portal_answers_stays_the_portals(
     client: Client, db: None
 ) -> None:
@@ -371,6 +372,7 @@ def test_an_address_below_the_api_that_the_portal_answers_stays_the_portals(
     assert client.get("/api/docs/")["Location"] == "/en/api/docs/"
 
 
+@pytest.mark.needs("pages")
 def test_a_portal_without_the_api_keeps_its_own_404(client: Client, settings: Any) -> None:
     settings.ROOT_URLCONF = "datastore_search.contrib.operations.health.urls"
 
@@ -404,6 +406,7 @@ def test_only_a_page_is_redirected_to_a_language(client: Client, method: str, ad
 
 @pytest.mark.usefixtures("languages_only")
 @pytest.mark.parametrize("prefix", ["/vi", "/en_GB"])
+@pytest.mark.needs("pages")
 def test_a_portal_may_have_the_app_under_its_languages_alone(
     client: Client, resource: Resource, prefix: str
 ) -> None:

@@ -170,6 +170,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.needs("analysis")
 def test_every_request_has_its_own_etag(client: Client, resource: Resource) -> None:
     etags = {address: fetch_etag(client, address, resource) for address in OTHERS}
     etags["host"] = fetch_etag(client, SEARCH, resource, Host="127.0.0.1")
@@ -181,6 +182,7 @@ def test_every_request_has_its_own_etag(client: Client, resource: Resource) -> N
     assert len(set(etags.values())) == len(OTHERS) + 2
 
 
+@pytest.mark.needs("pages")
 def test_a_portal_s_own_limit_and_version_count(
     client: Client, resource: Resource, settings: Any
 ) -> None:
@@ -208,6 +210,7 @@ def test_an_answer_to_a_post_has_none(client: Client, resource: Resource) -> Non
     assert not {"ETag", "Last-Modified"} & set(response.headers)
 
 
+@pytest.mark.needs("pages")
 def test_a_page_has_none_without_a_version_or_for_a_signed_in_user(
     client: Client, resource: Resource, settings: Any
 ) -> None:

@@ -93,6 +93,7 @@ each_reading = pytest.mark.parametrize("action", READING)
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "Bearer wrong", None])
+@pytest.mark.needs("analysis")
 def test_a_refusal_names_the_alias_of_the_request_and_never_the_resource(
     client: Client, hidden: Resource, token: str | None
 ) -> None:

@@ -342,6 +342,7 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.needs("pages")
 def test_a_database_that_refuses_to_write_is_503_and_says_so(
     client: Client, settings: Any, refusal: str
 ) -> None:
@@ -367,6 +368,7 @@ class AlwaysTheWriter(BaseAuthentication):
 
 
 @pytest.mark.parametrize("refusal", [UNPRIVILEGED], indirect=True)
+@pytest.mark.needs("pages")
 def test_a_database_that_may_not_be_read_is_503_in_the_api_and_on_pages(
     client: Client, refusal: str
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_full_text_query_of_a_hundred_words_is_answered(
     assert get_ids(ask(client, {"resource_id": str(resource.pk), **sent})) == ids
 
 
+@pytest.mark.needs("pages")
 def test_a_page_has_the_same_limit(client: Client, resource: Resource) -> None:
     response = client.get(f"/en/datastore/{resource.pk}/", {"q": " ".join(WORDS)})
 
@@ -70,6 +71,7 @@ def test_a_page_has_the_same_limit(client: Client, resource: Resource) -> None:
     assert client.get(f"/en/datastore/{resource.pk}/", {"q": "w " * 400}).status_code == 200
 
 
+@pytest.mark.needs("catalogue")
 def test_the_catalogue_is_searched_for_ten_words(client: Client, resource: Resource) -> None:
     response = client.get("/en/datastore/", {"q": " ".join(WORDS[:11])})
 

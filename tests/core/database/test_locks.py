@@ -75,6 +75,7 @@ def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("short_reads")
+@pytest.mark.needs("analysis", "pages")
 def test_a_reader_of_a_locked_table_gets_503(client: Client, committed: Resource) -> None:
     of_resource = f"?resource_id={committed.pk}"
     addresses = [

@@ -65,6 +65,7 @@ def test_a_packed_file_is_compressed_as_it_is_read(client: Client, transactional
     assert peak < 2 * 2**20
 
 
+@pytest.mark.needs("files")
 def test_a_format_that_is_not_installed_is_refused_and_not_offered(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_format_that_is_not_installed_is_refused_and_not_offered(
 REFERENCE = (Path(__file__).parents[3] / "docs/reference/dump.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.needs("openapi")
 def test_the_reference_describes_every_format_with_its_type() -> None:
     sections = re.findall(r"^### (`.*)\n\n(.*)\n\n", REFERENCE, re.MULTILINE)
 
@@ -99,6 +101,7 @@ def test_the_reference_describes_every_format_with_its_type() -> None:
     assert described == {name: kind.content_type for name, kind in formats.items()}
 
 
+@pytest.mark.needs("openapi")
 def test_the_reference_says_which_formats_have_headers_and_need_packages() -> None:
     headers = REFERENCE.partition("### Headers\n\nThe first row of ")[2].partition(" names ")[0]
     extras = re.findall(r"datastore-search\[(.*?)\]", REFERENCE)[0].split(",")

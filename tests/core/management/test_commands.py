@@ -23,5 +23,6 @@ def test_create_api_token_needs_a_user(db: None) -> None:
         run_command("create_api_token", "nobody")
 
 
+@pytest.mark.needs("files")
 def test_datastore_cleanup_counts_what_it_dropped(db: None) -> None:
     assert run_command("datastore_cleanup")[0] == "Dropped tables: 0.\n"

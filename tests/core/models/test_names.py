@@ -40,6 +40,7 @@ def show(client: Client, action: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("private", [False, True])
+@pytest.mark.needs("catalogue")
 def test_a_user_who_may_change_one_resource_takes_no_other_name(
     client: Client, guardian: None, private: bool
 ) -> None:
@@ -112,6 +113,7 @@ def survey(db: None) -> Resource:
     return survey
 
 
+@pytest.mark.needs("catalogue")
 def test_a_new_dataset_takes_no_name_of_another(client: Client, survey: Resource) -> None:
     token = make_writer_token()
 
@@ -186,6 +188,7 @@ def add_old_alias(resource: Resource, name: str) -> None:
         cursor.execute("ALTER TABLE datastore_search_alias ENABLE TRIGGER datastore_search_name")
 
 
+@pytest.mark.needs("catalogue")
 def test_the_name_wins_over_an_old_alias(client: Client) -> None:
     survey, mine = make_listed_resource("survey"), make_listed_resource("mine")
     add_old_alias(mine, "survey")

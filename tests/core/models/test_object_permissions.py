@@ -122,6 +122,7 @@ def test_a_user_without_has_perm_finds_nothing(resources: dict[str, Resource]) -
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.needs("pages")
 def test_lists_check_no_single_resource_and_take_the_same_queries_for_many(
     client: Client, settings: Any, django_assert_max_num_queries: Any, is_known: bool
 ) -> None:
@@ -146,6 +147,7 @@ def test_lists_check_no_single_resource_and_take_the_same_queries_for_many(
     )
 
 
+@pytest.mark.needs("pages")
 def test_lists_of_a_portal_with_guardian_are_exact_with_one_check(
     client: Client, guardian: None, django_assert_max_num_queries: Any
 ) -> None:
@@ -167,6 +169,7 @@ def test_lists_of_a_portal_with_guardian_are_exact_with_one_check(
     assert find_names(client)["total"] == 0
 
 
+@pytest.mark.needs("pages")
 def test_checks_of_a_backend_without_querysets_are_limited_and_no_total_is_shown(
     client: Client, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -286,6 +286,7 @@ def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had
             assert secret not in error["message"].replace(str(resource.pk), ""), sent
 
 
+@pytest.mark.needs("analysis")
 def test_a_client_with_a_public_answer_gets_no_304_when_the_resource_is_private(
     client: Client, resource: Resource
 ) -> None:

@@ -119,6 +119,7 @@ def test_a_dump_without_its_records_is_an_error(
 
 
 @pytest.mark.parametrize(("statement", "status"), [(TRUNCATE, 503), (DROP, 404)])
+@pytest.mark.needs("pages")
 def test_a_page_and_a_description_say_what_is_missing(
     resource: Resource, client: Client, statement: str, status: int
 ) -> None:

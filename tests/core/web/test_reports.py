@@ -72,6 +72,7 @@ def test_a_slow_request_is_one_line_with_names_and_without_values(
     assert "secret" not in caplog.text
 
 
+@pytest.mark.needs("analysis")
 def test_a_line_counts_the_records_of_the_answer(
     client: Client,
     resource: Resource,

@@ -219,6 +219,7 @@ def test_a_private_table_is_private_from_the_start_and_until_it_is_said_to_be_pu
     assert not table.resource.private
 
 
+@pytest.mark.needs("catalogue")
 def test_a_resource_is_made_by_its_description(table: Table) -> None:
     description = {"name": "n" * 301, "description": "Levels", "package_id": "p", "format": "CSV"}
 
