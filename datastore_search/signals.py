@@ -12,3 +12,8 @@ from django.dispatch import Signal
 #: action, ``dump`` or the name of a page), ``status``, ``seconds``, ``record_count``.  Of an answer
 #: that is sent while it is read, it is sent before the first block.
 request_answered = Signal()
+
+#: Sent by ``Resource`` when ``datastore_create``, ``datastore_upsert`` or a deletion is committed,
+#: from whatever door: ``resource``, and the numbers of records ``added``, ``updated`` and
+#: ``deleted``.  A resource whose table was dropped has no ``table_version``.
+resource_written = Signal()

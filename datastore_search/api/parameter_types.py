@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -198,8 +198,8 @@ class ChoiceField(ParameterField):
 
     default_error_messages = {"choice": _("Value must be one of {choices}")}
 
-    def __init__(self, choices: Sequence[str], **options: Any) -> None:
-        self.choices = tuple(choices)
+    def __init__(self, choices: Collection[str], **options: Any) -> None:
+        self.choices = choices
         super().__init__(**options)
 
     def build_schema(self) -> Schema:

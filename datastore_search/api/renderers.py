@@ -38,6 +38,25 @@ def join_json(members: Sequence[bytes]) -> RawJson:
     return RawJson([b"[", b", ".join(members), b"]"])
 
 
+#: Longer numbers stay texts: Python refuses to convert them.
+_MAX_INTEGER_DIGITS = 4_000
+
+
+def _parse_integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=_parse_integer)
+
+
+def parse_raw_json(value: RawJson | Spool) -> Any:
+    """Parse what PostgreSQL has written as JSON, and close a spool; decimals keep their digits."""
+    if isinstance(value, RawJson):
+        return _DECODER.decode(b"".join(value.blocks).decode())
+    with closing(value):
+        return _DECODER.decode(b"".join(value).decode())
+
+
 class EnvelopeRenderer(BaseRenderer):
     """Write the envelope as JSON, its ``RawJson`` members last and unparsed."""
 

@@ -16,9 +16,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..guards.clients import Client
 from ..guards.rates import list_throttles
-from ..guards.shares import hold_slot
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search.spool import Spool
 from ..web.addresses import build_help_address, find_base_path
@@ -123,11 +121,7 @@ class ActionView(EnvelopeView):
             self.sent = read_parameters(
                 request, choose_body_limits(request, is_writing=known.is_writing)
             )
-            if known.is_writing:
-                with hold_slot(Client.from_request(request), conf.WRITE_TIMEOUT):
-                    answer = known.run(request, self.sent)
-            else:
-                answer = known.run(request, self.sent)
+            answer = known.answer(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
         self.record_count = answer.record_count

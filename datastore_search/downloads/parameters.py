@@ -21,9 +21,7 @@ HEADERS = ("names", "labels")
 class DumpParameters(QueryParameters):
     """The parameters of the dump."""
 
-    format = ChoiceField(
-        tuple(formats), help_text=_("The format of the file."), shown_default="csv"
-    )
+    format = ChoiceField(formats, help_text=_("The format of the file."), shown_default="csv")
     headers = ChoiceField(
         HEADERS,
         help_text=_(

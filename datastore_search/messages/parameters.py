@@ -35,6 +35,12 @@ class InvalidParameters(DatastoreError):
         return " ".join(map(str, self.errors))
 
 
+class RefusedValue(InvalidParameter):
+    """The declaration of a parameter refuses a value, for a ``reason``."""
+
+    message = "%(reason)s"
+
+
 class UnknownField(InvalidParameter):
     parameter = "filters"
     message = _("Unknown field: “%(field)s”")

@@ -44,6 +44,7 @@ from ..messages.writing import (
     TakenAlias,
 )
 from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit
+from ..signals import resource_written
 from . import changes
 from .records import Method, measure_longest_values, read_records
 from .rows import RecordTable
@@ -60,6 +61,8 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     """
     Begin a transaction that changes a resource, lock it, and yield its ``Writer``.
 
+    ``resource_written`` is sent when the changes are committed.
+
     Raises: ``UnknownResource`` when it is gone, ``RecordsMissing`` when its table is;
     ``WriteBlocked`` when the writer before takes too long; ``KeyTooLong``, ``ResourceBusy``.
     """
@@ -74,7 +77,10 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
     with begun as is_found, translated:
         if not is_found:
             raise UnknownResource(resource=resource.pk)
-        yield Writer(connections[using], resource.pk)
+        writer = Writer(connections[using], resource.pk)
+        yield writer
+        send = partial(resource_written.send_robust, Resource, resource=writer.resource)
+        transaction.on_commit(partial(send, **writer.counts), using=using, robust=True)
 
 
 class Writer:
@@ -86,6 +92,7 @@ class Writer:
         self.using = connection.alias
         self._resource_id = resource_id
         self._cast_texts = partial(cast_texts, connection)
+        self.counts = {"added": 0, "updated": 0, "deleted": 0}
         self.resource = self._read_resource()
 
     def check_writable(self, *, force: bool) -> None:
@@ -203,6 +210,8 @@ class Writer:
         except IntegrityError as error:
             raise DuplicateKeys from error
         changes.record_change(self._connection, self.resource, added=len(planned.added))
+        self.counts["added"] += len(planned.added)
+        self.counts["updated"] += len(planned.changed)
         return planned.ids
 
     def delete(self, conditions: Sequence[Condition]) -> int:
@@ -217,6 +226,7 @@ class Writer:
         where = compile_conditions(conditions, fields)
         deleted = table.delete_records(where)
         changes.record_change(self._connection, self.resource, added=-deleted)
+        self.counts["deleted"] += deleted
         return deleted
 
     def drop_table(self) -> None:
@@ -229,6 +239,9 @@ class Writer:
         )
         TableVersion.objects.using(self.using).filter(pk=table_id).delete()
         drop_tables_on_commit([table_id], using=self.using)
+        version = self.resource.table_version
+        self.counts["deleted"] += version.record_count if version else 0
+        self.resource.table_version = None
 
     def roll_back(self) -> None:
         """Roll all changes back when the block ends."""

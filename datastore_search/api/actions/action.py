@@ -9,6 +9,9 @@ from typing import Any
 from django.utils.functional import Promise
 from rest_framework.request import Request
 
+from ...conf import conf
+from ...guards.clients import Client
+from ...guards.shares import hold_slot
 from ...models import Resource
 from ...web.caching import Validators
 from ..parameters import ActionParameters
@@ -43,6 +46,13 @@ class Action:
     run: Callable[[Request, Mapping[str, object]], Answer]
     help: str | Promise
     is_writing: bool = False
+
+    def answer(self, request: Request, sent: Mapping[str, object]) -> Answer:
+        """Run the action; one that writes holds a slot."""
+        if not self.is_writing:
+            return self.run(request, sent)
+        with hold_slot(Client.from_request(request), conf.WRITE_TIMEOUT):
+            return self.run(request, sent)
 
 
 #: All actions by name, as ``register`` was called: those of the core first.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from io import StringIO
@@ -17,7 +16,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from ...api.renderers import RawJson
+from ...api.renderers import RawJson, parse_raw_json
 from ...messages.search import AnswerTooLarge
 from ...search.spool import MAX_MEMORY_BYTES, Spool
 
@@ -30,27 +29,15 @@ MAX_ROWS_LETTERS: Final = MAX_ANSWER_LETTERS - 1_000
 #: Of one value where there are many; fewer values may be longer.
 MIN_VALUE_LETTERS: Final = 200
 
-#: Longer numbers stay texts: Python refuses to convert them.
-_MAX_INTEGER_DIGITS: Final = 4_000
-
 _ELLIPSIS: Final = "…"
 
 
 def parse_result(value: RawJson | Spool) -> Any:
-    """Parse a member that PostgreSQL has written as JSON; decimals keep their digits."""
-    if isinstance(value, Spool):
-        with closing(value):
-            if value.size_bytes > MAX_MEMORY_BYTES:
-                raise AnswerTooLarge(most=MAX_MEMORY_BYTES)
-            return _DECODER.decode(b"".join(value).decode())
-    return _DECODER.decode(b"".join(value.blocks).decode())
-
-
-def _parse_integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
-
-
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=_parse_integer)
+    """Parse a member that PostgreSQL has written as JSON, if it fits into memory."""
+    if isinstance(value, Spool) and value.size_bytes > MAX_MEMORY_BYTES:
+        value.close()
+        raise AnswerTooLarge(most=MAX_MEMORY_BYTES)
+    return parse_raw_json(value)
 
 
 @dataclass(slots=True)

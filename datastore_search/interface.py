@@ -1,0 +1,416 @@
+"""
+The interface for a portal's own Python code: read, search and write records as a user.
+
+Each function runs the action of the API, with the same parameters, permissions and limits.  Its
+first argument is the user, or the request of one.  A request counts as its client: its share of the
+work is the client's, and its search ends when the client is gone.  A user without a request counts
+as a client of its own.
+
+What ``docs/python.md`` names is stable; all else of this package is private.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, TypedDict, Unpack
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from .api.actions import actions
+from .api.new_resources import get_resources
+from .api.parameters import make_printable
+from .api.permissions import check_may_read, check_may_write
+from .api.renderers import RawJson, parse_raw_json
+from .downloads.dump import join_blocks
+from .downloads.parameters import DumpParameters, build_dump_query, complete_query
+from .guards.clients import Client
+from .messages.access import AccessDenied, UnknownResource
+from .messages.availability import QueryTooSlow, TemporarilyUnavailable
+from .messages.errors import DatastoreError
+from .messages.parameters import InvalidParameter, InvalidParameters, RefusedValue
+from .messages.requests import UnknownAction
+from .models import Reader, Resource
+from .search import ConsistentRead, RecordCopy, RecordsFormat, Stream
+from .search.spool import Spool
+
+__all__ = [
+    "AccessDenied",
+    "Caller",
+    "ConditionOptions",
+    "CreateOptions",
+    "DatastoreError",
+    "DeleteOptions",
+    "Filters",
+    "InvalidParameters",
+    "Name",
+    "QueryOptions",
+    "QueryTooSlow",
+    "SearchOptions",
+    "SearchResult",
+    "TemporarilyUnavailable",
+    "UnknownResource",
+    "UpsertOptions",
+    "create",
+    "delete",
+    "get_resource",
+    "iterate",
+    "list_resources",
+    "run_action",
+    "search",
+    "upsert",
+]
+
+#: For whom something is done: a user, or a request of Django or REST framework, for its ``user``.
+Caller = HttpRequest | Request | Reader
+
+#: The id of a resource, or one of its aliases.
+Name = uuid.UUID | str
+
+#: A value of a parameter: what JSON has, and dates, times, floats and UUIDs.
+Record = Mapping[str, Any]
+Filters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+# Parameters, by their names in the API ------------------------------------------------------------
+
+
+class ConditionOptions(TypedDict, total=False):
+    """Which records are found."""
+
+    filters: Filters
+    q: str | Mapping[str, str]
+    full_text: str
+    plain: bool
+    substrings: bool
+    language: str
+
+
+class QueryOptions(ConditionOptions, total=False):
+    """Which records are found, in which order, and which of their fields."""
+
+    limit: int
+    offset: int
+    fields: str | Sequence[str]
+    sort: str | Sequence[str]
+    distinct: bool
+
+
+class SearchOptions(QueryOptions, total=False):
+    """The parameters of ``datastore_search``, beside the resource."""
+
+    include_total: bool
+    include_next_page: bool
+    highlight: bool
+
+
+class _WriteOptions(TypedDict, total=False):
+    include_records: bool
+    force: bool
+
+
+class CreateOptions(_WriteOptions, total=False):
+    """The parameters of ``datastore_create``."""
+
+    resource_id: Name
+    resource: Mapping[str, Any]
+    private: bool
+    fields: Sequence[Mapping[str, Any]]
+    records: Sequence[Record]
+    primary_key: str | Sequence[str]
+    indexes: str | Sequence[str]
+    index_substrings: bool
+    aliases: str | Sequence[str]
+    delete_fields: bool
+
+
+class UpsertOptions(_WriteOptions, total=False):
+    """The parameters of ``datastore_upsert``, beside the resource and the records."""
+
+    method: str
+    dry_run: bool
+
+
+class DeleteOptions(TypedDict, total=False):
+    """The parameters of ``datastore_records_delete``, beside the resource and the filters."""
+
+    include_deleted_records: bool
+    force: bool
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """
+    The answer to a search.
+
+    ``records`` have Python's values; ``fields`` maps their names to the names of their types.
+    ``total`` is the number of matches, None without ``include_total``.  ``next_page`` is a filter
+    that the records after this page meet.  ``highlights`` are as in the API.
+    """
+
+    records: list[dict[str, Any]]
+    fields: dict[str, str]
+    total: int | None = None
+    next_page: dict[str, Any] | None = None
+    highlights: list[dict[str, Any]] | None = None
+
+
+def list_resources(caller: Caller) -> QuerySet[Resource]:
+    """
+    Return the resources with a table whose records a user may read.
+
+    Of a backend that cannot list its objects, those among the first 1,000 private resources.
+    """
+    resources = Resource.objects.filter(table_version__isnull=False)
+    return resources.filter(resources.readable_by(_get_user(caller)).condition)
+
+
+def get_resource(caller: Caller, resource_id: Name, *, verb: str = "view") -> Resource:
+    """
+    Get a resource that a user may ``view``, ``change`` or ``delete``, perhaps without a table.
+
+    Raises: ``UnknownResource``; ``AccessDenied``.
+    """
+    request, name = build_request(caller), str(resource_id)
+    resource = get_resources().named(name).first()
+    if resource is None:
+        raise UnknownResource(resource=make_printable(name))
+    if verb == "view":
+        check_may_read(request, resource, name)
+    else:
+        check_may_write(request, resource, name, verb)
+    return resource
+
+
+def search(caller: Caller, resource_id: Name, **options: Unpack[SearchOptions]) -> SearchResult:
+    """
+    Search the records of a resource, as ``datastore_search`` does: 100 without a ``limit``.
+
+    Raises: ``UnknownResource``; ``AccessDenied``; ``InvalidParameters``; ``QueryTooSlow``;
+    ``TemporarilyUnavailable``.
+    """
+    result = run_action(caller, "datastore_search", resource_id=resource_id, **options)
+    return SearchResult(
+        result["records"],
+        {field["id"]: field["type"] for field in result["fields"]},
+        *map(result.get, ("total", "next_page", "highlights")),
+    )
+
+
+def iterate(
+    caller: Caller, resource_id: Name, **options: Unpack[QueryOptions]
+) -> Generator[dict[str, Any]]:
+    """
+    Iterate over all records that a query finds, in the order of ``_id`` unless there is a ``sort``.
+
+    They come from one snapshot, over a connection of its own, and few are in memory at a time;
+    within a transaction they are copied into a file first.  Close the iterator, or read it to its
+    end, in the same thread: until then it holds one of the slots of downloads.
+
+    Raises: as ``search``, at once.
+    """
+    request, name, types = build_request(caller), str(resource_id), dict[str, str]()
+
+    def begin(read: ConsistentRead) -> Generator[bytes]:
+        check_may_read(request, read.resource, name)
+        complete = complete_query(query, read.relation)
+        records = RecordCopy(read, replace(complete, records_format=RecordsFormat.OBJECTS))
+        types.update(records.fields)
+        with records.open_texts() as rows:
+            yield from join_blocks(rows)
+
+    with _translate_errors():
+        query = build_dump_query(DumpParameters.parse(_convert_to_json(options)))
+        stream = Stream.open(name, begin, Client.from_request(request))
+    return _read_lines(stream, types)
+
+
+def _read_lines(stream: Stream, types: Mapping[str, str]) -> Generator[dict[str, Any]]:
+    rest = b""
+    with closing(stream):
+        for block in stream:
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                yield _read_record(parse_raw_json(RawJson([line])), types)
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def create(caller: Caller, **options: Unpack[CreateOptions]) -> dict[str, Any]:
+    """
+    Create a table, or add fields and records to one, as ``datastore_create`` does.
+
+    Returns the result of the action; its ``resource_id`` is that of the resource.
+
+    Raises: ``AccessDenied``; ``InvalidParameters``; ``TemporarilyUnavailable``.
+    """
+    result: dict[str, Any] = run_action(caller, "datastore_create", **options)
+    return result
+
+
+def upsert(
+    caller: Caller,
+    resource_id: Name,
+    records: Sequence[Record],
+    **options: Unpack[UpsertOptions],
+) -> dict[str, Any]:
+    """
+    Add records, or change those with the same key, as ``datastore_upsert`` does.
+
+    Returns the result of the action.
+
+    Raises: as ``create``; ``UnknownResource``.
+    """
+    parameters = {"resource_id": resource_id, "records": records, **options}
+    result: dict[str, Any] = run_action(caller, "datastore_upsert", **parameters)
+    return result
+
+
+def delete(
+    caller: Caller, resource_id: Name, filters: Filters, **options: Unpack[DeleteOptions]
+) -> dict[str, Any]:
+    """
+    Delete the records that match the filters, as ``datastore_records_delete`` does.
+
+    An empty object deletes all records, and never the table.  Returns the result of the action.
+
+    Raises: as ``upsert``.
+    """
+    parameters = {"resource_id": resource_id, "filters": filters, **options}
+    result: dict[str, Any] = run_action(caller, "datastore_records_delete", **parameters)
+    return result
+
+
+# Every action -------------------------------------------------------------------------------------
+
+
+def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
+    """
+    Run any action by its name in the API, and return its ``result``.
+
+    The parameters are those of the API; records are returned as dicts with Python's values.
+
+    Raises: ``DatastoreError``: what the API answers with an error; Django's errors of a database.
+    """
+    if action not in actions:
+        raise UnknownAction(action=action)
+    request = build_request(caller)
+    with _translate_errors():
+        answer = actions[action].answer(request, _convert_to_json(parameters))
+    if not isinstance(answer.result, Mapping):
+        return answer.result
+    result = {
+        name: parse_raw_json(value) if isinstance(value, RawJson | Spool) else value
+        for name, value in answer.result.items()
+    }
+    for name in ("records", "deleted_records"):
+        if name in result and result.get("records_format", "objects") == "objects":
+            types = _find_types(result)
+            result[name] = [_read_record(record, types) for record in result[name]]
+    return result
+
+
+def build_request(caller: Caller) -> Request:
+    """Build the request of an action; without one, addresses begin with the portal's first host."""
+    if isinstance(caller, HttpRequest | Request):
+        sent = copy(getattr(caller, "_request", caller))
+    else:
+        sent = HttpRequest()
+        sent.path = sent.path_info = "/"
+        hosts = [host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*"]
+        sent.META = {
+            "REMOTE_ADDR": f"user {caller.pk}",
+            "SERVER_NAME": hosts[0] if hosts else "localhost",
+            "SERVER_PORT": "80",
+        }
+    sent.method = "POST"  # the answer is not compared with what a client has cached
+    sent.resolver_match = None
+    request = Request(sent)
+    request.user = _get_user(caller)
+    return request
+
+
+def _get_user(caller: Caller) -> Any:
+    is_request = isinstance(caller, HttpRequest | Request)
+    return (getattr(caller, "user", None) if is_request else caller) or AnonymousUser()
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Raise everything that is wrong with parameters as ``InvalidParameters``."""
+    try:
+        yield
+    except InvalidParameter as error:
+        raise InvalidParameters([error]) from error
+    except ValidationError as error:
+        detail: Any = error.detail
+        raise InvalidParameters(
+            RefusedValue(parameter=name, reason=reason)
+            for name, reasons in (detail if isinstance(detail, dict) else {"": detail}).items()
+            for reason in reasons
+        ) from error
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def _convert_to_json(value: Any) -> Any:
+    """Convert what JSON has no values for, at any depth, to what the API reads."""
+    if isinstance(value, Mapping):
+        return {name: _convert_to_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | QuerySet):
+        return [_convert_to_json(each) for each in value]
+    if isinstance(value, float):
+        number = Decimal(repr(value))
+        return number if number.is_finite() else str(number)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID) else value
+
+
+def _find_types(result: Mapping[str, Any]) -> Mapping[str, str]:
+    """Find the types of an answer's records; one to a write has them only with new fields."""
+    if "fields" in result:
+        return {field["id"]: field["type"] for field in result["fields"]}
+    return Resource.objects.described(result["resource_id"]).types
+
+
+#: The types whose values JSON has no values for.
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "numeric": Decimal,
+    "float": float,
+    "float8": float,
+    "_float8": lambda values: [each if each is None else float(each) for each in values],
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+    "timestamptz": datetime.fromisoformat,
+    "time": time.fromisoformat,
+}
+
+
+def _read_record(record: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """Read the values of a record by their types; what Python cannot hold stays as it is."""
+    return {name: _read_value(types.get(name, ""), value) for name, value in record.items()}
+
+
+def _read_value(kind: str, value: Any) -> Any:
+    if value is None or kind not in _READERS:
+        return value
+    try:
+        return _READERS[kind](value)
+    except ValueError:  # a date after the year 9999, or 24:00
+        return value
