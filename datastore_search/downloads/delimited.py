@@ -15,13 +15,12 @@ from collections.abc import Callable, Generator
 
 from django.utils.formats import get_format
 
+from ..field_types import get_field_type
 from ..search import ID, RecordCopy
 from .dump import BOM, Dump, join_pieces
 from .formulas import disarm
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
-
-_NUMBERS = frozenset({"int", "int2", "int4", "int8", "numeric", "float", "float8"})
 
 _WriteCell = Callable[[str], str]
 
@@ -49,7 +48,7 @@ def write_excel_csv(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
     line, decimal_point = io.StringIO(), get_format("DECIMAL_SEPARATOR")
     name, kind = copy.fields[0]
     # A line that begins with a number, such as -5, must not continue it with the next cell.
-    begins_with_number = kind in _NUMBERS and name != ID
+    begins_with_number = get_field_type(kind).is_number and name != ID
     writer = csv.writer(
         line,
         delimiter=";" if decimal_point == "," else ",",
@@ -70,7 +69,7 @@ def write_excel_csv(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
 
 
 def _choose_cell_writer(kind: str, decimal_point: str) -> _WriteCell:
-    if kind in _NUMBERS:
+    if get_field_type(kind).is_number:
 
         def write_number(cell: str) -> str:
             if not _PLAIN_NUMBER.fullmatch(cell):  # an infinity

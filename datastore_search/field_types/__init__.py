@@ -1,11 +1,10 @@
 """
 The types of fields: one table.
 
-A type defines which texts of a file are of it (two DuckDB conditions: a careful one for inference,
-and a wide one for a type that a user chose), how such a text is written as JSON (a DuckDB
-expression), how JSON values are parsed (``values``), and the PostgreSQL expression that sorts and
-compares it.  Values are stored in one canonical form, PostgreSQL's ``to_jsonb`` with CKAN's
-timestamps, so that equality is JSONB containment.
+A type defines its names, how JSON values are parsed (``values``), for which values it is guessed,
+and the PostgreSQL expression that sorts and compares it.  What the types have in common are
+properties, so that no other module lists their names.  Values are stored in one canonical form,
+PostgreSQL's ``to_jsonb`` with CKAN's timestamps, so that equality is JSONB containment.
 
 Source: CKAN ``datastore_search``, sections 5 and 6 of its semantics; PostgreSQL's input syntax.
 """
@@ -14,8 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum, StrEnum
 from functools import partial
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from . import values
 from .values import (
@@ -45,49 +48,13 @@ __all__ = [
     "dump_json_as_sent",
     "field_types",
     "get_field_type",
-    "inferred_types",
+    "guess_type",
     "is_storable",
     "parse_json_value",
     "parse_values",
     "refuse_constant",
     "type_aliases",
 ]
-
-_SCALAR_ALIASES: Mapping[str, str] = {
-    "string": "text",
-    "str": "text",
-    "varchar": "text",
-    "character varying": "text",
-    "smallint": "int2",
-    "int": "int4",
-    "integer": "int4",
-    "bigint": "int8",
-    "float": "float8",
-    "double": "float8",
-    "double precision": "float8",
-    "real": "float8",
-    "float4": "float8",
-    "decimal": "numeric",
-    "boolean": "bool",
-    "datetime": "timestamp",
-    "timestamp without time zone": "timestamp",
-    "timestamp with time zone": "timestamptz",
-    "time without time zone": "time",
-    "jsonb": "json",
-    "nested": "json",
-}
-
-#: The names of types of which there are lists, as PostgreSQL writes these: ``int[]``.
-_LISTED = (
-    *("text", "int", "integer", "int4", "bigint", "int8", "bool", "boolean"),
-    *("float", "float8", "double precision"),
-)
-
-#: Other names of types.
-type_aliases: Mapping[str, str] = {
-    **_SCALAR_ALIASES,
-    **{f"{name}[]": f"_{_SCALAR_ALIASES.get(name, name)}" for name in _LISTED},
-}
 
 #: Parses texts of a type in PostgreSQL: canonical JSON for each, or None where it is refused.
 Cast = Callable[[str, Sequence[str]], Sequence[str | None]]
@@ -114,35 +81,59 @@ class FieldType:
     """
     A type of fields.
 
-    ``inference_conditions`` and ``condition`` are DuckDB conditions, for a type that is inferred
-    and one that is chosen, and ``json_expression`` is a DuckDB expression that gives JSON text.
-    Each is a template over ``{v}``, a text that is not empty.
+    ``label`` is its name for readers, ``aliases`` are its other names, and ``table_schema_type`` is
+    its type in a Frictionless Table Schema.
 
     ``parse_value`` returns the canonical JSON text that is stored for a value; ``parse_operand``
     the canonical text that equals an operand, or None when no stored value can; ``parse_bound``
     the text that values are compared with.  Each raises ``NotOfType`` when the value cannot be of
     the type.  ``sort_expression`` is a PostgreSQL expression over ``{v}``, a jsonb value, or
     ``{t}``, its text, that sorts and compares as the type does; it is SQL null where there is no
-    value.  ``table_schema_type`` is its type in a Frictionless Table Schema.  ``ordered`` names the
-    group of indexes that its order belongs to.
+    value.  ``ordered`` names the group of indexes that its order belongs to.  ``holds`` says
+    whether the type may be guessed for a value; a type without it is never guessed.
     """
 
     name: str
-    inference_conditions: tuple[str, ...]
-    condition: str
-    json_expression: str
+    label: str | Promise
+    table_schema_type: str
     parse_value: Callable[[Json], str]
     parse_operand: Callable[[Json], str | None]
     parse_bound: Callable[[Json], str]
     sort_expression: str
-    table_schema_type: str
     operators: frozenset[Operators]
     ordered: Ordered | None = None
+    aliases: tuple[str, ...] = ()
+    holds: Callable[[Json], bool] | None = None
 
     @property
     def is_text(self) -> bool:
         """Return whether an empty text is a value, not a missing one."""
         return self.name == "text"
+
+    @property
+    def is_number(self) -> bool:
+        """Return whether values are numbers."""
+        return self.ordered is Ordered.NUMBERS
+
+    @property
+    def is_integer(self) -> bool:
+        """Return whether values are whole numbers."""
+        return self.table_schema_type == "integer"
+
+    @property
+    def is_timestamp(self) -> bool:
+        """Return whether values are days with a time."""
+        return self.table_schema_type == "datetime"
+
+    @property
+    def has_day(self) -> bool:
+        """Return whether values are days, with or without a time."""
+        return self.is_timestamp or self.table_schema_type == "date"
+
+    @property
+    def has_range(self) -> bool:
+        """Return whether values are numbers, days or times, of which a range can be asked for."""
+        return self.ordered in {Ordered.NUMBERS, Ordered.DATES}
 
     @property
     def is_sortable(self) -> bool:
@@ -208,22 +199,6 @@ class ValueNotOfType(NotOfType):
 
 # The table ----------------------------------------------------------------------------------------
 
-
-def _build_match_condition(pattern: str, cast: str) -> str:
-    return f"regexp_full_match({{v}}, '{pattern}') AND try_cast({{v}} AS {cast}) IS NOT NULL"
-
-
-_AS_STRING = "CAST(to_json({v}) AS VARCHAR)"
-_AS_TIMESTAMP = "CAST({v} AS TIMESTAMP)"
-#: In UTC: a cast to a timestamp would drop the zone.
-_AS_UTC = "make_timestamp(epoch_us(CAST({v} AS TIMESTAMPTZ)))"
-_PLAIN_INTEGER = "0|-?[1-9][0-9]{0,18}"
-_ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_ISO_TIME = "[0-9]{2}:[0-9]{2}"
-_SECONDS = ":[0-9]{2}"
-_ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
-_AFTER_CHRIST = " AND {v} >= '0001'"
-
 #: ISO's notation sorts by time, in every collation of the database.
 _DATE_SORT = '{t} COLLATE "C"'
 _JSON_SORT = "nullif({v}, 'null')"
@@ -234,240 +209,160 @@ _SCALAR = frozenset({Operators.ORDER, Operators.TEXT})
 _LIST = frozenset({Operators.ORDER, Operators.CONTAINS})
 
 
-def _build_integer_type(name: str, cast: str, bits: int) -> FieldType:
+def _build_integer_type(name: str, bits: int, *aliases: str, is_guessed: bool = True) -> FieldType:
+    read = partial(values.parse_integer, bits=bits)
     return FieldType(
         name=name,
-        # Never inferred: a later file may have larger numbers.
-        inference_conditions=()
-        if name == "int2"
-        else (_build_match_condition(_PLAIN_INTEGER, cast),),
-        condition=_build_match_condition("[+-]?[0-9]+", cast),
-        json_expression=f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
-        parse_value=partial(values.parse_integer, bits=bits),
+        label=_("whole number"),
+        table_schema_type="integer",
+        parse_value=read,
         parse_operand=partial(values.parse_integer_operand, bits=bits),
         parse_bound=partial(values.parse_integer_bound, bits=bits),
         sort_expression=_INTEGER_SORT,
-        table_schema_type="integer",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
+        aliases=aliases,
+        holds=partial(values.holds_integer, parse=read) if is_guessed else None,
     )
 
 
 def _build_date_or_time_type(
-    name: str,
-    condition: str,
-    json_expression: str,
-    read: Callable[[Json], str],
-    inference_condition: str | None = None,
+    name: str, label: str | Promise, read: Callable[[Json], str], *aliases: str
 ) -> FieldType:
-    """Build a type; one whose ``inference_condition`` is empty is never inferred."""
-    inferred = condition if inference_condition is None else inference_condition
     return FieldType(
         name=name,
-        inference_conditions=(inferred,) if inferred else (),
-        condition=condition,
-        json_expression=json_expression,
+        label=label,
+        table_schema_type="datetime" if name.startswith("timestamp") else name,
         parse_value=read,
         parse_operand=read,
         parse_bound=read,
         sort_expression=_DATE_SORT,
-        table_schema_type="datetime" if name.startswith("timestamp") else name,
         operators=_SCALAR,
         ordered=Ordered.DATES,
+        aliases=aliases,
+        holds=partial(values.holds_moment, parse=read),
     )
 
 
-def _build_array_type(
-    name: str, cast: str, element: Callable[[Json], str], json_expression: str = ""
-) -> FieldType:
-    read = partial(values.parse_array, of=element)
+def _build_list_type(element: FieldType, label: str | Promise) -> FieldType:
+    read = partial(values.parse_array, of=element.parse_value)
     return FieldType(
-        name=name,
-        inference_conditions=(),
-        condition=(
-            # An element that cannot be cast becomes null, and list_count does not count it.
-            "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
-            f" AND list_count(try_cast(CAST({{v}} AS JSON) AS {cast}[]))"
-            " = list_count(try_cast(CAST({v} AS JSON) AS VARCHAR[])) ELSE false END"
-        ),
-        json_expression=json_expression
-        or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
+        name=f"_{element.name}",
+        label=label,
+        table_schema_type="array",
         parse_value=read,
         parse_operand=read,
         parse_bound=read,
-        sort_expression=f"datastore_search_elements({{v}})::{name.removeprefix('_')}[]",
-        table_schema_type="array",
+        sort_expression=f"datastore_search_elements({{v}})::{element.name}[]",
         operators=_LIST,
+        aliases=tuple(f"{name}[]" for name in (element.name, *element.aliases)),
     )
 
 
-def _build_timestamp_json(moment: str, zone: str) -> str:
-    """Write three decimals as in CKAN, six where three lose something."""
-    return (
-        f"CASE WHEN epoch_us({moment}) % 1000 = 0"
-        f" THEN strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.%g{zone}\"')"
-        f" ELSE strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.%f{zone}\"') END"
-    )
-
-
-def _build_double_json(number: str) -> str:
-    """Write a double as JSON; NaN and the infinities as text."""
-    return (
-        f"CASE WHEN isnan({number}) THEN '\"NaN\"' WHEN isinf({number}) THEN"
-        f" CASE WHEN {number} > 0 THEN '\"Infinity\"' ELSE '\"-Infinity\"' END"
-        f" ELSE regexp_replace(CAST({number} AS VARCHAR), '\\.0$', '') END"
-    )
-
-
-_TYPES = (
-    _build_integer_type("int2", "SMALLINT", 16),
-    _build_integer_type("int4", "INTEGER", 32),
-    _build_integer_type("int8", "BIGINT", 64),
-    FieldType(
-        name="numeric",
-        # A whole number too long for int8 is an identifier; minus zero would lose its sign.
-        inference_conditions=(
-            (
-                r"regexp_full_match({v}, '-?(0|[1-9][0-9]*)\.[0-9]+|-?[1-9][0-9]{0,17}|0')"
-                r" AND NOT regexp_full_match({v}, '-0\.0+') AND length({v}) < 1000"
-            ),
-        ),
-        condition=(
-            r"regexp_full_match({v}, '[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')"
-            " AND length({v}) < 16000"
-            " OR lower({v}) IN ('nan', 'infinity', '-infinity')"
-        ),
-        json_expression=(
-            "CASE lower({v}) WHEN 'nan' THEN '\"NaN\"' WHEN 'infinity' THEN '\"Infinity\"'"
-            " WHEN '-infinity' THEN '\"-Infinity\"' ELSE"
-            r" regexp_replace(regexp_replace(regexp_replace({v},"
-            r" '^\+', ''), '^(-?)0+([0-9])', '\1\2'), '^(-?)\.', '\10.') END"
-        ),
-        parse_value=values.parse_numeric,
-        parse_operand=values.parse_numeric_operand,
-        parse_bound=values.parse_numeric_bound,
-        sort_expression="{t}::numeric",
-        table_schema_type="number",
-        operators=_SCALAR,
-        ordered=Ordered.NUMBERS,
-    ),
-    FieldType(
-        name="float8",
-        inference_conditions=(
-            (
-                "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
-                " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
-            ),
-        ),
-        condition="try_cast({v} AS DOUBLE) IS NOT NULL",
-        json_expression=_build_double_json("CAST({v} AS DOUBLE)"),
-        parse_value=values.parse_float8,
-        parse_operand=values.parse_float8_operand,
-        parse_bound=values.parse_float8_bound,
-        sort_expression="{t}::float8",
-        table_schema_type="number",
-        operators=_SCALAR,
-        ordered=Ordered.NUMBERS,
-    ),
-    FieldType(
-        name="bool",
-        # One spelling in the whole field; otherwise the values are words.
-        inference_conditions=(
-            "{v} IN ('true', 'false')",
-            "{v} IN ('True', 'False')",
-            "{v} IN ('TRUE', 'FALSE')",
-        ),
-        condition="lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
-        json_expression=(
-            "CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END"
-        ),
-        parse_value=values.parse_boolean,
-        parse_operand=values.parse_boolean,
-        parse_bound=values.parse_boolean,
-        sort_expression=_JSON_SORT,
-        table_schema_type="boolean",
-        operators=frozenset({Operators.ORDER}),
-    ),
-    _build_date_or_time_type(
-        "date",
-        condition=_build_match_condition(_ISO_DATE, "DATE") + _AFTER_CHRIST,
-        json_expression=_AS_STRING,
-        read=values.parse_date,
-    ),
-    _build_date_or_time_type(
-        "timestamp",
-        inference_condition=_build_match_condition(
-            rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP"
-        )
-        + _AFTER_CHRIST,
-        condition=_build_match_condition(
-            rf"{_ISO_DATE}([T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?)?", "TIMESTAMP"
-        )
-        + _AFTER_CHRIST,
-        json_expression=_build_timestamp_json(_AS_TIMESTAMP, ""),
-        read=values.parse_timestamp,
-    ),
-    _build_date_or_time_type(
-        "timestamptz",
-        inference_condition="",
-        condition=_build_match_condition(
-            rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMPTZ"
-        )
-        + _AFTER_CHRIST,
-        json_expression=_build_timestamp_json(_AS_UTC, "+00:00"),
-        read=values.parse_timestamptz,
-    ),
-    _build_date_or_time_type(
-        "time",
-        condition=_build_match_condition(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
-        json_expression=_AS_STRING,
-        read=values.parse_time,
-    ),
-    FieldType(
-        name="json",
-        inference_conditions=(),
-        condition="json_valid({v})",
-        json_expression="{v}",
-        parse_value=values.parse_json_value,
-        parse_operand=values.parse_json_operand,
-        parse_bound=dump_json,
-        sort_expression=_JSON_SORT,
-        table_schema_type="any",
-        operators=frozenset({Operators.CONTAINS}),
-    ),
-    _build_array_type("_text", "VARCHAR", values.parse_text),
-    _build_array_type("_int4", "INTEGER", partial(values.parse_integer, bits=32)),
-    _build_array_type("_int8", "BIGINT", partial(values.parse_integer, bits=64)),
-    _build_array_type(
-        "_float8",
-        "DOUBLE",
-        values.parse_float8,
-        json_expression=(
-            "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
-            f" ELSE {_build_double_json('x')} END"
-            " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'"
-        ),
-    ),
-    _build_array_type("_bool", "BOOLEAN", values.parse_boolean),
-    FieldType(
-        name="text",
-        inference_conditions=("true",),
-        condition="true",
-        json_expression=_AS_STRING,
-        parse_value=values.parse_text,
-        parse_operand=values.parse_text_operand,
-        parse_bound=values.parse_text_operand,
-        sort_expression="{t}",
-        table_schema_type="string",
-        operators=_SCALAR,
-        ordered=Ordered.TEXTS,
-    ),
+_INT4 = _build_integer_type("int4", 32, "int", "integer")
+_INT8 = _build_integer_type("int8", 64, "bigint")
+_FLOAT8 = FieldType(
+    name="float8",
+    label=_("number"),
+    table_schema_type="number",
+    parse_value=values.parse_float8,
+    parse_operand=values.parse_float8_operand,
+    parse_bound=values.parse_float8_bound,
+    sort_expression="{t}::float8",
+    operators=_SCALAR,
+    ordered=Ordered.NUMBERS,
+    aliases=("float", "double", "double precision", "real", "float4"),
+    holds=values.holds_double,
+)
+_BOOL = FieldType(
+    name="bool",
+    label=_("yes or no"),
+    table_schema_type="boolean",
+    parse_value=values.parse_boolean,
+    parse_operand=values.parse_boolean,
+    parse_bound=values.parse_boolean,
+    sort_expression=_JSON_SORT,
+    operators=frozenset({Operators.ORDER}),
+    aliases=("boolean",),
+    holds=lambda value: isinstance(value, bool),
+)
+_TEXT = FieldType(
+    name="text",
+    label=_("text"),
+    table_schema_type="string",
+    parse_value=values.parse_text,
+    parse_operand=values.parse_text_operand,
+    parse_bound=values.parse_text_operand,
+    sort_expression="{t}",
+    operators=_SCALAR,
+    ordered=Ordered.TEXTS,
+    aliases=("string", "str", "varchar", "character varying"),
+    holds=lambda value: isinstance(value, str | int | Decimal | bool),
 )
 
-field_types: Mapping[str, FieldType] = {kind.name: kind for kind in _TYPES}
+#: In the order in which they are guessed: the narrowest first.
+field_types: Mapping[str, FieldType] = {
+    kind.name: kind
+    for kind in (
+        _build_integer_type("int2", 16, "smallint", is_guessed=False),
+        _INT4,
+        _INT8,
+        _FLOAT8,
+        FieldType(
+            name="numeric",
+            label=_("number"),
+            table_schema_type="number",
+            parse_value=values.parse_numeric,
+            parse_operand=values.parse_numeric_operand,
+            parse_bound=values.parse_numeric_bound,
+            sort_expression="{t}::numeric",
+            operators=_SCALAR,
+            ordered=Ordered.NUMBERS,
+            aliases=("decimal",),
+            holds=values.holds_decimal,
+        ),
+        _BOOL,
+        _build_date_or_time_type("date", _("date"), values.parse_date),
+        _build_date_or_time_type(
+            "timestamp",
+            _("date and time"),
+            values.parse_timestamp,
+            *("datetime", "timestamp without time zone"),
+        ),
+        _build_date_or_time_type(
+            "timestamptz",
+            _("date and time in UTC"),
+            values.parse_timestamptz,
+            "timestamp with time zone",
+        ),
+        _build_date_or_time_type(
+            "time", _("time of day"), values.parse_time, "time without time zone"
+        ),
+        _TEXT,
+        FieldType(
+            name="json",
+            label=_("nested data"),
+            table_schema_type="any",
+            parse_value=values.parse_json_value,
+            parse_operand=values.parse_json_operand,
+            parse_bound=dump_json,
+            sort_expression=_JSON_SORT,
+            operators=frozenset({Operators.CONTAINS}),
+            aliases=("jsonb", "nested"),
+            holds=lambda _value: True,
+        ),
+        _build_list_type(_TEXT, _("list of texts")),
+        _build_list_type(_INT4, _("list of whole numbers")),
+        _build_list_type(_INT8, _("list of whole numbers")),
+        _build_list_type(_FLOAT8, _("list of numbers")),
+        _build_list_type(_BOOL, _("list of yes or no")),
+    )
+}
 
-#: The types that a field of a file may turn out to have, the narrowest first.
-inferred_types: tuple[FieldType, ...] = tuple(kind for kind in _TYPES if kind.inference_conditions)
+#: Other names of types.
+type_aliases: Mapping[str, str] = {
+    alias: name for name, kind in field_types.items() for alias in kind.aliases
+}
 
 
 def get_field_type(name: str) -> FieldType:
@@ -478,3 +373,14 @@ def get_field_type(name: str) -> FieldType:
     """
     lowered = " ".join(name.lower().split())
     return field_types[type_aliases.get(lowered, lowered)]
+
+
+def guess_type(given: Iterable[Json]) -> FieldType:
+    """
+    Return the narrowest type that changes no value; text for none at all.
+
+    As in files, ``007`` is text.
+    """
+    filled = [value for value in given if value not in (None, "")]
+    guessed = (kind for kind in field_types.values() if kind.holds and all(map(kind.holds, filled)))
+    return next(guessed) if filled else _TEXT

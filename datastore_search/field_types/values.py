@@ -436,3 +436,48 @@ def parse_array(value: Json, *, of: Callable[[Json], str]) -> str:
         if "e" in text and text[-1].isdigit():  # a double, not a text or boolean
             expansion.dump_number(Decimal(text))
     return expansion.check(f"[{','.join(texts)}]")
+
+
+# Guesses ------------------------------------------------------------------------------------------
+
+#: The notations that have no other meaning: ``007`` is text.
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_PLAIN_FRACTION = re.compile(r"-?(0|[1-9][0-9]{0,30})\.[0-9]{1,30}")
+
+
+def holds_decimal(value: Json) -> bool:
+    """Return whether a value is a number, also as text."""
+    return _is_number(value, _PLAIN_INTEGER, _PLAIN_FRACTION)
+
+
+def holds_integer(value: Json, *, parse: Callable[[Json], str]) -> bool:
+    """Return whether a value is a whole number, also as text, that ``parse`` does not refuse."""
+    return _is_number(value, _PLAIN_INTEGER) and _is_kept(value, parse)
+
+
+def holds_double(value: Json) -> bool:
+    """Return whether a value is a number of which a double has all digits."""
+    return _is_number(value) and _is_kept(value, parse_float8)
+
+
+def holds_moment(value: Json, *, parse: Callable[[Json], str]) -> bool:
+    """Return whether a value is a text that ``parse`` reads without PostgreSQL."""
+    return isinstance(value, str) and _try_parse(value, parse) is not None
+
+
+def _is_number(value: Json, *notations: re.Pattern[str]) -> bool:
+    if isinstance(value, str):
+        return any(each.fullmatch(value) for each in notations)
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _is_kept(value: Json, parse: Callable[[Json], str]) -> bool:
+    text = _try_parse(value, parse)
+    return text is not None and Decimal(text) == Decimal(str(value))
+
+
+def _try_parse(value: Json, parse: Callable[[Json], str]) -> str | None:
+    try:
+        return parse(value)
+    except (NotOfType, UnknownNotation):
+        return None

@@ -12,13 +12,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ..database.indexes import name_order_index
 from ..database.tables import drop_indexes, remove_fields
-from ..field_types import field_types, get_field_type, is_storable
+from ..field_types import field_types, get_field_type, guess_type, is_storable
 from ..field_types.limits import MAX_FIELDS
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..models import Field, Resource
 from .changes import add_fields, get_table_id
-from .guessing import guess_type
 
 _MAX_NAME_LENGTH = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -125,7 +124,7 @@ def _build_field(
     kind = (
         get_field_type(each.type)
         if each.type is not None
-        else guess_type([record.get(each.name) for record in records])
+        else guess_type(record.get(each.name) for record in records)
     )
     field = Field(resource=resource, name=each.name, type=kind.name)
     field.info = _to_storable_json(each.info or {})

@@ -15,7 +15,7 @@ from typing import LiteralString
 from psycopg import sql
 
 from ...database.server import has_time_zone
-from ...field_types import FieldType, Ordered, field_types
+from ...field_types import FieldType, field_types
 from ...filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
 from ...messages.parameters import InvalidParameter, UnknownField
 from ...search import ConsistentRead
@@ -28,9 +28,6 @@ MAX_BINS = 100
 
 #: The zone in which records show their moments.
 DEFAULT_TIME_ZONE = "UTC"
-
-#: Types whose values have a day.
-_DAYS = frozenset({"date", "timestamp", "timestamptz"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ class GroupKey:
     def is_finite(self, key: LiteralString) -> sql.Composable:
         """Compile whether a value is in one of the bins."""
         names = "'infinity', '-infinity'"
-        if self.kind.ordered is Ordered.NUMBERS:
+        if self.kind.is_number:
             names += ", 'NaN'"
         return sql.SQL(f"{key} NOT IN ({names})")
 
@@ -200,7 +197,7 @@ def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> 
 
 def _find_unsupported_option(group: GroupBy, kind: FieldType) -> str:
     """Find an option that does not fit the type of the field."""
-    is_number, has_day = kind.ordered is Ordered.NUMBERS, kind.name in _DAYS
+    is_number, has_day = kind.is_number, kind.has_day
     misfits = {
         "interval": group.interval and not has_day,
         "time_zone": group.time_zone and kind.name != "timestamptz",
@@ -220,7 +217,7 @@ def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
         width = group.width
         value = Clause(below, [name, width, name, width, width])
         return GroupKey(group, field_types["numeric"], value)
-    if group.bins is not None and kind.ordered is Ordered.NUMBERS:
+    if group.bins is not None and kind.is_number:
         return GroupKey(group, kind, Clause(sql.SQL("(data ->> %s)::numeric"), [name]))
     return GroupKey(group, kind, compile_value(kind, name))
 

@@ -9,7 +9,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ...field_types import FieldType, Ordered, field_types
+from ...field_types import FieldType, field_types
 from ...filters import Clause
 from .groups import compile_value
 
@@ -105,8 +105,8 @@ def _fits(metric: str, kind: FieldType) -> bool:
     if metric in {"count", "count_distinct"}:
         return True
     if metric in {"min", "max"}:
-        return kind.is_sortable and kind.ordered is not None
-    return kind.ordered is Ordered.NUMBERS
+        return kind.ordered is not None
+    return kind.is_number
 
 
 def _find_kind(metric: str, kind: FieldType) -> str:

@@ -16,9 +16,6 @@ from ...field_types import dump_json, field_types
 from ...models import Profiles
 from ...search import Relation
 
-#: Types whose values have one notation, which a profile keeps.
-_PROFILED = frozenset({"int2", "int4", "int8", "bool", "date", "timestamp", "timestamptz", "time"})
-
 #: A profile cuts texts to this length.
 _MAX_PROFILED_LENGTH = 100
 
@@ -63,9 +60,10 @@ def list_stored_counts(
     found = []
     if name in relation.value_counts:
         found += _read_counts(relation.value_counts[name], relation.record_count, profile)
-    kind = relation.types[name]
-    if profile is not None and (kind in _PROFILED or field_types[kind].is_text):
-        found += _read_profile(profile, is_text=field_types[kind].is_text)
+    kind = field_types[relation.types[name]]
+    # A profile keeps one notation, which values of these types do not have.
+    if profile is not None and not (kind.is_nested or kind.name in {"numeric", "float8"}):
+        found += _read_profile(profile, is_text=kind.is_text)
     return found
 
 

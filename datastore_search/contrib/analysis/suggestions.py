@@ -266,7 +266,7 @@ def _scan_spelling(bound: BoundQuery, beginning: _Beginning, start: str) -> Clau
 
 def _render_rows(kind: FieldType, rows: Iterable[tuple[str, int]]) -> list[bytes]:
     """Render values that are given by their texts."""
-    is_number = kind.ordered is Ordered.NUMBERS
+    is_number = kind.is_number
     return [
         # NaN and the infinities are texts.
         _render_value(text if is_number and text[-1:].isdigit() else dump_json(text), count)

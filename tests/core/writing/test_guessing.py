@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.field_types import Json
-from datastore_search.writing.guessing import guess_type
+from datastore_search.field_types import Json, guess_type
 
 from .tables import Table
 

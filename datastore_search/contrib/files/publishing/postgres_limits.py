@@ -11,7 +11,7 @@ from ....field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigi
 from ..formats.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable
 from ..messages import BadRow
-from ..types.field_formats import Decision, bind_value
+from ..types.field_formats import Decision, bind_value, field_formats
 from ..types.matching import group_columns
 
 #: Parts of JSON that DuckDB accepts, and PostgreSQL may refuse or write out at great length.
@@ -56,7 +56,9 @@ def _record_unstorable_json(
             suspicious=quote_literal(_SUSPICIOUS),
             long=quote_literal(_LONG_TEXT_BYTES),
             suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
-            condition=bind_value(field_type.condition, quote_identifier("value")),
+            condition=bind_value(
+                field_formats[field_type.name].condition, quote_identifier("value")
+            ),
         )
         .text
     )

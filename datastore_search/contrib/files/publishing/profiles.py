@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from ....field_types import FieldType, Ordered
+from ....field_types import FieldType
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import StagedTable
 from ..types.field_formats import Decision
@@ -46,7 +46,6 @@ _MAX_DISTINCT_SHARE = 0.9
 #: Up to this number of values, the different ones are always counted.
 _MAX_VALUES_COUNTED = 1_000
 
-_INTEGERS = frozenset({"int2", "int4", "int8"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Parts of profiles, by column.
@@ -154,7 +153,7 @@ def _build_parts(
             repeated.append(column)
     if repeated:
         parts |= _find_top_values(table, repeated, decision)
-    if decision.field_type.ordered in {Ordered.NUMBERS, Ordered.DATES}:
+    if decision.field_type.has_range:
         for column, part in _build_ranges(table, columns, decision).items():
             parts[column] |= part
     return parts
@@ -221,7 +220,7 @@ _DECODER = json.JSONDecoder(parse_float=_parse_number)
 
 def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision) -> _Parts:
     """Find the least and the greatest values, the means of numbers, and histograms."""
-    is_number = decision.field_type.ordered is Ordered.NUMBERS
+    is_number = decision.field_type.is_number
     positions = _select_positions(table, columns, decision)
     # Moments are compared as texts, to the last decimal; numbers by their size.
     ends = SQL(
@@ -261,14 +260,14 @@ def _build_ranges(table: StagedTable, columns: Sequence[str], decision: Decision
 
 def _select_positions(table: StagedTable, columns: Sequence[str], decision: Decision) -> Composed:
     """Build a relation of ``name``, ``text`` and ``position``: a number, null for other values."""
-    type_name = decision.field_type.name
+    kind = decision.field_type
     cell = quote_identifier("value")
     text = cell if _is_canonical(decision) else _build_text(decision, cell)
-    if type_name in _INTEGERS:
+    if kind.is_integer:
         position = "try_cast(text AS BIGINT)"
-    elif decision.field_type.ordered is Ordered.NUMBERS:
+    elif kind.is_number:
         position = "CASE WHEN isfinite(try_cast(text AS DOUBLE)) THEN try_cast(text AS DOUBLE) END"
-    elif type_name == "time":
+    elif not kind.has_day:
         position = "0"
     else:
         position = "epoch(try_cast(left(text, 19) AS TIMESTAMP))"
@@ -302,8 +301,8 @@ def _compute_bounds(
     name = field_type.name
     if low == high or name == "time":
         return [], []
-    if field_type.ordered is Ordered.NUMBERS:
-        numbers = compute_number_bounds(low, high, whole=name in _INTEGERS)
+    if field_type.is_number:
+        numbers = compute_number_bounds(low, high, whole=field_type.is_integer)
         return [_parse_value(str(each)) for each in numbers], [float(each) for each in numbers]
     first, last = _EPOCH + timedelta(seconds=low), _EPOCH + timedelta(seconds=high)
     moments = compute_date_bounds(first, last, whole_days=name == "date")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....field_types import Ordered, dump_json
+from ....field_types import dump_json
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.staging import MAX_NARROW_FIELDS, StagedTable
 from ..formats.stored_rows import STAGED_ROWS
@@ -15,12 +15,6 @@ from ..types.field_formats import Decision, FieldFormat
 #: The rows of a batch, and the cells of one of a wide table, which several connections share.
 _ROWS_PER_BATCH = 2_000
 _CELLS_PER_BATCH = 60_000
-
-#: The types whose JSON value is a text, a number or a boolean.
-_MOMENTS = frozenset({"timestamp", "timestamptz"})
-_TYPES_WITH_TEXT = _MOMENTS | {
-    "text", "int2", "int4", "int8", "numeric", "float8", "bool", "date", "time"
-}  # fmt: skip
 
 #: A letter whose words only PostgreSQL knows.
 _OTHER_LETTER = "\uffff"
@@ -63,7 +57,7 @@ def render_searchable_rows(
     The text is what ``datastore_search_values`` makes of the object; None where that is not known,
     and in a wide table.
     """
-    has_texts = all(decision.field_type.name in _TYPES_WITH_TEXT for decision in decisions)
+    has_texts = not any(decision.field_type.is_nested for decision in decisions)
     if not has_texts or is_wide(table):
         for lines in render_rows(table, decisions):
             yield [(line, record, None) for line, record in lines]
@@ -96,13 +90,13 @@ def _build_text(cell: Composed, decision: Decision) -> Composed:
         return cell
     value = decision.field_format.build_json_value(cell)
     text = SQL("CASE WHEN {} <> '' THEN trim({}, '\"') END").format(cell, value)
-    if field_type.ordered is Ordered.NUMBERS:
+    if field_type.is_number:
         # PostgreSQL writes an exponent as digits: this letter leaves the record to it.
         return SQL("replace(replace({}, 'e', {other}), 'E', {other})").format(
             text, other=quote_literal(_OTHER_LETTER)
         )
     # The T of a moment separates words.
-    return SQL("replace({}, 'T', ' ')").format(text) if field_type.name in _MOMENTS else text
+    return SQL("replace({}, 'T', ' ')").format(text) if field_type.is_timestamp else text
 
 
 def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....field_types import field_types, get_field_type
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..messages.failures import UnknownType
+from .duckdb_types import NEVER
 from .field_formats import FieldFormat, field_formats
 from .number_units import find_unit_format
 from .written_dates import find_written_format
@@ -49,7 +50,7 @@ def _parse_boolean_format(name: str, format_name: str) -> FieldFormat:
     return FieldFormat(
         field_type=field_types["bool"],
         format=format_name,
-        inference_conditions=((),),
+        inference_conditions=NEVER,
         condition=f"{{v}} IN ({true}, {false})",
         json_expression=f"CASE WHEN {{v}} IN ({true}) THEN 'true' ELSE 'false' END",
         title_code="format.boolean_words",

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ....field_types import FieldType, field_types, inferred_types
+from ....field_types import FieldType, field_types
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..messages import Message, Notice
+from .duckdb_types import duckdb_types
 
 
 def bind_value(template: str, value: Composed) -> Composed:
@@ -137,38 +138,9 @@ class Decision:
 
 # The default format of a type ---------------------------------------------------------------------
 
-#: DuckDB reads the hour 24 as the first hour of the next day.
-_BEFORE_MIDNIGHT = "{v}[12:13] < '24'"
-_UNIFORM_SECONDS = (
-    "length({v}) = 16",
-    "length({v}) = 19",
-    *(f"length({{v}}) = {20 + decimals}" for decimals in range(1, 7)),
-    # without zeros at the end, as PostgreSQL does
-    "length({v}) = 19 OR length({v}) > 20 AND NOT ends_with({v}, '0')",
-    # six or none, as Python does
-    "length({v}) = 19 OR length({v}) = 26 AND NOT ends_with({v}, '.000000')",
-)
-
-#: Conditions that all values are written in the same way, in addition to the type's own.
-_UNIFORM_SPELLINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "float8": (("NOT ends_with({v}, '.0')", "contains({v}, '.') OR contains({v}, 'e')"),),
-    "timestamp": (
-        (_BEFORE_MIDNIGHT,),
-        ("{v}[11] = 'T'", "{v}[11] = ' '"),
-        _UNIFORM_SECONDS,
-    ),
-}
-
-
 _DEFAULT_FORMATS = {
-    name: FieldFormat(
-        kind,
-        "",
-        (kind.inference_conditions, *_UNIFORM_SPELLINGS.get(name, ())),
-        kind.condition,
-        kind.json_expression,
-    )
-    for name, kind in field_types.items()
+    name: FieldFormat(field_types[name], "", **each._asdict())
+    for name, each in duckdb_types.items()
 }
 
 TEXT = _DEFAULT_FORMATS["text"]
@@ -325,14 +297,14 @@ def _build_wide_pattern(signs: str) -> str:
 
 
 def _build_integer_format(name: str, format_name: str, signs: str, title_code: str) -> FieldFormat:
-    kind, cleaned = field_types[name], _rewrite_as_plain(signs, ".")
-    in_range = kind.condition.replace("{v}", cleaned)
+    default, cleaned = _DEFAULT_FORMATS[name], _rewrite_as_plain(signs, ".")
+    in_range = default.condition.replace("{v}", cleaned)
     # Values of this length, with separators, have at most 9 or 18 digits; counting them is slow.
     short = (
         f"CASE WHEN length({{v}}) < {13 if name == 'int4' else 25} THEN true ELSE {in_range} END"
     )
     return FieldFormat(
-        field_type=kind,
+        field_type=default.field_type,
         format=format_name,
         inference_conditions=(
             (short,),
@@ -340,13 +312,13 @@ def _build_integer_format(name: str, format_name: str, signs: str, title_code: s
             tuple(match_all(_build_grouped_pattern(sign)) for sign in signs),
         ),
         condition=f"CASE WHEN {match_all(_build_wide_pattern(signs))} THEN {in_range} END",
-        json_expression=kind.json_expression.replace("{v}", cleaned),
+        json_expression=default.json_expression.replace("{v}", cleaned),
         title_code=title_code,
     )
 
 
 def _build_decimal_format(format_name: str, signs: str, point: str, title_code: str) -> FieldFormat:
-    kind, cleaned = field_types["numeric"], _rewrite_as_plain(signs, point)
+    default, cleaned = _DEFAULT_FORMATS["numeric"], _rewrite_as_plain(signs, point)
     fraction = f"([{point}][0-9]+)?"
     # A whole number too long for int8 is an identifier; minus zero would lose its sign.
     short = (
@@ -355,7 +327,7 @@ def _build_decimal_format(format_name: str, signs: str, point: str, title_code: 
     )
     ways = [_build_grouped_pattern(sign) for sign in signs] + ([] if point == "." else [_PLAIN])
     return FieldFormat(
-        field_type=kind,
+        field_type=default.field_type,
         format=format_name,
         inference_conditions=(
             (short,),
@@ -363,7 +335,7 @@ def _build_decimal_format(format_name: str, signs: str, point: str, title_code: 
             tuple(match_all(way + fraction) for way in ways),
         ),
         condition=f"{match_all(_build_wide_pattern(signs) + fraction)} AND length({{v}}) < 16000",
-        json_expression=kind.json_expression.replace("{v}", cleaned),
+        json_expression=default.json_expression.replace("{v}", cleaned),
         title_code=title_code,
     )
 
@@ -390,9 +362,9 @@ _COMMA = _build_number_formats("comma", f".{_SPACES}", ",", "format.decimal_comm
 #: The formats that are inferred, beside text, in the order in which they are tested.
 format_groups: tuple[FormatGroup, ...] = (
     *(
-        FormatGroup("", ((_DEFAULT_FORMATS[kind.name],),))
-        for kind in inferred_types
-        if kind.name != "text"
+        FormatGroup("", ((each,),))
+        for each in _DEFAULT_FORMATS.values()
+        if any(each.inference_conditions) and each is not TEXT
     ),
     *_build_date_groups(_build_date_format),
     *_build_date_groups(_build_timestamp_format),

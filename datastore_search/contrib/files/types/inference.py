@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ....field_types import Ordered
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
@@ -181,7 +180,7 @@ def _decide_ambiguous(
     numbers: list[str] = []
     moments: list[str] = []
     for column in matches.keys() - decisions:
-        is_number = matches[column][0].field_type.ordered is Ordered.NUMBERS
+        is_number = matches[column][0].field_type.is_number
         (numbers if is_number else moments).append(column)
     commas = find_first_values(table, numbers, _HAS_COMMA)
     points = [column for column in numbers if column not in commas]

@@ -17,7 +17,6 @@ from ..facets.choice import FacetKind, find_kind
 from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
 from ..table.columns import Column, find_column
 from ..table.query_string import Pair
-from ..table.typed_values import DATES, INTEGERS, NUMBERS
 
 #: The figures by the names of addresses: the metrics of ``analysis``.
 FIGURES = {
@@ -49,9 +48,6 @@ _BINS = 20
 _MAX_DAYS = {"day": 62, "month": 5 * 366, "quarter": 15 * 366}
 
 _MAX_PROPOSALS = 5
-
-#: Types whose values are drawn as groups.
-_GROUPABLE = NUMBERS | DATES | {"text", "bool", "time"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +131,8 @@ class ChartParser:
         self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
     ) -> None:
         """Take the columns of all fields."""
-        self.groupable = [column for column in columns if column.type in _GROUPABLE]
-        self.measurable = [column for column in columns if column.type in NUMBERS]
+        self.groupable = [column for column in columns if not column.field_type.is_nested]
+        self.measurable = [column for column in columns if column.field_type.is_number]
         self._profiles = profiles
 
     def parse(self, sent: Mapping[str, str]) -> ChartQuery | None:
@@ -170,7 +166,7 @@ class ChartParser:
     def _propose(self) -> Iterator[ChartQuery]:
         """Propose counts by the first fields of each kind, then a sum of the first number."""
         values = [each for each in self.groupable if self._has_few_values(each)]
-        dates = [each for each in self.groupable if each.type in DATES]
+        dates = [each for each in self.groupable if each.field_type.has_day]
         numbers = [each for each in self.measurable if each not in values]
         for by in [*values[:1], *dates[:1], *numbers[:1]]:
             yield self._build("count", None, by)
@@ -195,13 +191,13 @@ class ChartParser:
         """Build a chart; a step that does not suit the field is chosen anew."""
         if not _suits(by, step):
             step = self._choose_step(by)
-        width = self._find_width(by) if step == RANGES and by.type in NUMBERS else None
+        width = self._find_width(by) if step == RANGES and by.field_type.is_number else None
         return ChartQuery(figure, of, by, step, width, split)
 
     def _choose_step(self, by: Column) -> str:
-        if by.type in DATES:
+        if by.field_type.has_day:
             return self._choose_interval(by)
-        return RANGES if by.type in NUMBERS and not self._has_few_values(by) else EACH
+        return RANGES if by.field_type.is_number and not self._has_few_values(by) else EACH
 
     def _choose_interval(self, by: Column) -> str:
         """Choose an interval that gives a few dozen periods, or years."""
@@ -229,7 +225,7 @@ class ChartParser:
 
 def _suits(by: Column, step: str) -> bool:
     if step in INTERVALS:
-        return by.type in DATES and not (step == "hour" and by.type == "date")
+        return by.field_type.has_day and not (step == "hour" and by.type == "date")
     if step == RANGES:
-        return by.type in NUMBERS
-    return step == EACH and (by.type in {"text", "bool", "time", "date"} | INTEGERS)
+        return by.field_type.is_number
+    return step == EACH and by.type not in {"numeric", "float8", "timestamp", "timestamptz"}

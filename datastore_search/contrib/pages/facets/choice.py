@@ -8,9 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from ..table.columns import Column
-from ..table.conditions import RANGE_TYPES
 from ..table.page_query import PageQuery
-from ..table.typed_values import INTEGERS, TIMESTAMPS
 
 #: Facets that a page shows, and how many of each kind it chooses itself.
 MAX_FACETS = 8
@@ -80,9 +78,9 @@ def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | 
     """Find the kind of a field's facet; None for lists and nested data."""
     if column.type == "bool":
         return FacetKind.VALUES
-    if column.type in INTEGERS and profile and _has_few_values(profile):
+    if column.field_type.is_integer and profile and _has_few_values(profile):
         return FacetKind.VALUES
-    if column.type in RANGE_TYPES:
+    if column.field_type.has_range:
         return FacetKind.RANGE
     if column.type != "text":
         return None
@@ -137,4 +135,5 @@ def _rank(field: FacetField, profiles: Mapping[str, Mapping[str, Any]]) -> tuple
     """Rank by kind, times of day behind days and numbers, and values by how many there are."""
     profile = profiles.get(field.column.name)
     distinct = profile["distinct"] if profile and field.kind is FacetKind.VALUES else 0
-    return field.kind, field.column.type in TIMESTAMPS | {"time"}, distinct
+    has_time = field.column.field_type.is_timestamp or field.column.type == "time"
+    return field.kind, has_time, distinct

@@ -14,14 +14,15 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
 from ....downloads.dump import Dump, PlaceFields, join_blocks
+from ....field_types import get_field_type
 from ....messages import shorten
 from ....messages.downloads import NoPlaces, UnsuitablePlaceField
 from ....messages.parameters import UnknownField
 from ....models import read_profiles
 from ....search import ID, RecordCopy
-from ..table.typed_values import NUMBERS
 from .geometry import (
     GEOMETRIES,
+    NUMBERS,
     build_point,
     find_coordinate_fields,
     find_geometry_field,
@@ -30,10 +31,6 @@ from .geometry import (
 )
 
 _JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-
-_NUMBERS = NUMBERS | {"int", "float"}
-
-_JSON = frozenset({"json", "_text", "_int4", "_int8", "_float8", "_bool"})
 
 #: The letters of an unknown field's name in its message.
 _MAX_SHOWN_NAME = 100
@@ -136,11 +133,12 @@ def _choose_place_reader(
 
 def _choose_writer(kind: str) -> Callable[[str], str]:
     """Choose what writes the cells of a type as JSON."""
-    if kind in _JSON:
+    field_type = get_field_type(kind)
+    if field_type.is_nested:
         return str
     if kind == "bool":
         return {"t": "true", "f": "false"}.__getitem__
-    return _dump_number if kind in _NUMBERS else _dump_text
+    return _dump_number if field_type.is_number else _dump_text
 
 
 def _dump_number(cell: str) -> str:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ....field_types import NotOfType, dump_json_as_sent, refuse_constant
+from ....field_types import NotOfType, dump_json_as_sent, field_types, refuse_constant
 from ....filters.words import remove_diacritics
-from ..table.typed_values import NUMBERS
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
 
@@ -60,6 +59,7 @@ _GEOMETRY_NAMES = frozenset(
 
 #: The types of fields with GeoJSON.
 GEOMETRIES = frozenset({"json", "text"})
+NUMBERS = frozenset(name for name, kind in field_types.items() if kind.is_number)
 
 #: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
 _WORD = re.compile(r"[^\W\d_]+")

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..table.columns import Column, find_column
 from ..table.query_string import Pair
-from ..table.typed_values import NUMBERS
 from .geometry import GEOMETRIES, find_coordinate_fields, find_geometry_field, read_ranges
 
 PARAMETERS = ("lat", "lon", "geometry", "title")
@@ -44,7 +43,7 @@ class MapParser:
         self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
     ) -> None:
         """Take the columns of all fields."""
-        self.numbers = [column for column in columns if column.type in NUMBERS]
+        self.numbers = [column for column in columns if column.field_type.is_number]
         self.geometries = [column for column in columns if column.type in GEOMETRIES]
         self.titles = [column for column in columns if column.type == "text"]
         self._columns = {column.name: column for column in columns}

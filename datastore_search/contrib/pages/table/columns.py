@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from ....field_types import FieldType, Ordered, field_types
 from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import UnknownField
 from ....models import Field, Resource
@@ -18,7 +19,6 @@ from ..languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 from .query_string import Link, QueryString
 from .type_labels import label_type
-from .typed_values import DATES, NUMBERS
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
@@ -45,6 +45,7 @@ _MIN_COLUMNS = 3
 #: values beside the records, and the cell of each record.
 _LABEL_LANGUAGE_BYTES, _VALUES_LANGUAGE_BYTES, _CELL_LANGUAGE_BYTES = 120, 190, 10
 
+_KINDS: Mapping[Ordered | None, str] = {Ordered.NUMBERS: "number", Ordered.DATES: "moment"}
 _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
 
 
@@ -66,6 +67,11 @@ class Column:
     notes_language: str = ""
     value_language: str = ""
     unit: str = ""
+
+    @property
+    def field_type(self) -> FieldType:
+        """What the type can do."""
+        return field_types[self.type]
 
     @property
     def type_label(self) -> str:
@@ -130,8 +136,7 @@ def find_column(name: str, columns: Iterable[Column]) -> Column | None:
 
 
 def _build_column(field: Field, plain_language: str) -> Column:
-    kinds = (("number", NUMBERS), ("moment", DATES | {"time"}))
-    kind = next((kind for kind, types in kinds if field.type in types), "text")
+    kind = _KINDS.get(field_types[field.type].ordered, "text")
     label, notes = field.choose_label(plain_language), field.choose_notes(plain_language)
     unit = field.extra_info.get("unit")
     return Column(

@@ -14,7 +14,7 @@ from ....field_types import Operators, field_types, is_storable
 from ....filters import And, Comparison, Condition, In, Or, TypedFields, compile_conditions
 from ....messages.parameters import InvalidParameters
 from ....models import Field
-from .typed_values import DATES, NUMBERS, describe_type_error, parse_end_of_day, parse_typed_value
+from .typed_values import describe_type_error, parse_end_of_day, parse_typed_value
 
 #: The operators of addresses, in the order of the form, and their words.
 OPERATORS: Mapping[str, str | Promise] = {
@@ -35,9 +35,6 @@ NOT_EMPTY_LABEL = pgettext_lazy("operator", "is not empty")
 IS_EMPTY = {"yes": True, "no": False}
 
 YES_OR_NO = {"true": gettext_lazy("yes"), "false": gettext_lazy("no")}
-
-#: Types whose fields are asked for a range.
-RANGE_TYPES = NUMBERS | DATES | {"time"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ def _build_beginning(field: Field, value: str) -> Condition | None:
 
 def _build_bound(operator: str, field: Field, value: str) -> Condition | None:
     """Compare with a bound; a timestamp up to a day is one before the next day."""
-    if field.type not in RANGE_TYPES | {"text"}:
+    if field_types[field.type].ordered is None:
         return None
     if operator == "lte" and (following := parse_end_of_day(field.type, value)):
         return Comparison(field.name, "lt", following)

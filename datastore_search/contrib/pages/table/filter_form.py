@@ -8,20 +8,20 @@ from functools import cached_property
 
 from django.utils.html import escape
 
+from ....field_types import field_types
 from ....models import Field, Profiles, Resource
 from .columns import Column
 from .conditions import (
     NOT_EMPTY,
     NOT_EMPTY_LABEL,
     OPERATORS,
-    RANGE_TYPES,
     YES_OR_NO,
     FieldCondition,
 )
 from .page_query import CHOSEN_VALUE, PageQuery
 from .profiles import MAX_PROFILED_LENGTH
 from .query_string import Pair
-from .typed_values import NUMBERS, parse_typed_value
+from .typed_values import parse_typed_value
 
 #: The fields with inputs of their own, and the size of their names in the address.
 MAX_FIELDS = 12
@@ -36,7 +36,11 @@ _MAX_SUGGESTIONS_BYTES = 1_500
 _SUGGESTION_MARKUP_BYTES = len('<option value="">')
 
 _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
-    **{kind: {"inputmode": "decimal", "dir": "ltr"} for kind in NUMBERS},
+    **{
+        name: {"inputmode": "decimal", "dir": "ltr"}
+        for name, kind in field_types.items()
+        if kind.is_number
+    },
     "timestamp": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
     "timestamptz": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
     "time": {"placeholder": "23:59", "dir": "ltr"},
@@ -205,6 +209,6 @@ def build_input(
 
 def _choose_operators(field: Field) -> tuple[str, ...]:
     """Choose the operators with inputs: a range, or equality; none for lists and JSON."""
-    if field.type in RANGE_TYPES:
+    if field_types[field.type].has_range:
         return ("from", "to")
     return ("field",) if field.type in ("text", "bool") else ()

@@ -9,13 +9,9 @@ from datetime import date, timedelta
 from django.utils.formats import get_format
 from django.utils.translation import gettext_lazy
 
+from ....field_types import field_types
 from ....filters import MAX_SHOWN_LENGTH
 from ....messages import render_message, shorten
-
-INTEGERS = frozenset({"int2", "int4", "int8"})
-NUMBERS = INTEGERS | {"numeric", "float8"}
-TIMESTAMPS = frozenset({"timestamp", "timestamptz"})
-DATES = TIMESTAMPS | {"date"}
 
 #: Spaces within numbers, and marks of the direction within dates, as Django's formats have them.
 _SPACES = " \u00a0\u202f"
@@ -35,9 +31,9 @@ def parse_typed_value(kind: str, text: str) -> str:
 
     Other texts are returned unchanged: they may be of the type in another notation.
     """
-    if kind in NUMBERS:
+    if field_types[kind].is_number:
         return _parse_number(_use_ascii_digits(text))
-    if kind in DATES:
+    if field_types[kind].has_day:
         return _parse_date(kind, _use_ascii_digits(text))
     return _use_ascii_digits(text).strip() if kind == "time" else text
 
@@ -91,7 +87,7 @@ def _get_date_order() -> str:
 
 def parse_end_of_day(kind: str, text: str) -> str | None:
     """Return the day after a timestamp's day that is typed without a time; otherwise None."""
-    if kind not in TIMESTAMPS:
+    if not field_types[kind].is_timestamp:
         return None
     day = _parse_date("date", _use_ascii_digits(text))
     if not _ISO_DATE.fullmatch(day):
@@ -113,20 +109,18 @@ def format_date_example() -> str:
 def describe_type_error(kind: str, value: str) -> str:
     """Describe in plain words that a value is not of a type, and what one looks like."""
     values = {"value": shorten(value, MAX_SHOWN_LENGTH), "example": format_date_example()}
-    return render_message(_TYPE_ERRORS.get(kind, _OTHER_TYPE_ERROR), values)
+    return render_message(_TYPE_ERRORS.get(field_types[kind].table_schema_type, _OTHER), values)
 
 
-_NOT_A_NUMBER = gettext_lazy("“%(value)s” is not a number.")
-_NOT_AN_INTEGER = gettext_lazy("“%(value)s” is not a whole number, or is too large.")
-_NOT_A_TIMESTAMP = gettext_lazy(
-    "“%(value)s” is not a date and time. Write it like %(example)s 23:59."
-)
-_OTHER_TYPE_ERROR = gettext_lazy("“%(value)s” is not a valid value for this field.")
+_OTHER = gettext_lazy("“%(value)s” is not a valid value for this field.")
+#: By the type in a Table Schema.
 _TYPE_ERRORS = {
-    **dict.fromkeys(NUMBERS, _NOT_A_NUMBER),
-    **dict.fromkeys(INTEGERS, _NOT_AN_INTEGER),
-    **dict.fromkeys(TIMESTAMPS, _NOT_A_TIMESTAMP),
+    "number": gettext_lazy("“%(value)s” is not a number."),
+    "integer": gettext_lazy("“%(value)s” is not a whole number, or is too large."),
+    "datetime": gettext_lazy(
+        "“%(value)s” is not a date and time. Write it like %(example)s 23:59."
+    ),
     "date": gettext_lazy("“%(value)s” is not a date. Write it like %(example)s."),
     "time": gettext_lazy("“%(value)s” is not a time of day. Write it like 23:59."),
-    "bool": gettext_lazy("“%(value)s” is neither yes nor no."),
+    "boolean": gettext_lazy("“%(value)s” is neither yes nor no."),
 }
