@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -16,6 +17,7 @@ from ..filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from ..messages.numbers import format_count
 from ..messages.requests import MalformedJson
 from ..messages.search import InvalidSort
+from ..search import PageMember
 from .body import MAX_JSON_VALUES, MAX_WRITE_RECORDS, MAX_WRITTEN_VALUES, parse_json
 from .envelope import MAX_REPORTED_ERRORS
 
@@ -48,41 +50,72 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     #: The form that programs write best, of those that are accepted, in JSON Schema.
     json_schema: ClassVar[Schema] = {"type": "string"}
+    #: The sentence about the limit of a value.
+    limit_text: ClassVar[str | Promise] = ""
     #: Whether a body may have the text of that form, too.
     accepts_text: ClassVar[bool] = False
+    #: Whether an answer repeats a value that was sent.
+    is_repeated: bool = True
 
-    def __init__(self, *, shown_default: str | int = "", **options: Any) -> None:
-        """``shown_default`` is described; what runs the action applies it."""
+    def __init__(
+        self,
+        *,
+        shown_default: str | int = "",
+        repeated: bool = True,
+        answers: PageMember | None = None,
+        **options: Any,
+    ) -> None:
+        """
+        ``shown_default`` is described; what runs the action applies it.
+
+        A value that is true asks for the member that ``answers`` it; it is not ``repeated``.
+        """
         self.shown_default = shown_default
+        self.answers = answers
+        self.is_repeated = self.is_repeated and repeated and answers is None
         options.setdefault("required", False)
         super().__init__(allow_null=True, **options)
 
     def to_representation(self, value: Any) -> Any:
         return value
 
-    def show_default(self) -> str:
-        """Write the default, as its language writes numbers."""
+    def describe(self, *, is_required: bool) -> str:
+        """Describe the parameter, its default and its limit in a paragraph; code has backticks."""
         default = self.shown_default
-        return format_count(default) if isinstance(default, int) else default
+        shown = format_count(default) if isinstance(default, int) else default
+        choices = ", ".join(f"`{choice}`" for choice in getattr(self, "choices", ()))
+        parts = (
+            str(self.help_text),
+            gettext("One of {choices}.").format(choices=choices) if choices else "",
+            gettext("Required.") if is_required else "",
+            gettext("Default: {default}.").format(default=f"`{shown}`") if shown else "",
+            self.describe_limit(),
+        )
+        return " ".join(filter(None, parts))
 
     def describe_limit(self) -> str:
-        """Describe the limit of a value in a sentence; empty if its type has none."""
-        return ""
+        """Describe the limit of a value, as its language writes numbers; empty if there is none."""
+        most = self.get_limit()
+        return "" if most is None else str(self.limit_text).format(most=format_count(most))
+
+    def get_limit(self) -> int | None:
+        """Get the limit that ``limit_text`` names; None if there is none."""
+        return None
 
     def build_schema(self) -> Schema:
         """Build the JSON Schema of a value."""
         return {**self.json_schema}
 
-
-def describe_number(sentence: str | Promise, most: int) -> str:
-    """Write a sentence with a limit, as its language writes numbers."""
-    return str(sentence).format(most=format_count(most))
+    def get_component(self, name: str) -> str:
+        """Get the name under which a document describes the values; ``name`` is the parameter's."""
+        return ""
 
 
 class NonNegativeIntegerField(ParameterField):
     """An integer from 0, also as text, as 5.0, or as true, which is 1."""
 
     json_schema = {"type": "integer", "minimum": 0}
+    limit_text = _("Values above {most} are treated as {most}.")
     default_error_messages = {
         "invalid": _("Invalid integer"),
         "negative": _("Must be a natural number"),
@@ -93,10 +126,8 @@ class NonNegativeIntegerField(ParameterField):
         self.reduced_to = reduced_to
         super().__init__(**options)
 
-    def describe_limit(self) -> str:
-        if self.reduced_to is None:
-            return ""
-        return describe_number(_("Values above {most} are treated as {most}."), self.reduced_to())
+    def get_limit(self) -> int | None:
+        return self.reduced_to() if self.reduced_to else None
 
     def to_internal_value(self, data: object) -> int | None:
         if data == "":
@@ -133,6 +164,7 @@ class IgnoredField(ParameterField):
     """A parameter of CKAN that has no effect here; any value is accepted."""
 
     json_schema = {}
+    is_repeated = False
 
     def to_internal_value(self, data: object) -> None:
         return None
@@ -148,11 +180,12 @@ class TextField(ParameterField):
 
     max_length: ClassVar[int] = MAX_TEXT_LENGTH
     json_schema = {"type": "string", "maxLength": max_length}
+    limit_text = _("At most {most} characters.")
     #: What is read as an empty text.
     empty: ClassVar[tuple[object, ...]] = ()
 
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} characters."), self.max_length)
+    def get_limit(self) -> int:
+        return self.max_length
 
     def to_internal_value(self, data: object) -> Any:
         if data in self.empty:
@@ -182,6 +215,8 @@ class FieldNameField(ParameterField):
 class ResourceIdField(ParameterField):
     """The id or an alias of a resource, as text."""
 
+    is_repeated = False
+
     def to_internal_value(self, data: object) -> str | None:
         if data in ("", [], {}):
             return None
@@ -201,6 +236,9 @@ class ChoiceField(ParameterField):
     def __init__(self, choices: Collection[str], **options: Any) -> None:
         self.choices = choices
         super().__init__(**options)
+
+    def get_component(self, name: str) -> str:
+        return name
 
     def build_schema(self) -> Schema:
         return {"type": "string", "enum": [*self.choices]}
@@ -262,6 +300,7 @@ class NamesField(ParameterField):
     """A list of names, or a text of names separated by commas, in double quotes where needed."""
 
     json_schema = {"type": "array", "items": {"type": "string"}}
+    limit_text = _("At most {most} names.")
     default_error_messages = {
         "invalid": _("Must be a list of names, or names separated by commas."),
         "many": _("There are more than {most} names."),
@@ -271,8 +310,8 @@ class NamesField(ParameterField):
         self.max_items = max_items
         super().__init__(**options)
 
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} names."), self.max_items)
+    def get_limit(self) -> int:
+        return self.max_items
 
     def build_schema(self) -> Schema:
         return {**self.json_schema, "maxItems": self.max_items}
@@ -309,10 +348,11 @@ class SortField(NamesField):
     """Sort keys: a list, or a text separated by commas."""
 
     json_schema = {**NamesField.json_schema, "examples": [["amount desc", "code"]]}
+    limit_text = _("At most {most} fields.")
     default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
 
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} fields."), MAX_SORT_FIELDS)
+    def get_limit(self) -> int:
+        return MAX_SORT_FIELDS
 
     def to_internal_value(self, data: object) -> tuple[SortKey, ...]:  # type: ignore[override] # keys are read names
         keys, errors = [], []
@@ -359,6 +399,9 @@ class FiltersField(JsonField):
         "invalid": _("Filters must be an object, or a list of objects."),
     }
 
+    def get_component(self, name: str) -> str:
+        return "filters"
+
     def check(self, data: object) -> Mapping[str, object] | list[object] | None:
         if not data and not isinstance(data, bool | int | str):
             return None
@@ -390,6 +433,7 @@ class ObjectsField(JsonField):
     """A list of objects, or the JSON text of one."""
 
     json_schema = {"type": "array", "items": {"type": "object"}}
+    limit_text = _("At most {most} objects.")
     default_error_messages = {
         "invalid": _("Must be a list of objects."),
         "many": _("There are more than {most} fields."),
@@ -397,8 +441,8 @@ class ObjectsField(JsonField):
 
     max_items = MAX_NAMES
 
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} objects."), self.max_items)
+    def get_limit(self) -> int:
+        return self.max_items
 
     def build_schema(self) -> Schema:
         return {**self.json_schema, "maxItems": self.max_items}
@@ -441,11 +485,13 @@ class RecordsField(ObjectsField):
         "many": _("There are more than {most} records. Send them in several calls."),
     }
     max_items = MAX_WRITE_RECORDS
+    is_repeated = False
 
 
 class ObjectField(JsonField):
     """An object, or the JSON text of one."""
 
+    is_repeated = False
     default_error_messages = {"invalid": _("Must be an object.")}
 
     def check(self, data: object) -> Mapping[str, object] | None:

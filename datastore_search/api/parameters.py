@@ -2,15 +2,15 @@
 The parameters of the actions: one serializer each, which is the table of its parameters.
 
 ``help_text`` describes each parameter in a few plain sentences, with code between backticks.
-``parameter_descriptions`` adds its default and limit, for the OpenAPI document and the tables of
-the reference, which ``make reference`` writes.
+Documents, agents and the tables of the reference, which ``make reference`` writes, add its default
+and limit.
 
 Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and refusals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -21,7 +21,7 @@ from rest_framework import serializers
 from ..conf import conf
 from ..field_types import field_types, is_storable
 from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH, parse_filters
-from ..search import MAX_LIMIT_IN_MEMORY, Query, RecordsFormat
+from ..search import Query, RecordsFormat
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
     MAX_ALIASES,
@@ -37,8 +37,10 @@ from .parameter_types import (
     NamesField,
     NonNegativeIntegerField,
     ObjectField,
+    ParameterField,
     RecordsField,
     ResourceIdField,
+    Schema,
     SortField,
     TextField,
 )
@@ -70,9 +72,51 @@ class ActionParameters(serializers.Serializer[Any]):
     accepts_others: ClassVar[bool] = False
 
     @classmethod
-    def list_names(cls) -> list[str]:
-        """List the names of the parameters."""
-        return list(cls._declared_fields)
+    def get_declared(cls) -> dict[str, ParameterField]:
+        """Get the table of the parameters, by their names."""
+        return cast("dict[str, ParameterField]", cls._declared_fields)
+
+    @classmethod
+    def list_required(cls) -> list[str]:
+        """List the names of the parameters without which the action fails."""
+        declared = cls.get_declared().items()
+        return [name for name, field in declared if field.required or cls.needed == (name,)]
+
+    @classmethod
+    def describe(cls) -> dict[str, str]:
+        """Describe each parameter in words, for documents, the reference and agents."""
+        required = cls.list_required()
+        return {
+            name: field.describe(is_required=name in required)
+            for name, field in cls.get_declared().items()
+        }
+
+    @classmethod
+    def build_schema(cls, names: Sequence[str] = (), required: Sequence[str] = ()) -> Schema:
+        """Describe an object of parameters, of all unless some are named, in JSON Schema."""
+        fields, texts = cls.get_declared(), cls.describe()
+        return {
+            "type": "object",
+            "properties": {
+                name: {**fields[name].build_schema(), "description": texts[name]}
+                for name in names or fields
+            },
+            **({"required": [*required]} if required else {}),
+        }
+
+    @classmethod
+    def add(cls, **parameters: ParameterField) -> None:
+        """Add parameters; a contrib app does so when Django starts."""
+        cls.get_declared().update(parameters)
+
+    @classmethod
+    def repeat(cls, parsed: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Repeat parameters as they were understood; sort keys as they were sent."""
+        return {
+            name: sent[name] if isinstance(field, SortField) else parsed[name]
+            for name, field in cls.get_declared().items()
+            if field.is_repeated and name in parsed
+        }
 
     @classmethod
     def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
@@ -129,23 +173,21 @@ _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
 _TYPES = ", ".join(f"`{name}`" for name in field_types)
-_ID = _("Another name for `resource_id`; has precedence when both are given.")
-_FORCE = _("Write even if the records come from a file, and the next file replaces them.")
-_INCLUDE_RECORDS = _("Return the written records, as they are stored.")
-_CALCULATE_RECORD_COUNT = _("Has no effect: the count is always exact.")
 
 
 class ResourceParameters(ActionParameters):
     """The parameters of an action on one resource."""
 
-    needed = ("resource_id", "id")
+    needed: ClassVar[tuple[str, ...]] = ("resource_id", "id")
 
     resource_id = ResourceIdField(
         help_text=_(
             "The id of a resource, or one of its aliases. Required, unless there is an `id`."
         )
     )
-    id = ResourceIdField(help_text=_ID)
+    id = ResourceIdField(
+        help_text=_("Another name for `resource_id`; has precedence when both are given.")
+    )
 
     @staticmethod
     def get_name(parameters: Mapping[str, Any]) -> str:
@@ -262,43 +304,36 @@ class SearchParameters(ResourceParameters, QueryParameters):
         help_text=_("Return `next_page`, a condition that the records after this page meet."),
         shown_default="false",
     )
-    highlight = BooleanField(
-        help_text=format_lazy(
-            _(
-                "Return `highlights`, the places where each record matches `q` and "
-                "`full_text`. For a `limit` up to {most}, and records as objects or lists."
-            ),
-            most=MAX_LIMIT_IN_MEMORY,
-        ),
-        shown_default="false",
-    )
     total_estimation_threshold = IgnoredField(
         help_text=_("Has no effect: totals are always exact.")
     )
 
 
 def build_query(parameters: Mapping[str, Any]) -> Query:
-    """Make the query of ``SearchParameters`` that were read."""
+    """
+    Make the query of ``SearchParameters`` that were read.
+
+    A parameter is the attribute of its name, and what ``answers`` one is a member of the page.
+    """
     q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
     by_field = q if isinstance(q, Mapping) else {}
-    return Query(
-        limit=min(parameters.get("limit", DEFAULT_LIMIT), conf.MAX_LIMIT),
-        offset=min(parameters.get("offset", 0), MAX_ROW_NUMBER),
+    values = {name: parameters[name] for name in Query.__slots__ if name in parameters}
+    values |= {
+        "limit": min(parameters.get("limit", DEFAULT_LIMIT), conf.MAX_LIMIT),
+        "offset": min(parameters.get("offset", 0), MAX_ROW_NUMBER),
         # CKAN: with a full_text, a q that is text counts for nothing.
-        q=full_text or ("" if by_field else q),
-        q_fields=by_field,
-        plain=parameters.get("plain", True),
-        substrings=parameters.get("substrings", False),
-        language=parameters.get("language", "").strip().lower(),  # as PostgreSQL reads names
-        filters=parse_filters(parameters.get("filters", {})),
-        fields=parameters.get("fields", ()),
-        sort=parameters.get("sort", ()),
-        distinct=parameters.get("distinct", False),
-        include_total=parameters.get("include_total", True),
-        include_next_page=parameters.get("include_next_page", False),
-        highlight=parameters.get("highlight", False),
-        records_format=RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
-    )
+        "q": full_text or ("" if by_field else q),
+        "q_fields": by_field,
+        "language": parameters.get("language", "").strip().lower(),  # as PostgreSQL reads names
+        "filters": parse_filters(parameters.get("filters", {})),
+        "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
+        "members": tuple(
+            field.answers
+            for name, field in SearchParameters.get_declared().items()
+            if field.answers is not None and parameters.get(name)
+        ),
+    }
+    return Query(**values)
 
 
 class InfoParameters(ResourceParameters):
@@ -327,11 +362,31 @@ class StatusParameters(ActionParameters):
 # Writing ------------------------------------------------------------------------------------------
 
 
-class CreateParameters(ActionParameters):
+class WritingParameters(ResourceParameters):
+    """The parameters of an action that writes records."""
+
+    force = BooleanField(
+        help_text=_("Write even if the records come from a file, and the next file replaces them."),
+        shown_default="false",
+        repeated=False,
+    )
+    calculate_record_count = IgnoredField(help_text=_("Has no effect: the count is always exact."))
+
+
+class RecordsParameters(WritingParameters):
+    """The parameters of an action that takes records."""
+
+    unchecked = frozenset({"records"})
+
+    include_records = BooleanField(
+        help_text=_("Return the written records, as they are stored."), shown_default="false"
+    )
+
+
+class CreateParameters(RecordsParameters):
     """The parameters of ``datastore_create``."""
 
     needed = ("resource_id", "id", "resource")
-    unchecked = frozenset({"records"})
 
     resource_id = ResourceIdField(
         help_text=_(
@@ -339,7 +394,6 @@ class CreateParameters(ActionParameters):
             "resource. Required, unless there is an `id` or a `resource`."
         )
     )
-    id = ResourceIdField(help_text=_ID)
     resource = ObjectField(
         help_text=_(
             "Describes a new resource by the members of `resource_create`. Not together with"
@@ -395,15 +449,10 @@ class CreateParameters(ActionParameters):
         ),
         shown_default="false",
     )
-    include_records = BooleanField(help_text=_INCLUDE_RECORDS, shown_default="false")
-    force = BooleanField(help_text=_FORCE, shown_default="false")
-    calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
-class UpsertParameters(ResourceParameters):
+class UpsertParameters(RecordsParameters):
     """The parameters of ``datastore_upsert``."""
-
-    unchecked = frozenset({"records"})
 
     records = RecordsField(
         help_text=_(
@@ -422,12 +471,9 @@ class UpsertParameters(ResourceParameters):
         help_text=_("Check everything and answer as usual, but change nothing."),
         shown_default="false",
     )
-    include_records = BooleanField(help_text=_INCLUDE_RECORDS, shown_default="false")
-    force = BooleanField(help_text=_FORCE, shown_default="false")
-    calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
-class DeleteParameters(ResourceParameters):
+class DeleteParameters(WritingParameters):
     """The parameters of ``datastore_delete``."""
 
     filters = GivenFiltersField(
@@ -440,8 +486,6 @@ class DeleteParameters(ResourceParameters):
     include_deleted_records = BooleanField(
         help_text=_("Return the deleted records."), shown_default="false"
     )
-    force = BooleanField(help_text=_FORCE, shown_default="false")
-    calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
 class RecordsDeleteParameters(DeleteParameters):

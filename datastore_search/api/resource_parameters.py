@@ -30,7 +30,7 @@ from ..models import (
 )
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
-from .parameter_types import BooleanField, ParameterField, ResourceIdField, describe_number
+from .parameter_types import BooleanField, ParameterField, ResourceIdField
 from .parameters import ActionParameters, make_printable
 
 #: The texts of a resource, as its members.
@@ -80,10 +80,12 @@ class MetadataField(ParameterField):
         self.name = name
         super().__init__(**options)
 
-    def describe_limit(self) -> str:
-        """Describe the limit of the model's field."""
-        most = get_metadata_field(self.name).max_length
-        return describe_number(_("At most {most} characters."), most) if most else ""
+    limit_text = _("At most {most} characters.")
+
+    def get_limit(self) -> int | None:
+        """Get the limit of the model's field."""
+        most: int | None = get_metadata_field(self.name).max_length
+        return most
 
     def to_internal_value(self, data: object) -> Any:
         """Check the value as the model's field does."""
@@ -188,7 +190,7 @@ def read_resource_values(
 
     Source: CKAN ``resource_update``, which keeps the name that was not sent.
     """
-    names = [name for name in ResourceMembers().get_fields() if name in sent]
+    names = [name for name in ResourceMembers.get_declared() if name in sent]
     if is_complete:
         names = list(dict.fromkeys([*names, "description", *METADATA]))
     columns = {name: TEXTS.get(name, name) for name in names}
@@ -220,7 +222,7 @@ def refuse_other_members(
     Raises: ``ValidationError``.
     """
     members = ChangedResourceMembers if changed else NewResourceMembers
-    accepted = {*members.list_names()}
+    accepted = {*members.get_declared()}
     if not changed and sent.get("source") not in (None, "", sent.get("url")):
         accepted.remove("url")
     if changed:

@@ -147,7 +147,7 @@ class ActionView(EnvelopeView):
         action = actions.get(self.kwargs["action"])
         if action is None:
             return Question("unknown", {}, ())
-        return Question(action.name, self.sent, action.parameters.list_names())
+        return Question(action.name, self.sent, [*action.parameters.get_declared()])
 
 
 class VersionView(EnvelopeView):

@@ -6,7 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from itertools import count
 from typing import Any, Concatenate, ParamSpec
@@ -30,27 +30,13 @@ _Options = ParamSpec("_Options")
 _GZIP_WBITS = 31
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceFields:
-    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
-
-    latitude: str = ""
-    longitude: str = ""
-    geometry: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names that are given."""
-        return tuple(filter(None, (self.latitude, self.longitude, self.geometry)))
-
-
 @dataclass(frozen=True)
 class Dump:
     """
     The records to write, and how.
 
-    ``infos`` has the data dictionary's entry of each field.  ``place`` has the fields that the
-    client names.  A dump that ``has_labels`` has them in its header, in place of names.
+    ``infos`` has the data dictionary's entry of each field.  A dump that ``has_labels`` has them in
+    its header, in place of names.  ``parameters`` has those of a format.
     """
 
     read: ConsistentRead
@@ -58,7 +44,7 @@ class Dump:
     infos: Mapping[str, Mapping[str, Any]]
     bom: bool = False
     has_labels: bool = False
-    place: PlaceFields = PlaceFields()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def copy(self) -> RecordCopy:

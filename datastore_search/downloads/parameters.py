@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from ..api.parameter_types import BooleanField, ChoiceField, FieldNameField
+from ..api.parameter_types import BooleanField, ChoiceField
 from ..api.parameters import MAX_ROW_NUMBER, QueryParameters, build_query
 from ..filters.names import SortKey
 from ..search import ID, Query, RecordsFormat, Relation
@@ -41,18 +41,6 @@ class DumpParameters(QueryParameters):
     gzip = BooleanField(
         help_text=_("Compress the file with gzip; its name then ends in `.gz`."),
         shown_default="false",
-    )
-    lat = FieldNameField(
-        help_text=_("For `geojson`: the field with degrees of latitude, beside `lon`.")
-    )
-    lon = FieldNameField(
-        help_text=_("For `geojson`: the field with degrees of longitude, beside `lat`.")
-    )
-    geometry = FieldNameField(
-        help_text=_(
-            "For `geojson`: the field with GeoJSON geometries; `lat` and `lon` then have no effect."
-            " If none of the three is given, the fields are found by their names."
-        )
     )
 
 

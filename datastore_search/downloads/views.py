@@ -31,7 +31,7 @@ from ..web.addresses import ResourceAddresses, build_help_address
 from ..web.caching import NotModified, Validators
 from ..web.reports import Question
 from ..web.streams import stream_response
-from .dump import Dump, PlaceFields
+from .dump import Dump
 from .formats import DEFAULT, GZIP_TYPE, formats
 from .parameters import DumpParameters, build_dump_query, complete_query
 
@@ -107,7 +107,7 @@ class DumpView(EnvelopeView):
 
     def describe_question(self) -> Question:
         """Name the parameters."""
-        return Question("dump", self.sent, DumpParameters.list_names())
+        return Question("dump", self.sent, [*DumpParameters.get_declared()])
 
     def _write_blocks(
         self, parameters: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
@@ -121,11 +121,7 @@ class DumpView(EnvelopeView):
             infos=resource.infos,
             bom=parameters.get("bom", False),
             has_labels=parameters.get("headers") == "labels",
-            place=PlaceFields(
-                parameters.get("lat") or "",
-                parameters.get("lon") or "",
-                parameters.get("geometry") or "",
-            ),
+            parameters=parameters,
         )
         kind = formats[parameters.get("format", DEFAULT)]
         blocks = kind.write_blocks(dump, gzip=parameters.get("gzip", False))

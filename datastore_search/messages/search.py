@@ -132,13 +132,3 @@ class UnknownLanguage(InvalidParameter):
 
 class UnknownSearchLanguage(DatastoreError):
     message = _("PostgreSQL has no text search configuration “%(language)s”.")
-
-
-class HighlightInText(InvalidParameter):
-    parameter = "highlight"
-    message = _("Highlights need the “records_format” objects or lists.")
-
-
-class HighlightTooLarge(InvalidParameter):
-    parameter = "highlight"
-    message = _("Highlights are given for at most %(most)s records. Lower the “limit”.")

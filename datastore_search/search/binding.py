@@ -33,14 +33,12 @@ from ..filters import (
 from ..filters.names import SortKey
 from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import (
-    HighlightInText,
-    HighlightTooLarge,
     SortOutsideFields,
     SubstringsNotIndexed,
     UnknownLanguage,
     UnsortableField,
 )
-from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
+from .query import ID, Query, RecordsFormat, Relation
 from .reads import ConsistentRead
 from .rendering import Column, Columns
 
@@ -168,10 +166,7 @@ def bind_query(
     is_distinct = query.distinct and ID not in names  # records with ``_id`` are distinct anyway
     sortable = names if is_distinct and not unknown else ()
     sort = _check_sort(query, relation, sortable, errors) if query.sort else ()
-    if query.highlight and query.is_text:
-        errors.append(HighlightInText())
-    elif query.highlight and query.is_copied:
-        errors.append(HighlightTooLarge(most=MAX_LIMIT_IN_MEMORY))
+    errors += [error for member in query.members for error in member.check(query)]
     if errors:
         raise InvalidParameters(errors)
     fields = tuple([(name, types[name]) for name in names])

@@ -9,7 +9,6 @@ from psycopg import sql
 from ..filters import Clause
 from ..messages.access import RecordsIncomplete
 from .binding import BoundQuery, bind_query
-from .highlighting import highlight_records
 from .plan import Plan, RankSort, choose_plans
 from .query import NextPage, Page, Query, RecordsFormat
 from .reads import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
@@ -41,7 +40,7 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
     known_total = total = bound.known_total if top is None else top.total
     if total is None and query.include_total and not bound.counts_matches:
         total = count_matches(read, bound)
-    next_page = highlights = None
+    next_page = None
     if query.limit == 0 or (total is not None and query.offset >= total):
         found = FoundRecords([b'""'] if query.is_text else [b"[", b"]"], 0, 0)
         if known_total:
@@ -61,15 +60,13 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
             keep_top_matches(key, found.head, is_counted=plan.counts_matches)
         if query.include_next_page and bound.is_by_id:
             next_page = _find_next_page(read, plan)
-    if query.highlight:
-        names = [name for name, _kind in bound.fields]
-        highlights = highlight_records(read, query, found, names)
+    names = [name for name, _kind in bound.fields]
     return Page(
         records=found.records,
         total=total if query.include_total else None,
         fields=bound.fields,
         next_page=next_page,
-        highlights=highlights,
+        members={each.name: each.read(read, query, found, names) for each in query.members},
         record_count=found.count,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, LiteralString
@@ -12,6 +12,7 @@ from ..database.tables import quote_record_table
 from ..filters import Clause, Condition, In
 from ..filters.names import SortKey
 from ..messages.access import UnknownResource
+from ..messages.parameters import InvalidParameter
 from ..models import IndexKind, Resource
 from .rendering import RecordSizes, close_records
 from .spool import Spool
@@ -36,6 +37,22 @@ class RecordsFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PageMember:
+    """
+    What a contrib app adds to a page, under a name in the answer.
+
+    ``check`` finds what does not fit a query.  ``read`` takes the ``ConsistentRead``, the query,
+    the ``FoundRecords`` and the names of their members.  ``schema`` is the JSON Schema of what it
+    returns.
+    """
+
+    name: str
+    check: Callable[[Query], Iterable[InvalidParameter]]
+    read: Callable[..., Any]
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """
     The parameters of a search, in Python's types.
@@ -44,8 +61,7 @@ class Query:
     single fields.  With ``substrings``, their words are found within words, too.  ``language`` is
     the text search configuration of both; empty for the resource's.  All ``filters`` must
     hold.  Empty ``fields`` are all fields.  ``limit`` and ``offset`` count records; without a
-    ``limit`` all matches are read.  ``highlight`` asks where the records
-    match.
+    ``limit`` all matches are read.  ``members`` are added to the page.
     """
 
     limit: int | None
@@ -62,7 +78,7 @@ class Query:
     include_total: bool = True
     include_next_page: bool = False
     records_format: RecordsFormat = RecordsFormat.OBJECTS
-    highlight: bool = False
+    members: tuple[PageMember, ...] = ()
 
     @property
     def is_copied(self) -> bool:
@@ -152,11 +168,6 @@ class NextPage:
     bound: int
 
 
-#: Field → matches of a record: start and end, in code points of the value as text, and in a list or
-#: JSON value a JSON pointer to the text.  One in the name of a member has the word “name”, too.
-Highlight = dict[str, list[list[int | str]]]
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """
@@ -164,7 +175,7 @@ class Page:
 
     ``records`` is JSON in UTF-8, in blocks: an array, or a text of CSV rows.  It is a spool where
     it may have more than a few megabytes.  ``total`` is the number of matches.  ``fields`` are the
-    names and types of the records' members, in order.  ``highlights`` has a member for each record.
+    names and types of the records' members, in order.  ``members`` are those of the query.
     ``record_count`` is the number of records.
     """
 
@@ -172,7 +183,7 @@ class Page:
     total: int | None
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None
-    highlights: list[Highlight] | None = None
+    members: Mapping[str, Any] = field(default_factory=dict)
     record_count: int = 0
 
     @property

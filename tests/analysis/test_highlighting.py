@@ -13,15 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
+from datastore_search.contrib.analysis.highlighting import HIGHLIGHTS, FieldText, find_matches
 from datastore_search.filters import Clause
 from datastore_search.messages.parameters import InvalidParameters
 from datastore_search.models import Resource
 from datastore_search.search import (
     ConsistentRead,
-    FieldText,
     Query,
     Relation,
-    find_matches,
     open_snapshot,
     read_page,
 )
@@ -51,14 +50,17 @@ def texts(_texts: Resource, db: None) -> Resource:
     return _texts
 
 
+def read_highlights(resource: Resource, **query: Any) -> Any:
+    return fetch_page(resource, Query(members=(HIGHLIGHTS,), **query)).members["highlights"]
+
+
 def list_marked(resource: Resource, **query: Any) -> list[dict[str, list[str]]]:
     """Return what is marked in each record of a page, by field."""
-    page = fetch_page(resource, Query(limit=100, highlight=True, **query))
-    assert page.highlights is not None
+    page = fetch_page(resource, Query(limit=100, members=(HIGHLIGHTS,), **query))
     records = [json.loads(text, parse_int=str, parse_float=str) for text in page.texts]
     return [
         {name: [record[name][slice(*match)] for match in marked] for name, marked in each.items()}
-        for record, each in zip(records, page.highlights, strict=True)
+        for record, each in zip(records, page.members["highlights"], strict=True)
     ]
 
 
@@ -140,8 +142,8 @@ def test_the_words_of_all_fields_are_stored_in_the_language_of_the_resource(db: 
 
 def test_records_without_a_query_have_no_matches(texts: Resource) -> None:
     assert list_marked(texts, fields=("title",)) == [{}] * 5
-    assert fetch_page(texts, Query(limit=5)).highlights is None
-    assert fetch_page(texts, Query(limit=0, q="old", highlight=True)).highlights == []
+    assert fetch_page(texts, Query(limit=5)).members == {}
+    assert read_highlights(texts, limit=0, q="old") == []
 
 
 def test_fields_that_are_not_read_are_not_marked(texts: Resource) -> None:
@@ -157,7 +159,7 @@ def test_texts_within_values_are_marked_by_their_pointers(db: None) -> None:
     )
 
     def mark(q: str) -> Any:
-        return fetch_page(resource, Query(limit=1, q=q, highlight=True)).highlights
+        return read_highlights(resource, limit=1, q=q)
 
     assert mark("river") == [
         {
@@ -171,7 +173,7 @@ def test_texts_within_values_are_marked_by_their_pointers(db: None) -> None:
 def test_only_the_first_letters_of_a_record_are_looked_at(db: None) -> None:
     resource = make_resource(f"a,b\nriver {'x ' * 49_990}river river,river\n")
 
-    (found,) = fetch_page(resource, Query(limit=1, q="river", highlight=True)).highlights or []
+    (found,) = read_highlights(resource, limit=1, q="river")
 
     assert found == {"a": [[0, 5], [99_986, 99_991], [99_992, 99_997]]}
 
@@ -182,7 +184,7 @@ def test_records_that_are_too_large_are_refused(
     monkeypatch.setattr("datastore_search.search.rendering.MAX_MEMORY_BYTES", 10)
 
     with pytest.raises(InvalidParameters, match="more than 4194304 bytes"):
-        fetch_page(texts, Query(limit=10, q="old", highlight=True))
+        fetch_page(texts, Query(limit=10, q="old", members=(HIGHLIGHTS,)))
 
 
 # The same words as a search -----------------------------------------------------------------------

@@ -30,7 +30,7 @@ ANYONE = AnonymousUser()
 def test_the_options_are_the_parameters_of_the_api(
     options: Any, declared: type[ActionParameters], others: set[str]
 ) -> None:
-    assert {*declared.list_names()} - others == {*options.__annotations__}
+    assert {*declared.get_declared()} - others == {*options.__annotations__}
 
 
 @pytest.mark.django_db

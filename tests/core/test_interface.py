@@ -93,7 +93,12 @@ def received() -> Iterator[list[dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("options", "declared", "others"),
     [
-        (interface.SearchOptions, parameters.SearchParameters, {"resource_id", "records_format"}),
+        pytest.param(
+            interface.SearchOptions,
+            parameters.SearchParameters,
+            {"resource_id", "records_format"},
+            marks=pytest.mark.needs("analysis"),  # which adds ``highlight``
+        ),
         (interface.QueryOptions, parameters.QueryParameters, set()),
         (interface.ConditionOptions, parameters.ConditionParameters, set()),
         (interface.CreateOptions, parameters.CreateParameters, set()),
@@ -112,7 +117,7 @@ def test_the_options_are_the_parameters_of_the_api(
         name for name, field in declared().get_fields().items() if isinstance(field, IgnoredField)
     }
 
-    assert {*declared.list_names()} - others - ignored - {"id"} == {*options.__annotations__}
+    assert {*declared.get_declared()} - others - ignored - {"id"} == {*options.__annotations__}
 
 
 def test_what_is_public_is_there() -> None:
@@ -214,6 +219,7 @@ def test_a_search_is_that_of_the_api(client: Client, survey: Resource) -> None:
     assert found.fields == {"code": "text", "title": "text"}
 
 
+@pytest.mark.needs("analysis")
 def test_a_search_by_words_and_values_of_python(survey: Resource) -> None:
     found = search(
         ANYONE,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
 
-from .portals import Portal, make_portal
+from .portals import Portal, fetch_document, make_portal
 
 
 @pytest.fixture(scope="session")
 def document() -> dict[str, Any]:
     """The document, under the locale ``en``."""
-    response = Client().get("/en/api/schema/", {"format": "json"})
-    assert response.status_code == 200
-    document: dict[str, Any] = json.loads(response.content)
-    return document
+    return fetch_document()
 
 
 @pytest.fixture(scope="module")

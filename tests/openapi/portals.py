@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.test import Client
 
 from datastore_search.contrib.files.jobs import load_file
 from datastore_search.models import Resource
@@ -25,6 +26,14 @@ class Portal:
     """The token of a superuser."""
 
     token: str
+
+
+def fetch_document() -> dict[str, Any]:
+    """Fetch the OpenAPI document, under the locale ``en``."""
+    response = Client().get("/en/api/schema/", {"format": "json"})
+    assert response.status_code == 200
+    document: dict[str, Any] = json.loads(response.content)
+    return document
 
 
 def make_portal() -> Portal:

@@ -9,7 +9,6 @@ import pytest
 from django.utils import translation
 
 from datastore_search.api.actions import actions
-from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.contrib.analysis.parameters import OptionsListField
 from datastore_search.downloads.parameters import DumpParameters
@@ -32,10 +31,10 @@ def list_texts() -> list[str]:
     kinds.append(DumpParameters)
     return [
         *(
-            each.meaning
+            str(field.help_text)
             for kind in kinds
             for table in list_tables(kind)
-            for each in describe_parameters(table)
+            for field in table.get_declared().values()
         ),
         *(str(each.help) for each in operators.values()),
     ]

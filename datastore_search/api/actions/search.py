@@ -28,29 +28,8 @@ from ..renderers import wrap_records
 from .action import Action, Answer, authorize_read
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
-#: The parameters that an answer repeats if they were sent.
-REPEATED_PARAMETERS = (
-    "offset",
-    "q",
-    "filters",
-    "sort",
-    "plain",
-    "substrings",
-    "language",
-    "distinct",
-    "full_text",
-)
-
-#: The parameters that the address of another page repeats.
-_LINKED = (
-    *REPEATED_PARAMETERS,
-    "limit",
-    "fields",
-    "include_total",
-    "records_format",
-    "include_next_page",
-    "highlight",
-)
+#: The parameters that a link to another page does not repeat.
+_NOT_LINKED = ("resource_id", "id", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +75,27 @@ def _build_result(
     call: _SearchCall, resource_id: str, infos: Mapping[str, Mapping[str, Any]], page: Page
 ) -> dict[str, Any]:
     query, next_page = call.query, page.next_page
-    return {
+    in_force = {
         "resource_id": resource_id,
         "fields": describe_fields(page.fields, infos),
         "records_format": query.records_format.value,
         "limit": query.limit,
         "include_total": query.include_total,
         "include_next_page": query.include_next_page,
-        **_repeat_parameters(call),
+    }
+    repeated = SearchParameters.repeat(call.parameters, call.sent)
+    return {
+        **in_force,
+        **{
+            name: value
+            for name, value in repeated.items()
+            if name not in in_force and (value or value == 0)
+        },
         **({} if page.total is None else {"total": page.total, "total_was_estimated": False}),
         **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
         "_links": _build_links(call, resource_id),
-        **({} if page.highlights is None else {"highlights": page.highlights}),
+        **page.members,
         "records": wrap_records(page.records),
-    }
-
-
-def _repeat_parameters(call: _SearchCall) -> dict[str, Any]:
-    parameters = call.parameters
-    return {
-        name: call.sent[name] if name == "sort" else parameters[name]
-        for name in REPEATED_PARAMETERS
-        if name in parameters
-        and (name == "offset" or parameters[name] or parameters[name] is False)
     }
 
 
@@ -129,9 +106,9 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
     Source: CKAN 2.10 and 2.11, which link to a next page even after the last.
     """
     parameters: dict[str, str | list[str]] = {"resource_id": resource_id}
-    for name in _LINKED:
-        if name in call.parameters and name != "offset":
-            value = call.sent[name] if name in {"sort", "fields"} else call.parameters[name]
+    for name, parsed in call.parameters.items():
+        if name not in _NOT_LINKED:
+            value = call.sent[name] if isinstance(parsed, tuple) else parsed
             parameters[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
     offset, limit = call.query.offset, call.query.limit or 0
     address = f"{find_path_below_base(call.request)}?{urlencode(parameters, doseq=True)}"

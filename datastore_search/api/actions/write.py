@@ -28,6 +28,7 @@ from ...search.spool import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..new_resources import add_resource, get_resources
 from ..parameters import (
+    ActionParameters,
     CreateParameters,
     DeleteParameters,
     RecordsDeleteParameters,
@@ -38,10 +39,6 @@ from ..parameters import (
 from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson, wrap_records
 from .action import Action, Answer
-
-#: The parameters that an answer does not repeat.
-_NOT_REPEATED = frozenset({"id", "records", "resource", "force"})
-
 
 # datastore_create ---------------------------------------------------------------------------------
 
@@ -56,7 +53,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
         with open_writer(resource) as writer:
             writer.check_writable(force=parameters.get("force", False))
             ids = _write_table(writer, parameters, fields)
-            result = _build_result(parameters, writer, method=Method.INSERT.value)
+            result = _build_result(CreateParameters, parameters, writer, Method.INSERT)
             schema = writer.resource.schema
             result["fields"] = describe_fields(
                 writer.resource.types.items(),
@@ -148,7 +145,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
         ids = writer.write(parameters.get("records") or [], method)
-        result = _build_result(parameters, writer, method=method.value)
+        result = _build_result(UpsertParameters, parameters, writer, method)
         if parameters.get("include_records"):
             result["records"] = _read_written_records(writer, ids)
         if parameters.get("dry_run"):
@@ -166,7 +163,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     resource = _find_writable_resource(request, parameters, "delete")
     with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
-        result = _build_result(parameters, writer)
+        result = _build_result(DeleteParameters, parameters, writer)
         writer.drop_table()
     return Answer(result)
 
@@ -181,7 +178,7 @@ def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     _check_may_read_records(request, resource, parameters)
     with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
-        result = _build_result(parameters, writer)
+        result = _build_result(DeleteParameters, parameters, writer)
         if parameters.get("include_deleted_records"):
             result["deleted_records"] = _read_records(writer, conditions)
         writer.delete(conditions)
@@ -216,9 +213,14 @@ def _check_may_read_records(
         check_may_read(request, resource, str(name))
 
 
-def _build_result(parameters: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
-    repeated = {name: value for name, value in parameters.items() if name not in _NOT_REPEATED}
-    return {**repeated, **more, "resource_id": str(writer.resource.pk)}
+def _build_result(
+    kind: type[ActionParameters],
+    parameters: Mapping[str, Any],
+    writer: Writer,
+    method: Method | None = None,
+) -> dict[str, Any]:
+    written = {} if method is None else {"method": method.value}
+    return kind.repeat(parameters, parameters) | written | {"resource_id": str(writer.resource.pk)}
 
 
 def _read_written_records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 
 from ...api.actions import actions
-from ...api.parameter_descriptions import build_object_schema
 from ...api.parameter_types import Schema
 from ...api.parameters import ActionParameters
 from ...filters.operators import operators
@@ -69,7 +68,7 @@ class Tool:
 
         There are no references and no alternatives at the top, which some models do not take.
         """
-        schema = build_object_schema(self.parameters, self.names, self.required)
+        schema = self.parameters.build_schema(self.names, self.required)
         for name, argument in schema["properties"].items():
             if name == "resource_id":
                 argument["description"] = _("The id of a table, or one of its aliases.")

@@ -16,11 +16,11 @@ from rest_framework.request import Request
 from ...api.actions.action import Action, Answer, authorize_read
 from ...api.renderers import join_json, wrap_records
 from ...guards.clients import Client
+from ...models import Resource
 from ...search import ConsistentRead, Page, describe_fields, with_consistent_read
 from .aggregates import AggregateQuery, read_aggregate
 from .facets import read_facets
 from .parameters import (
-    CONDITIONS,
     AggregateParameters,
     FacetsParameters,
     SuggestParameters,
@@ -55,41 +55,30 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
 
 # datastore_aggregate ------------------------------------------------------------------------------
 
-#: The parameters that an answer repeats if they were sent, as they were understood.
-REPEATED_PARAMETERS = ("group_by", "metrics", "having", *CONDITIONS, "sort", "offset")
-
 
 def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = AggregateParameters.parse(sent)
     name, query = AggregateParameters.get_name(parameters), build_aggregate_query(parameters)
-    repeated = {
-        each: sent[each] if each == "sort" else parameters[each]
-        for each in REPEATED_PARAMETERS
-        if each in parameters
-    }
+    repeated = AggregateParameters.repeat(parameters, sent)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent, query.query.limit)
         page = read_aggregate(read, query)
-        result = {
-            "resource_id": str(resource.pk),
-            **_describe_page(query, page, resource.infos),
-            **repeated,
-            "records": wrap_records(page.records),
-        }
+        in_force = _describe_page(query, page, resource)
+        result = in_force | repeated | in_force | {"records": wrap_records(page.records)}
         return Answer(result, validators=validators, record_count=page.record_count)
 
     client = Client.from_request(request)
     return with_consistent_read(name, answer, client=client, as_snapshot=query.query.is_copied)
 
 
-def _describe_page(
-    query: AggregateQuery, page: Page, infos: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
+def _describe_page(query: AggregateQuery, page: Page, resource: Resource) -> dict[str, Any]:
     """Describe the columns and the page; a group has the entry of its field."""
+    infos = resource.infos
     labels = {name: infos.get(group.field, {}) for name, group in query.group_by.items()}
     return {
+        "resource_id": str(resource.pk),
         "fields": describe_fields(page.fields, labels),
         "records_format": query.query.records_format.value,
         "limit": query.query.limit,

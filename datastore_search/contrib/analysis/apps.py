@@ -9,8 +9,11 @@ class AnalysisConfig(ContribAppConfig):
     """Facets, aggregates, suggestions and marked words."""
 
     def register(self) -> None:
-        """Add the actions."""
+        """Add the actions, and highlights to the answers of a search."""
         from ...api.actions import register
+        from ...api.parameters import SearchParameters
         from .actions import analysis_actions
+        from .parameters import HIGHLIGHT
 
         register(*analysis_actions)
+        SearchParameters.add(highlight=HIGHLIGHT)

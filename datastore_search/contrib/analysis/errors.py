@@ -66,3 +66,16 @@ class TooManyChartGroups(InvalidParameter):
         "There are too many groups for a chart. Choose longer steps or another field, or ask for"
         " fewer records."
     )
+
+
+# Highlights ---------------------------------------------------------------------------------------
+
+
+class HighlightInText(InvalidParameter):
+    parameter = "highlight"
+    message = _("Highlights need the “records_format” objects or lists.")
+
+
+class HighlightTooLarge(InvalidParameter):
+    parameter = "highlight"
+    message = _("Highlights are given for at most %(most)s records. Lower the “limit”.")

@@ -8,12 +8,12 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
 
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ...api.body import parse_json
 from ...api.envelope import MAX_REPORTED_ERRORS
-from ...api.parameter_descriptions import build_object_schema
 from ...api.parameter_types import (
     BooleanField,
     ChoiceField,
@@ -25,7 +25,6 @@ from ...api.parameter_types import (
     Schema,
     SortField,
     TextField,
-    describe_number,
 )
 from ...api.parameters import (
     DEFAULT_LIMIT,
@@ -41,11 +40,12 @@ from ...filters import Condition, exclude_field, parse_filters
 from ...filters.names import split_names, unquote_name
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import MalformedJson
-from ...search import Query, RecordsFormat
+from ...search import MAX_LIMIT_IN_MEMORY, Query, RecordsFormat
 from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery
 from .groups import INTERVALS, MAX_BINS, GroupBy
+from .highlighting import HIGHLIGHTS
 from .metrics import METRICS, Metric
 from .suggestions import MAX_SUGGESTED_VALUES, ValuesQuery
 
@@ -53,7 +53,21 @@ from .suggestions import MAX_SUGGESTED_VALUES, ValuesQuery
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
 
 #: The parameters that say which records are counted.
-CONDITIONS = tuple(ConditionParameters.list_names())
+CONDITIONS = tuple(ConditionParameters.get_declared())
+
+
+#: Of ``datastore_search``.
+HIGHLIGHT = BooleanField(
+    help_text=format_lazy(
+        _(
+            "Return `highlights`, the places where each record matches `q` and "
+            "`full_text`. For a `limit` up to {most}, and records as objects or lists."
+        ),
+        most=MAX_LIMIT_IN_MEMORY,
+    ),
+    shown_default="false",
+    answers=HIGHLIGHTS,
+)
 
 
 # Types of parameters ------------------------------------------------------------------------------
@@ -121,17 +135,18 @@ class OptionsListField(ParameterField):
     }
 
     accepts_text = True
+    limit_text = _("At most {most} items.")
     #: The serializer of an object.
     options: ClassVar[type[ActionParameters]]
     #: The option that a name stands for.
     main: ClassVar[str] = "field"
     max_items: ClassVar[int]
 
-    def describe_limit(self) -> str:
-        return describe_number(_("At most {most} items."), self.max_items)
+    def get_limit(self) -> int:
+        return self.max_items
 
     def build_schema(self) -> Schema:
-        options = build_object_schema(self.options, required=self.options.needed)
+        options = self.options.build_schema(required=self.options.needed)
         items = {"oneOf": [{"type": "string"}, {**options, "additionalProperties": False}]}
         return {"type": "array", "items": items, "maxItems": self.max_items}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis.actions import REPEATED_PARAMETERS
+from ..analysis.parameters import AggregateParameters
 from ..analysis.spelling import MAX_COUNTED_RECORDS
 from .components import (
     ANY_VALUE,
@@ -17,7 +17,7 @@ from .components import (
     one_of,
     schema_ref,
 )
-from .results import RESOURCE_ID, ROW
+from .results import RESOURCE_ID, ROW, repeat
 
 
 def build_schemas() -> dict[str, Schema]:
@@ -87,10 +87,8 @@ def _build_aggregate() -> Schema:
             },
         },
         optional={
+            **repeat(AggregateParameters),
             "total": {**NON_NEGATIVE_INTEGER, "description": "All groups; if `include_total`."},
-            **{
-                name: {**ANY_VALUE, "description": "As understood."} for name in REPEATED_PARAMETERS
-            },
         },
     )
 

@@ -38,8 +38,8 @@ def register(registry: ComponentRegistry, schemas: Schema, responses: Schema) ->
 
 
 def object_of(members: Schema, *, optional: Schema | None = None, **more: Any) -> Schema:
-    """Describe an object with required and optional members."""
-    properties = {**members, **(optional or {})}
+    """Describe an object with required and optional members; one that is both is required."""
+    properties = {**members, **(optional or {}), **members}
     required = {"required": [*members]} if members else {}
     return {"type": "object", **required, "properties": properties, **more}
 

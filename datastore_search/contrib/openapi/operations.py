@@ -10,6 +10,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from rest_framework.status import HTTP_200_OK
 
 from ...api.actions import Action
+from ...api.parameters import ActionParameters
 from ...downloads.parameters import DumpParameters
 from . import errors, filters, parameters, results
 from .components import Schema, build_name, register, schema_ref
@@ -21,14 +22,11 @@ _JSON = "application/json"
 _READING, _WRITING, _ABOUT = "Datastore", "Datastore: writing", "Datastore: server"
 
 
-class ActionSchema(AutoSchema):
-    """One action, for drf-spectacular."""
+class OperationSchema(AutoSchema):
+    """One operation, for drf-spectacular, with the named schemas that all of them refer to."""
 
-    def __init__(self, action: Action, others: Sequence[str]) -> None:
-        """``others`` are the other paths of the action."""
-        super().__init__()
-        self._action = action
-        self._others = others
+    #: What it is called with.
+    serializer: type[ActionParameters]
 
     def get_operation(
         self,
@@ -38,36 +36,82 @@ class ActionSchema(AutoSchema):
         method: str,
         registry: ComponentRegistry,
     ) -> Schema:
-        """Describe the action for one method."""
+        """Describe the operation for one method."""
         self.registry, self.path, self.method = registry, path, method
+        prefix = path[: max(path.rfind("api/"), path.rfind("datastore/dump/"))]
+        register(registry, self.build_schemas(), errors.build_responses(prefix))
+        return self.build_operation(method, prefix)
+
+    def build_schemas(self) -> dict[str, Schema]:
+        """Build the named schemas."""
+        return {
+            **filters.build_schemas(),
+            **results.build_schemas(),
+            **errors.build_schemas(),
+            **parameters.build_choices(self.serializer),
+        }
+
+    def build_operation(self, method: str, prefix: str) -> Schema:
+        """Build the operation; URLs are under a prefix such as ``/vi/``."""
+        raise NotImplementedError
+
+    def build_responses(
+        self, result: Schema, method: str, examples: Sequence[Example] = ()
+    ) -> dict[str, Schema]:
+        """Build the responses: the result, and each failure."""
+        failed = {
+            str(code): errors.build_response(code, _show_answers(examples, code))
+            for code in errors.list_statuses(method)
+        }
+        return {"200": result, **failed}
+
+
+class ActionSchema(OperationSchema):
+    """One action."""
+
+    def __init__(self, action: Action, others: Sequence[str]) -> None:
+        """``others`` are the other paths of the action."""
+        super().__init__()
+        self._action = action
+        self._others = others
+        self.serializer = action.parameters
+
+    def build_schemas(self) -> dict[str, Schema]:
+        """Add those of the parameters and the answer."""
+        words = build_name(self._action.name)
+        return {
+            **super().build_schemas(),
+            f"{words}Parameters": parameters.build_body(self.serializer),
+            f"{words}Answer": results.build_answer(self._action.name),
+        }
+
+    def build_operation(self, method: str, prefix: str) -> Schema:
+        """Describe the action for one method."""
         name = self._action.name
-        prefix = path.rpartition("api/")[0]
         examples = select_examples(name, prefix)
-        register(registry, self._build_schemas(), errors.build_responses(prefix))
-        request = (
-            {"parameters": parameters.build_query(self._action.parameters, examples[0])}
-            if method == "GET"
-            else self._build_body(examples)
-        )
+        if method == "GET":
+            request = {"parameters": parameters.build_query(self.serializer, examples[0])}
+            examples = examples[:1]
+        else:
+            request = self._build_body(examples)
+        result = {
+            "description": "The result.",
+            "content": {
+                _JSON: {
+                    "schema": schema_ref(f"{build_name(name)}Answer"),
+                    **_show_answers(examples, HTTP_200_OK),
+                }
+            },
+        }
+        optional: list[Schema] = [] if self._action.is_writing else [{}]
         return {
             "operationId": name if method == "POST" else f"{name}_by_get",
             "summary": str(self._action.help),
             "description": self._build_description(),
             "tags": [self._get_tag()],
             **request,
-            "security": self._build_security(),
-            "responses": self._build_responses(method, examples),
-        }
-
-    def _build_schemas(self) -> dict[str, Schema]:
-        words = build_name(self._action.name)
-        return {
-            **filters.build_schemas(),
-            **results.build_schemas(),
-            **errors.build_schemas(),
-            **parameters.build_choices(self._action.parameters),
-            f"{words}Parameters": parameters.build_body(self._action.parameters),
-            f"{words}Answer": results.build_answer(self._action.name),
+            "security": [*optional, *self.get_auth()],
+            "responses": self.build_responses(result, method, examples),
         }
 
     def _build_description(self) -> str:
@@ -80,75 +124,34 @@ class ActionSchema(AutoSchema):
             return _WRITING
         return _READING if self._action.name.startswith("datastore_") else _ABOUT
 
-    def _build_security(self) -> list[Schema]:
-        optional: list[Schema] = [] if self._action.is_writing else [{}]
-        return [*optional, *self.get_auth()]
-
-    # Requests -------------------------------------------------------------------------------------
-
     def _build_body(self, examples: Sequence[Example]) -> Schema:
-        words, needed = build_name(self._action.name), bool(self._action.parameters.needed)
         body = {
-            "schema": schema_ref(f"{words}Parameters"),
+            "schema": schema_ref(f"{build_name(self._action.name)}Parameters"),
             **show_examples(examples, lambda example: example.sent),
         }
         # Forms are accepted, too, but generators of clients cannot choose between two kinds.
+        needed = bool(self.serializer.needed)
         return {"requestBody": {"required": needed, "content": {_JSON: body}}}
 
-    # Answers --------------------------------------------------------------------------------------
 
-    def _build_responses(self, method: str, examples: Sequence[Example]) -> dict[str, Schema]:
-        if method == "GET":
-            examples = examples[:1]
-        schema = schema_ref(f"{build_name(self._action.name)}Answer")
-        result = {
-            "description": "The result.",
-            "content": {_JSON: {"schema": schema, **_show_answers(examples, HTTP_200_OK)}},
-        }
-        failed = {
-            str(code): errors.build_response(code, _show_answers(examples, code))
-            for code in errors.list_statuses(method)
-        }
-        return {"200": result, **failed}
+class DumpSchema(OperationSchema):
+    """The dump."""
 
+    serializer = DumpParameters
 
-class DumpSchema(AutoSchema):
-    """The dump, for drf-spectacular."""
-
-    def get_operation(
-        self,
-        path: str,
-        path_regex: str,
-        path_prefix: str,
-        method: str,
-        registry: ComponentRegistry,
-    ) -> Schema:
+    def build_operation(self, method: str, prefix: str) -> Schema:
         """Describe the file."""
-        self.registry, self.path, self.method = registry, path, method
         (example,) = select_examples("dump")
-        named = {**filters.build_schemas(), **results.build_schemas(), **errors.build_schemas()}
-        prefix = path.rpartition("datastore/dump/")[0]
-        register(
-            registry,
-            {**named, **parameters.build_choices(DumpParameters)},
-            errors.build_responses(prefix),
-        )
         return {
             "operationId": "datastore_dump",
             "summary": _("Download the records of a resource as a file."),
             "tags": [_READING],
             "parameters": [
                 _build_name_parameter(example),
-                *parameters.build_query(DumpParameters, example),
+                *parameters.build_query(self.serializer, example),
             ],
             "security": [{}, *self.get_auth()],
-            "responses": {
-                "200": results.build_dump(example),
-                **{
-                    str(code): errors.build_response(code, {})
-                    for code in errors.list_statuses(method)
-                },
-            },
+            "responses": self.build_responses(results.build_dump(example), method),
         }
 
 

@@ -6,11 +6,9 @@ Each has the form of its type (``api.parameter_types``), which is one of those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from ...api import parameter_types as types
-from ...api.parameter_descriptions import describe_parameters
+from ...api.parameter_types import ParameterField
 from ...api.parameters import ActionParameters
 from .components import TEXT, Schema, build_name, one_of, schema_ref
 from .examples import Example, show_examples
@@ -20,14 +18,14 @@ def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
     """Build a named schema of each parameter that is a choice."""
     return {
         build_name(name): field.build_schema()
-        for name, field in _get_fields(parameters).items()
-        if isinstance(field, types.ChoiceField)
+        for name, field in parameters.get_declared().items()
+        if field.get_component(name) == name and hasattr(field, "choices")
     }
 
 
 def build_query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
     """Describe the query string that holds the parameters of an action, and show one."""
-    required = _list_required(parameters)
+    required = parameters.list_required()
     return [
         {
             "name": name,
@@ -55,7 +53,7 @@ def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
 
 def build_body(parameters: type[ActionParameters]) -> Schema:
     """Describe the JSON object that holds the parameters of an action."""
-    required = _list_required(parameters)
+    required = parameters.list_required()
     return {
         "type": "object",
         "additionalProperties": parameters.accepts_others,
@@ -73,27 +71,19 @@ _FILTERS = schema_ref("DatastoreFilters")
 
 def _list_parameters(parameters: type[ActionParameters]) -> Iterator[tuple[str, str, Schema]]:
     """List the parameters: name, description and schema."""
-    fields = _get_fields(parameters)
-    for each in describe_parameters(parameters):
-        field = fields[each.name]
-        if isinstance(field, types.ChoiceField):
-            schema = schema_ref(build_name(each.name))
-        else:
-            is_filters = isinstance(field, types.FiltersField)
-            schema = _FILTERS if is_filters else field.build_schema()
+    texts = parameters.describe()
+    for name, field in parameters.get_declared().items():
+        schema = build_schema(name, field)
         if field.accepts_text:
             # Generators of clients take two lists of objects of one class for the same.
             schema = one_of(schema, TEXT)
-        yield each.name, each.text, schema
+        yield name, texts[name], schema
 
 
-def _get_fields(parameters: type[ActionParameters]) -> Mapping[str, Any]:
-    fields: Mapping[str, Any] = parameters().get_fields()
-    return fields
-
-
-def _list_required(parameters: type[ActionParameters]) -> list[str]:
-    return [each.name for each in describe_parameters(parameters) if each.is_required]
+def build_schema(name: str, field: ParameterField) -> Schema:
+    """Describe the values of a parameter, or refer to their description."""
+    component = field.get_component(name)
+    return schema_ref(build_name(component)) if component else field.build_schema()
 
 
 def _build_alternatives(parameters: type[ActionParameters]) -> Schema:

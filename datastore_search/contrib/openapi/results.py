@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.apps import apps
 
-from ...api.actions.search import REPEATED_PARAMETERS
-from ...api.parameters import SearchParameters
+from ...api.parameters import (
+    ActionParameters,
+    CreateParameters,
+    DeleteParameters,
+    SearchParameters,
+    UpsertParameters,
+)
 from ...downloads.formats import GZIP_TYPE, formats
 from ...field_types import field_types
 from ...search import RecordsFormat
@@ -27,13 +29,13 @@ from .components import (
     schema_ref,
 )
 from .examples import Example, show_examples
+from .parameters import build_schema
 
 _ID: Schema = {"type": "integer", "minimum": 1}
 RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
 _BINARY: Schema = {"type": "string", "format": "binary"}
 ROW = list_of(ANY_VALUE, description="The values of a record, in the order of `fields`.")
 _RECORDS = list_of(schema_ref("DatastoreRecord"))
-_FILTERS: Schema = {"description": "As understood.", **schema_ref("DatastoreFilters")}
 
 #: The schema of each action's result.
 _RESULTS: dict[str, Schema] = {
@@ -185,7 +187,7 @@ def _build_page(name: str, records: Schema) -> Schema:
             "_links": schema_ref("DatastoreLinks"),
             "records": records,
         },
-        optional={**_OPTIONAL, **_build_repeated()},
+        optional=_OPTIONAL | repeat(SearchParameters, sort=one_of(TEXT, list_of(TEXT))),
     )
 
 
@@ -195,20 +197,6 @@ _OPTIONAL: dict[str, Schema] = {
         "description": "All matching records; there if `include_total`.",
     },
     "total_was_estimated": {**BOOLEAN, "description": "Always false."},
-    "highlights": list_of(
-        {
-            "type": "object",
-            "additionalProperties": list_of(
-                list_of(
-                    one_of(NON_NEGATIVE_INTEGER, TEXT),
-                    description="Where a match begins and ends, in code points; within a list or"
-                    " JSON value also a JSON pointer to its text, and `name` for one in the name of"
-                    " a member.",
-                )
-            ),
-        },
-        description="Field → matches, for each record; there if `highlight`.",
-    ),
     "next_page": {
         "description": "The condition that the records after this page meet: add it to `filters`.",
         **object_of(
@@ -225,11 +213,19 @@ _OPTIONAL: dict[str, Schema] = {
 }
 
 
-def _build_repeated() -> dict[str, Schema]:
-    """Describe the parameters that an answer repeats; sort keys are as they were sent."""
-    fields: Mapping[str, Any] = SearchParameters().get_fields()
-    own = {"filters": _FILTERS, "sort": one_of(TEXT, list_of(TEXT))}
-    return {name: own.get(name) or fields[name].build_schema() for name in REPEATED_PARAMETERS}
+def repeat(parameters: type[ActionParameters], **own: Schema) -> dict[str, Schema]:
+    """Describe the parameters that an answer repeats, and what answers others."""
+    fields = parameters.get_declared()
+    answered = (field.answers for field in fields.values() if field.answers)
+    return {
+        **{
+            name: {"description": "As understood.", **build_schema(name, field)}
+            for name, field in fields.items()
+            if field.is_repeated
+        },
+        **{member.name: {**member.schema} for member in answered},
+        **own,
+    }
 
 
 # The others ---------------------------------------------------------------------------------------
@@ -274,44 +270,27 @@ def _build_info() -> Schema:
 
 
 def _build_created() -> Schema:
-    names = list_of(TEXT)
     return object_of(
         {
             "resource_id": RESOURCE_ID,
             "fields": list_of(schema_ref("DatastoreField")),
             "method": enum_of(Method.INSERT.value),
         },
-        optional={
-            "primary_key": names,
-            "indexes": names,
-            "index_substrings": BOOLEAN,
-            "aliases": names,
-            "private": BOOLEAN,
-            "delete_fields": BOOLEAN,
-            "include_records": BOOLEAN,
-            "records": _RECORDS,
-        },
+        optional=repeat(CreateParameters, records=_RECORDS),
     )
 
 
 def _build_written() -> Schema:
     return object_of(
-        {
-            "resource_id": RESOURCE_ID,
-            "method": schema_ref("DatastoreMethod"),
-        },
-        optional={"dry_run": BOOLEAN, "include_records": BOOLEAN, "records": _RECORDS},
+        {"resource_id": RESOURCE_ID, "method": schema_ref("DatastoreMethod")},
+        optional=repeat(UpsertParameters, records=_RECORDS),
     )
 
 
 def _build_deleted() -> Schema:
     return object_of(
         {"resource_id": RESOURCE_ID},
-        optional={
-            "filters": _FILTERS,
-            "include_deleted_records": BOOLEAN,
-            "deleted_records": _RECORDS,
-        },
+        optional=repeat(DeleteParameters, deleted_records=_RECORDS),
     )
 
 

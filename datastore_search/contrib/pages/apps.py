@@ -13,10 +13,11 @@ class PagesConfig(ContribAppConfig):
     def register(self) -> None:
         """Add the addresses, the pages of errors, GeoJSON, and the sections of the data page."""
         from ...downloads import formats
+        from ...downloads.parameters import DumpParameters
         from ...web import routes
         from ...web.errors import error_pages
         from . import sections
-        from .maps.geojson import write_geojson
+        from .maps.geojson import PARAMETERS, write_geojson
         from .page import render_error_page
         from .table.download_failures import explain_failure
 
@@ -36,3 +37,4 @@ class PagesConfig(ContribAppConfig):
                 "geojson", "GeoJSON", "application/geo+json", write_geojson, needs_places=True
             )
         )
+        DumpParameters.add(**PARAMETERS)

@@ -12,7 +12,6 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from datastore_search.api.actions import actions
-from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import find_settings
 from datastore_search.downloads.parameters import DumpParameters
@@ -69,13 +68,13 @@ def _write_settings(app: str) -> str:
 
 def _write_parameters(name: str, page: str) -> str:
     anchors = {head.strip("`").lower().replace(" ", "-") for head in _HEADING.findall(page)}
-    described = describe_parameters(_PARAMETERS[name])
+    described = _PARAMETERS[name].describe().items()
     rows = "".join(
-        f"| {_link_parameter(each.name, anchors)} | {each.text} |\n"
-        for each in described
-        if each.text != _NO_EFFECT
+        f"| {_link_parameter(each, anchors)} | {text} |\n"
+        for each, text in described
+        if text != _NO_EFFECT
     )
-    ignored = ", ".join(f"`{each.name}`" for each in described if each.text == _NO_EFFECT)
+    ignored = ", ".join(f"`{each}`" for each, text in described if text == _NO_EFFECT)
     rows += f"| {ignored} | {_NO_EFFECT} |\n" if ignored else ""
     return f"<!-- parameters of {name} -->\n| Name | Meaning |\n|---|---|\n{rows}"
 

@@ -12,8 +12,12 @@ import json
 import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from ....downloads.dump import Dump, PlaceFields, join_blocks
+from django.utils.translation import gettext_lazy as _
+
+from ....api.parameter_types import FieldNameField
+from ....downloads.dump import Dump, join_blocks
 from ....field_types import get_field_type
 from ....messages import shorten
 from ....messages.downloads import NoPlaces, UnsuitablePlaceField
@@ -37,6 +41,35 @@ _MAX_SHOWN_NAME = 100
 
 _Cells = Sequence[str | None]
 
+#: Of a dump.
+PARAMETERS = {
+    "lat": FieldNameField(
+        help_text=_("For `geojson`: the field with degrees of latitude, beside `lon`.")
+    ),
+    "lon": FieldNameField(
+        help_text=_("For `geojson`: the field with degrees of longitude, beside `lat`.")
+    ),
+    "geometry": FieldNameField(
+        help_text=_(
+            "For `geojson`: the field with GeoJSON geometries; `lat` and `lon` then have no effect."
+            " If none of the three is given, the fields are found by their names."
+        )
+    ),
+}
+
+
+class _Place(NamedTuple):
+    """The names of the fields with the places of records: a pair with degrees, or GeoJSON."""
+
+    lat: str = ""
+    lon: str = ""
+    geometry: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names that are given."""
+        return [name for name in self if name]
+
 
 def write_geojson(dump: Dump) -> Generator[bytes]:
     """
@@ -53,36 +86,34 @@ def write_geojson(dump: Dump) -> Generator[bytes]:
     return join_blocks(_write_features(dump, copy, place, set(hidden)))
 
 
-def _find_place(dump: Dump) -> PlaceFields:
+def _find_place(dump: Dump) -> _Place:
     """Find the fields that are named, or those whose names and profiles are of places."""
-    sent, types = dump.place, dump.read.relation.types
-    for parameter, name, suitable in (
-        ("lat", sent.latitude, NUMBERS),
-        ("lon", sent.longitude, NUMBERS),
-        ("geometry", sent.geometry, GEOMETRIES),
-    ):
+    types = dump.read.relation.types
+    sent = _Place(*(dump.parameters.get(name, "") for name in PARAMETERS))
+    for parameter, name in sent._asdict().items():
+        suitable = GEOMETRIES if parameter == "geometry" else NUMBERS
         if name and name not in types:
             raise UnknownField(parameter=parameter, field=shorten(name, _MAX_SHOWN_NAME))
         if name and types[name] not in suitable:
             raise UnsuitablePlaceField(parameter=parameter, field=name, type=types[name])
     if sent.geometry:
-        return PlaceFields(geometry=sent.geometry)
-    if sent.latitude and sent.longitude:
+        return _Place(geometry=sent.geometry)
+    if sent.lat and sent.lon:
         return sent
     if sent.names:  # one of a pair
         raise NoPlaces
     profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
     if pair := find_coordinate_fields(types, read_ranges(profiles.fields if profiles else {})):
-        return PlaceFields(pair.latitude, pair.longitude)
+        return _Place(pair.latitude, pair.longitude)
     if geometry := find_geometry_field(types):
-        return PlaceFields(geometry=geometry)
+        return _Place(geometry=geometry)
     raise NoPlaces
 
 
 def _write_features(
-    dump: Dump, copy: RecordCopy, place: PlaceFields, hidden: set[str]
+    dump: Dump, copy: RecordCopy, place: _Place, hidden: set[str]
 ) -> Generator[bytes]:
-    positions = {name: position for position, (name, _kind) in enumerate(copy.fields)}
+    positions = {name: position for position, (name, _type) in enumerate(copy.fields)}
     read_place = _choose_place_reader(place, positions)
     left_out = {*hidden, ID, place.geometry}
     properties = [
@@ -111,7 +142,7 @@ def _write_features(
 
 
 def _choose_place_reader(
-    place: PlaceFields, positions: dict[str, int]
+    place: _Place, positions: dict[str, int]
 ) -> Callable[[_Cells], str | None]:
     """Choose what reads the geometry's text from the cells of a record."""
     if place.geometry:
@@ -122,7 +153,7 @@ def _choose_place_reader(
             return None if cell is None else read_geometry(cell)
 
         return read_shape
-    first, second = positions[place.latitude], positions[place.longitude]
+    first, second = positions[place.lat], positions[place.lon]
 
     def read_point(cells: _Cells) -> str | None:
         latitude, longitude = cells[first], cells[second]

@@ -17,14 +17,20 @@ from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
-from ..filters import Clause, compile_tsquery
-from ..filters.words import has_unspaced_letters
-from ..messages.parameters import InvalidParameters
-from ..messages.search import AnswerTooLarge
-from .query import Highlight, Query, RecordsFormat
-from .reads import ConsistentRead
-from .rendering import FoundRecords
-from .spool import MAX_MEMORY_BYTES, Spool
+from ...filters import Clause, compile_tsquery
+from ...filters.words import has_unspaced_letters
+from ...messages.parameters import InvalidParameter, InvalidParameters
+from ...messages.search import AnswerTooLarge
+from ...search import (
+    MAX_LIMIT_IN_MEMORY,
+    ConsistentRead,
+    FoundRecords,
+    PageMember,
+    Query,
+    RecordsFormat,
+)
+from ...search.spool import MAX_MEMORY_BYTES, Spool
+from .errors import HighlightInText, HighlightTooLarge
 
 #: The letters of a record that are looked at; as many are in its search vector.
 _MAX_RECORD_LENGTH = 100_000
@@ -34,6 +40,10 @@ _TIMESTAMP = re.compile(r"(-\d\d)T(\d\d:)")
 
 #: The start and the end of a match, in Unicode code points.
 Span = tuple[int, int]
+
+#: Field → matches of a record: start and end, in code points of the value as text, and in a list or
+#: JSON value a JSON pointer to the text.  One in the name of a member has the word “name”, too.
+Highlight = dict[str, list[list[int | str]]]
 
 
 class FieldText(NamedTuple):
@@ -255,3 +265,37 @@ def _walk(value: object, pointer: str = "") -> Iterator[_Leaf]:
             inner = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
             yield _Leaf(name, (inner, "name"))
             yield from _walk(member, inner)
+
+
+# The member of a page -----------------------------------------------------------------------------
+
+
+def _check_query(query: Query) -> Iterator[InvalidParameter]:
+    if query.is_text:
+        yield HighlightInText()
+    elif query.is_copied:
+        yield HighlightTooLarge(most=MAX_LIMIT_IN_MEMORY)
+
+
+HIGHLIGHTS = PageMember(
+    "highlights",
+    _check_query,
+    highlight_records,
+    {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "items": {
+                    "type": "array",
+                    "items": {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]},
+                    "description": "Where a match begins and ends, in code points; within a list or"
+                    " JSON value also a JSON pointer to its text, and `name` for one in the name of"
+                    " a member.",
+                },
+            },
+        },
+        "description": "Field → matches, for each record; there if `highlight`.",
+    },
+)
