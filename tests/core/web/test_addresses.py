@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles.storage import staticfiles_storage
 from django.test import Client, override_settings
 from django.test.utils import override_script_prefix
 from django.urls import include, path
@@ -158,6 +159,8 @@ def list_own_addresses(response: Any) -> list[str]:
 def test_every_address_is_below_the_host_and_the_script_of_the_proxy(
     client: Client, resource: Resource, path: str, locale: str, host: str
 ) -> None:
+    # Static files keep the prefix of their first address, for all other tests of the process.
+    assert staticfiles_storage.url("a.css") == "/static/a.css"
     with override_script_prefix("/api/portal/"):  # which the test client does not set
         response = client.get(
             f"/{locale}/{path.format(id=resource.pk)}",

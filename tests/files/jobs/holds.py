@@ -127,7 +127,8 @@ class Hold:
         waits for the first reader, and the second reader waits for that statement.
         """
         version_row = first.execute(
-            "SELECT id FROM datastore_search_tableversion WHERE load_id = %s", [self._load_id]
+            "SELECT table_version_id FROM datastore_search_files_load WHERE id = %s",
+            [self._load_id],
         ).fetchone()
         assert version_row
         read = f"SELECT FROM datastore_search_record_{version_row[0]} LIMIT 1"
