@@ -502,8 +502,8 @@ def list_load_arguments(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize(
     ("page", "count"),
-    [(LOADING, 8), (PORTAL, 2), (README, 1)],
-    ids=["load-files", "portal", "readme"],
+    [(LOADING, 8), (PORTAL, 2)],
+    ids=["load-files", "portal"],
 )
 def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path, count: int) -> None:
     parser = load_command_class("datastore_search.contrib.files", "load_resource").create_parser(
@@ -517,12 +517,25 @@ def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path, count
     assert len(examples) >= count
 
 
-def test_the_readme_has_the_same_steps_as_the_tutorial() -> None:
-    steps = get_chapter(README, "Add it to your portal")
+def test_the_readme_has_the_steps_of_the_tutorial_for_the_core_alone() -> None:
+    steps = get_chapter(README, "Add the core to your portal")
     code = re.findall(r"^ *```python\n(.*?)^ *```", steps, re.DOTALL | re.MULTILINE)
+    tutorial = re.sub(
+        r'^    "datastore_search\.contrib\..*\n', "", read_text(PORTAL), flags=re.MULTILINE
+    )
 
     assert len(code) == 3
-    assert all(textwrap.dedent(block) in read_text(PORTAL) for block in code)
+    assert all(textwrap.dedent(block) in tutorial for block in code)
+
+
+def test_the_readme_is_read_in_a_few_minutes_and_names_every_app() -> None:
+    text = read_text(README)
+    apps = {path.parent.name for path in (ROOT / "datastore_search" / "contrib").glob("*/apps.py")}
+
+    assert len(text.splitlines()) <= 120
+    assert (
+        set(re.findall(r"^\| \[`datastore_search\.contrib\.(\w+)`\]", text, re.MULTILINE)) == apps
+    )
 
 
 def test_the_guide_to_loading_has_every_state() -> None:

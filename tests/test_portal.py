@@ -96,12 +96,13 @@ def read_steps() -> dict[int, str]:
     return steps
 
 
-def change_settings(path: Path, server: Server) -> None:
-    """Change the settings as step 4 says."""
+def change_settings(path: Path, server: Server, *own: str) -> None:
+    """Change the settings as step 4 says, or with blocks of apps and middleware of one's own."""
     step = PAGE.read_text().partition("\n## 4. ")[2].partition("\n## ")[0]
     apps, middleware, databases = re.findall(
         r"^```python\n(.*?)^```", step, re.DOTALL | re.MULTILINE
     )
+    apps, middleware = own or (apps, middleware)
     added = re.findall(r'^    "(.*)",$', apps, re.MULTILINE)
     (locale,) = re.findall(r'^    "datastore_search.*",\n', middleware, re.MULTILINE)
     before = '    "django.middleware.common.CommonMiddleware",\n'
