@@ -83,6 +83,14 @@ def test_a_text_is_exactly_that_text(client: Client, db: None, text: str) -> Non
     assert cell.quotePrefix is text.startswith(("=", "+", "-", "@"))
 
 
+def test_a_number_that_no_double_holds_is_its_text(client: Client, db: None) -> None:
+    resource = make_resource("a\n1e400\n-1e400\n1e-400\n0\n", types={"a": "numeric"})
+
+    _header, *rows = read_rows(request_file(client, resource, "xlsx", fields="a"))
+
+    assert rows == [("1" + "0" * 400,), ("-1" + "0" * 400,), ("0." + "0" * 399 + "1",), (0,)]
+
+
 # Limits -------------------------------------------------------------------------------------------
 
 

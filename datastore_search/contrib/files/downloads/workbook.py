@@ -218,7 +218,9 @@ def _parse_numeric(cell: str) -> float | None:
     number = Decimal(cell)
     if not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS:
         return None
-    return float(number)
+    double = float(number)
+    # A double has no 1e400 and no 1e-400.
+    return double if math.isfinite(double) and bool(double) == bool(number) else None
 
 
 def _parse_float(cell: str) -> float | None:
