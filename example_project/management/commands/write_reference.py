@@ -1,4 +1,4 @@
-"""Write the tables of parameters and settings into the reference."""
+"""Write the tables of parameters, settings and options of loads into the reference."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from django.core.management.base import BaseCommand
 from datastore_search.api.actions import actions
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import find_settings
+from datastore_search.contrib.files.management.load_arguments import describe_option, name_argument
+from datastore_search.contrib.files.types.options import load_options
 from datastore_search.downloads.parameters import DumpParameters
 from example_project.database import BASE_DIR
 
@@ -22,6 +24,7 @@ _REFERENCE = BASE_DIR / "docs" / "reference"
 #: The comment above a table, and the table.
 _PARAMETERS_TABLE = re.compile(r"<!-- parameters of (?P<name>\w+) -->\n(?:\|.*\n)*")
 _SETTINGS_TABLE = re.compile(r"<!-- settings of (?P<app>[\w.]+) -->\n(?:\|.*\n)*")
+_OPTIONS_TABLE = re.compile(r"<!-- options of loads: (?P<group>.+) -->\n(?:\|.*\n)*")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 #: The text of parameters that are accepted for CKAN's clients, which share one row.
@@ -34,9 +37,9 @@ _PARAMETERS: Mapping[str, type[ActionParameters]] = {
 
 
 class Command(BaseCommand):
-    """Takes the descriptions from the serializers and from each ``conf``."""
+    """Takes the descriptions from the serializers, each ``conf``, and the options of loads."""
 
-    help = "Write the tables of parameters and settings into docs/reference."
+    help = "Write the tables of parameters, settings and options of loads into docs/reference."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write each page that has such a table."""
@@ -47,6 +50,7 @@ class Command(BaseCommand):
 def write_tables(page: str) -> str:
     """Replace the tables of a page, each below a comment that names it."""
     page = _SETTINGS_TABLE.sub(lambda found: _write_settings(found["app"]), page)
+    page = _OPTIONS_TABLE.sub(lambda found: _write_options(found["group"]), page)
     return _PARAMETERS_TABLE.sub(lambda found: _write_parameters(found["name"], page), page)
 
 
@@ -64,6 +68,21 @@ def _write_settings(app: str) -> str:
     ]
     head = "| Setting | Default | Meaning |\n|---|---|---|\n"
     return f"<!-- settings of {app} -->\n{head}{''.join(rows)}"
+
+
+def _write_options(group: str) -> str:
+    """Write the options of loads that are about one thing, with links to the guide to loading."""
+    rows = ""
+    for name, option in load_options.items():
+        if option.group == group:
+            label, text = str(option.label), describe_option(option)
+            if option.section:
+                link = f"[{label}](../how-to/load-files.md#{option.section})"
+                text = text.replace(label, link, 1)
+            text = text.replace("|", r"\|")
+            rows += f"| `{name_argument(name, option)}` | {text} |\n"
+            rows += f"| `--no-{name}` | {option.emptied} |\n" if option.emptied else ""
+    return f"<!-- options of loads: {group} -->\n| Option | Meaning |\n|---|---|\n{rows}"
 
 
 def _write_parameters(name: str, page: str) -> str:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from ....messages.numbers import format_count
-from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252
+from ..formats.options import Kind
 from ..messages import render_messages
 from ..messages.failures import LoadFailed, UnknownType
 from ..types.chosen_formats import parse_field_format
+from ..types.options import load_options
 from .forms import PreviewForm
-
-#: A name in a list of names.
-_QUOTED = re.compile("“(.*?)”")
-#: An encoding and words that are read in it.
-_READING = re.compile(r"“(.*?)” \((.*?)\)")
-_MAX_OFFERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,34 +109,12 @@ class DraftPreview:
         ]
 
 
-#: The names that a message lists, by its code: the option, the parameter, and the label of each.
-_LISTED_NAMES: Mapping[str, tuple[str, str, Promise | str]] = {
-    "json.several_lists": ("records_path", "paths", "%(name)s"),
-    "archive.several_members": ("member", "members", "%(name)s"),
-    "geo.several_layers": ("sheet", "layers", "%(name)s"),
-    "notice.sheet_chosen": ("sheet", "others", _("Sheet %(name)s")),
-}
-
-
 def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
     """Make the offers that belong to a notice, or to the reason why the file cannot be loaded."""
-    if code in _LISTED_NAMES:
-        option, listed, label = _LISTED_NAMES[code]
-        for name in _QUOTED.findall(parameters[listed])[:_MAX_OFFERS]:
-            yield Offer(option, name, str(label) % {"name": name})
-    elif code == "file.damaged_utf8":
-        label = gettext("Read the damaged letters as Windows-1252")
-        yield Offer("encoding", UTF8_WITH_WINDOWS_1252, label)
-    elif code == "notice.footer_found":
-        yield Offer("footer", SKIP_FOOTER, gettext("Leave out the notes below the table"))
-    elif code == "notice.header_rows_found":
-        count = int(parameters["count"])
-        label = gettext("Join the %(count)s header rows") % {"count": count}
-        yield Offer("header_rows", count, label)
-    elif code == "file.ambiguous_encoding":
-        for encoding, words in _READING.findall(parameters["readings"]):
-            label = gettext("Read as %(encoding)s: %(words)s")
-            yield Offer("encoding", encoding, label % {"encoding": encoding, "words": words})
+    for name, option in load_options.items():
+        if offer := option.offers.get(code):
+            for value, label in offer.list_choices(parameters):
+                yield Offer(name, int(value) if option.kind is Kind.NUMBER else value, label)
 
 
 def _get_type_title(name: str) -> str:

@@ -61,8 +61,8 @@ class LinesField(forms.CharField):
     widget = AdminTextareaWidget(attrs={"rows": 3, "cols": 40})
 
     def __init__(self, **kwargs: Any) -> None:
-        """Make the field optional, and do not strip blanks."""
-        super().__init__(required=False, strip=False, **kwargs)
+        """Do not strip blanks."""
+        super().__init__(strip=False, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
         """Write each text on a line."""

@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
-    options = ReadOptions(**request["options"] | {"nulls": tuple(request["options"]["nulls"])})
+    options = ReadOptions.from_json(request["options"])
     try:
         with create_staging_area(Path(request["folder"]), limits) as staging_area:
             staging_area.restrict(Path(request["path"]))

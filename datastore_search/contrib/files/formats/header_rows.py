@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from .options import ReadOptions
-
-MAX_HEADER_ROWS = 3
+from .options import MAX_HEADER_ROWS, ReadOptions
 
 _SEPARATOR = " | "
 #: A title has not more filled cells.

@@ -1,8 +1,19 @@
-"""The options of reading a file."""
+"""The options of reading a file, and how every option of a load is declared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import codecs
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import Enum, StrEnum
+from typing import Any, Self
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from ..messages.failures import LoadFailed
+from .cell_ranges import CellRange
 
 #: The encoding of a file that is UTF-8, but for some bytes, which are Windows-1252.
 UTF8_WITH_WINDOWS_1252 = "utf-8+windows-1252"
@@ -10,29 +21,252 @@ UTF8_WITH_WINDOWS_1252 = "utf-8+windows-1252"
 #: The choice to leave out the footer of a table.
 SKIP_FOOTER = "skip"
 
+MAX_HEADER_ROWS = 3
+
+#: The names, encodings or files that one message offers at most.
+_MAX_OFFERED = 20
+
+
+class Group(StrEnum):
+    """What an option is about: a group of the command's arguments, a table of the reference."""
+
+    RECORDS = "what happens to the records"
+    VALUES = "what its values are"
+    READING = "how the file is read"
+    RUN = "how it is loaded"
+
+
+class Kind(Enum):
+    """How an option is given: as a text, texts, texts by name, a number, a file of JSON, or not."""
+
+    TEXT = "text"
+    TEXTS = "texts"
+    PAIRS = "pairs"
+    NUMBER = "number"
+    JSON = "JSON"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """
+    A choice that a message about a file offers, by one click.
+
+    The value is ``value``, or the first group of each match of ``pattern`` in a parameter of the
+    message; ``label`` may name the groups.
+    """
+
+    label: str | Promise = "%(name)s"
+    parameter: str = ""
+    pattern: str = "“(?P<name>.*?)”"
+    value: str = ""
+
+    def list_choices(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """List the values, and a label for each, that a message with these parameters offers."""
+        if self.value:
+            yield self.value, str(self.label)
+            return
+        found = [*re.finditer(self.pattern, str(parameters[self.parameter]))]
+        for match in found[:_MAX_OFFERED]:
+            yield match[1], str(self.label) % match.groupdict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """
+    What people are told of an option, and how they choose it.
+
+    - ``label`` and ``help`` are for the forms, the command and the reference, ``usage`` only for
+      the last two; ``choices`` map values to texts; ``section`` is one of the guide to loading;
+    - a value must be one of the choices, unless they are open, and pass ``check``, which raises
+      ``LoadFailed``;
+    - ``flag`` is the argument of the command, if it is not the option's name; ``flagged`` is the
+      value of one that takes none, and ``emptied`` describes one that chooses nothing;
+    - ``offers`` are by the code of the message that makes them.
+    """
+
+    label: str | Promise
+    help: str | Promise = ""
+    usage: str = ""
+    section: str = ""
+    group: Group = Group.READING
+    kind: Kind = Kind.TEXT
+    choices: Mapping[Any, str | Promise] = field(default_factory=dict)
+    is_open: bool = False
+    check: Callable[[Any], object] | None = None
+    flag: str = ""
+    flagged: str = ""
+    emptied: str = ""
+    is_saved: bool = True
+    is_in_upload: bool = True
+    is_in_preview: bool = False
+    offers: Mapping[str, Offer] = field(default_factory=dict)
+
+    def check_value(self, name: str, value: Any) -> None:
+        """
+        Check a value that is not the default.
+
+        Raises: ``LoadFailed`` with ``option.unknown_choice``, and what ``check`` raises.
+        """
+        if self.choices and not self.is_open and value not in self.choices:
+            listed = ", ".join(str(choice) for choice in self.choices if choice)
+            raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
+        if self.check:
+            self.check(value)
+
+
+def option(default: Any, label: str | Promise, text: str | Promise = "", **more: Any) -> Any:
+    """Declare an option as a field of a dataclass: its default, its texts, and more of it."""
+    about = {"option": Option(label=label, help=text, **more)}
+    if default == {}:
+        return field(default_factory=dict, metadata=about)
+    return field(default=default, metadata=about)
+
+
+def _check_encoding(name: str) -> None:
+    if name == UTF8_WITH_WINDOWS_1252:
+        return
+    try:
+        codecs.lookup(name)
+    except LookupError as error:
+        raise LoadFailed("option.unknown_encoding", encoding=name) from error
+
+
+#: The offered encodings; a command or a program may choose any of Python's.
+_ENCODINGS = (
+    "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
+    "windows-1258", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5",
+    "euc-kr",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
     """
     The options that decide how the cells of a file are found; an empty one is detected.
 
-    ``nulls`` are texts that stand for no value, such as ``NA``; ``skip`` counts the lines or rows
-    above the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name
-    in an archive; ``records_path`` are the names of the members of JSON that lead to the records,
-    with points between them.  ``footer`` is ``skip`` to leave out notes and totals below the table.
-    ``cell_range`` are the cells of a sheet that hold the table, such as ``A1:D20``.
     ``languages`` are those that texts of an unknown encoding may be in.
-    ``header_rows`` is the number of rows of the header, whose names are joined.
     """
 
-    nulls: tuple[str, ...] = ()
-    encoding: str = ""
-    delimiter: str = ""
-    skip: int | None = None
-    sheet: str = ""
-    member: str = ""
-    records_path: str = ""
-    footer: str = ""
-    header_rows: int | None = None
-    cell_range: str = ""
+    encoding: str = option(
+        "",
+        _("Character encoding"),
+        usage="Any of Python's, such as windows-1258, or utf-8+windows-1252, which reads a file in"
+        " UTF-8, and its invalid parts as Windows-1252.",
+        choices={"": _("as in the file"), **{name: name for name in _ENCODINGS}},
+        is_open=True,
+        check=_check_encoding,
+        offers={
+            "file.damaged_utf8": Offer(
+                _("Read the damaged letters as Windows-1252"), value=UTF8_WITH_WINDOWS_1252
+            ),
+            "file.ambiguous_encoding": Offer(
+                _("Read as %(encoding)s: %(words)s"),
+                "readings",
+                r"“(?P<encoding>.*?)” \((?P<words>.*?)\)",
+            ),
+        },
+    )
+    delimiter: str = option(
+        "",
+        _("Delimiter of cells"),
+        usage="A character, or “tab”.",
+        choices={
+            "": _("as in the file"),
+            ",": _("comma"),
+            ";": _("semicolon"),
+            "\t": _("tab"),
+            "|": _("vertical bar"),
+            " ": _("space"),
+        },
+        is_open=True,
+    )
+    skip: int | None = option(
+        None,
+        _("Lines above the header"),
+        _("Lines or rows to skip. Empty: detected automatically."),
+        kind=Kind.NUMBER,
+        flag="--skip-lines",
+    )
+    header_rows: int | None = option(
+        None,
+        _("Header rows"),
+        _("The names of several rows are joined, as in “2025 | Budget”."),
+        section="headers-over-several-rows",
+        kind=Kind.NUMBER,
+        choices={None: _("One"), **{n: str(n) for n in range(1, MAX_HEADER_ROWS + 1)}},
+        offers={
+            "notice.header_rows_found": Offer(
+                _("Join the %(count)s header rows"), "count", r"(?P<count>\d+)"
+            )
+        },
+    )
+    sheet: str = option(
+        "",
+        _("Sheet or layer"),
+        _(
+            "The name of a sheet, or of a layer of a GeoPackage, or its number from 1. Empty: the "
+            "first sheet with content, or the only layer."
+        ),
+        offers={
+            "geo.several_layers": Offer(parameter="layers"),
+            "notice.sheet_chosen": Offer(_("Sheet %(name)s"), "others"),
+        },
+    )
+    cell_range: str = option(
+        "",
+        _("Cells of the table"),
+        _("Such as A1:D20, or A1:D for all rows below. Empty: the whole sheet."),
+        section="several-tables-on-a-sheet",
+        check=CellRange.parse,
+    )
+    member: str = option(
+        "",
+        _("File in the archive"),
+        _("Needed where an archive holds several files."),
+        offers={"archive.several_members": Offer(parameter="members")},
+    )
+    footer: str = option(
+        "",
+        _("Notes and totals below the table"),
+        section="notes-below-a-table",
+        choices={"": _("Load them"), SKIP_FOOTER: _("Leave them out")},
+        offers={
+            "notice.footer_found": Offer(
+                _("Leave out the notes below the table"), value=SKIP_FOOTER
+            )
+        },
+    )
+    records_path: str = option(
+        "",
+        _("Records in JSON"),
+        _("The path to the records, such as data.items. Empty: detected automatically."),
+        section="json",
+        offers={"json.several_lists": Offer(parameter="paths")},
+    )
+    nulls: tuple[str, ...] = option(
+        (),
+        _("Texts that mean “no value”"),
+        _("Such as NA or -. Empty cells never have a value."),
+        group=Group.VALUES,
+        kind=Kind.TEXTS,
+        flag="--null",
+    )
     languages: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options that are not defaults, as what JSON can hold."""
+        defaults = type(self)()
+        values = asdict(self)
+        return {name: value for name, value in values.items() if value != getattr(defaults, name)}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Read stored options; those that this class does not have are ignored."""
+        known = {each.name for each in fields(cls)}
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in stored.items()
+            if name in known
+        }
+        return cls(**values)

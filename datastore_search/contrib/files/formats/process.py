@@ -9,7 +9,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
@@ -95,7 +94,7 @@ def _run_child(
         "path": str(path),
         "name": name,
         "folder": str(folder),
-        "options": {each.name: getattr(options, each.name) for each in fields(ReadOptions)},
+        "options": options.to_json(),
         "settings": {
             "DATASTORE_SEARCH_LOAD_MEMORY_BYTES": core_conf.LOAD_MEMORY_BYTES,
             "DATASTORE_SEARCH_READ_CPU_SECONDS": conf.READ_CPU_SECONDS,

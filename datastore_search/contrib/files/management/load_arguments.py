@@ -3,125 +3,80 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping
+from argparse import SUPPRESS, ArgumentTypeError, _ArgumentGroup
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from ..formats.header_rows import MAX_HEADER_ROWS
-from ..jobs import BadRowsChoice, LoadOptions
-from ..models import Mode
-from ..types.options import DATE_ORDERS
+from ..formats.options import Group, Kind, Option
+from ..types.options import LoadOptions, load_options
 
 
 def add_load_arguments(parser: CommandParser) -> None:
-    """Add an argument for each of ``LoadOptions``."""
-    _add_reading_arguments(parser)
-    _add_type_arguments(parser)
-    _add_record_arguments(parser)
+    """Add an argument for each option of a load; one that is not given is left out."""
+    for group in Group:
+        arguments = parser.add_argument_group(group.value)
+        for name, option in load_options.items():
+            if option.group == group:
+                _add_argument(arguments, name, option)
 
 
-def _add_reading_arguments(parser: CommandParser) -> None:
-    add = parser.add_argument_group("how the file is read").add_argument
-    add("--encoding", default="", help="its character encoding, such as windows-1258")
-    add("--delimiter", default="", help="what separates its cells: a character, or “tab”")
-    add("--skip-lines", dest="skip", type=_parse_count, metavar="N", help="lines above the header")
-    add(
-        "--header-rows",
-        type=int,
-        choices=range(1, MAX_HEADER_ROWS + 1),
-        help="the number of rows of the header, whose names are joined",
-    )
-    add("--sheet", default="", help="the name of the sheet or layer, or its number from 1")
-    add(
-        "--cell-range",
-        default="",
-        metavar="RANGE",
-        help="the cells of the sheet that hold the table, such as A1:D20, or A1:D",
-    )
-    add("--member", default="", help="the name of the file within an archive")
-    add(
-        "--footer",
-        default="",
-        choices=("skip",),
-        help="leave out notes and totals below the table",
-    )
-    add(
-        "--records-path",
-        default="",
-        metavar="NAMES",
-        help="where the list of records of JSON is, such as data.items",
-    )
+def _add_argument(group: _ArgumentGroup, name: str, option: Option) -> None:
+    """Add the argument of an option, and the one that chooses nothing, if there is one."""
+    given: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": describe_option(option)}
+    flag, *metavar = name_argument(name, option).split()
+    if not metavar:
+        group.add_argument(flag, action="store_const", const=option.flagged or True, **given)
+        return
+    if option.kind in _REPEATED:
+        given["action"] = "append"
+    if option.choices and not option.is_open:
+        given["choices"] = [value for value in option.choices if value]
+    if option.emptied:
+        group = group.add_mutually_exclusive_group()
+        about = {**given, "action": "store_const", "help": option.emptied}
+        group.add_argument(f"--no-{name}", const=(), **about)
+    group.add_argument(flag, metavar=metavar[0], type=_PARSERS.get(option.kind, str), **given)
 
 
-def _add_type_arguments(parser: CommandParser) -> None:
-    add = parser.add_argument_group("what its values are").add_argument
-    add(
-        "--type",
-        dest="types",
-        action="append",
-        default=[],
-        type=_parse_field_type,
-        metavar="FIELD=TYPE",
-        help="choose a field’s type instead of inferring it; may be repeated",
-    )
-    add(
-        "--null",
-        dest="nulls",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="a text that stands for no value, such as NA; may be repeated",
-    )
-    add(
-        "--date-order",
-        default="",
-        choices=DATE_ORDERS,
-        help="the order of day and month where a field leaves it open",
-    )
-    add(
-        "--date-language",
-        default="",
-        metavar="CODE",
-        help="the language of the months in dates, such as fr",
-    )
-    add("--schema", type=Path, metavar="FILE", help="a Table Schema that describes the fields")
-    add("--ignore-saved", action="store_true", help="forget what was chosen at earlier loads")
+def name_argument(name: str, option: Option) -> str:
+    """Name the argument of an option, and what it takes, if it takes anything."""
+    flag = option.flag or f"--{name.replace('_', '-')}"
+    if option.kind is Kind.FLAG or option.flagged:
+        return flag
+    return f"{flag} {_METAVARS.get(option.kind) or flag.rpartition('-')[2].upper()}"
 
 
-def _add_record_arguments(parser: CommandParser) -> None:
-    group = parser.add_argument_group("what happens to the records")
-    add = group.add_argument
-    add("--mode", default=Mode.REPLACE.value, choices=Mode.values, help="replace, if not given")
-    keys = group.add_mutually_exclusive_group()
-    keys.add_argument(
-        "--key",
-        action="append",
-        metavar="FIELD",
-        help="a field of the key, which no two records share; may be repeated",
-    )
-    keys.add_argument("--no-key", action="store_true", help="remove the resource’s key")
-    add("--skip-bad-rows", action="store_true", help="leave out rows that cannot be loaded")
-    add(
-        "--drop-missing-fields",
-        action="store_true",
-        help="allow the load to remove fields that the file lacks",
-    )
+def describe_option(option: Option) -> str:
+    """Describe an option in sentences, for the command and the reference."""
+    label = str(option.label)
+    if option.flagged:
+        label += f": {option.choices[option.flagged]}"
+    sentences = [f"{label}.", str(option.help), option.usage]
+    if option.choices and not (option.flagged or option.is_open):
+        chosen = {str(value): str(text) for value, text in option.choices.items() if value}
+        texts = [name if text == name else f"{name} ({text})" for name, text in chosen.items()]
+        sentences.append(f"One of: {', '.join(texts)}.")
+    if option.kind in _REPEATED:
+        sentences.append("May be repeated.")
+    if option.is_saved:
+        sentences.append("Kept for the next loads.")
+    return " ".join(filter(None, sentences))
 
 
-def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
+def build_load_options(arguments: Mapping[str, Any]) -> LoadOptions:
     """Build the options of a load from the parsed arguments."""
-    bad_rows = BadRowsChoice.SKIP if options["skip_bad_rows"] else BadRowsChoice.REFUSE
-    changed = {
-        "types": dict(options["types"]),
-        "key": () if options["no_key"] else options["key"],
-        "bad_rows": bad_rows.value,
-        "schema": _read_schema(options["schema"]),
-    }
-    return LoadOptions.from_json({**options, **changed})
+    given = {name: arguments[name] for name in load_options if name in arguments}
+    for name, value in given.items():
+        match load_options[name].kind:
+            case Kind.PAIRS:
+                given[name] = dict(value)
+            case Kind.JSON:
+                given[name] = _read_json(value)
+    return LoadOptions.from_json(given)
 
 
 @contextmanager
@@ -133,9 +88,7 @@ def report_unusable(path: Path, use: str) -> Iterator[None]:
         raise CommandError(f"“{path}” cannot be {use}: {error.strerror}") from error
 
 
-def _read_schema(path: Path | None) -> Any:
-    if path is None:
-        return None
+def _read_json(path: Path) -> Any:
     try:
         with report_unusable(path, "read"):
             return json.loads(path.read_text(encoding="utf-8-sig"))
@@ -143,14 +96,27 @@ def _read_schema(path: Path | None) -> Any:
         raise CommandError(f"“{path}” is not JSON.") from error
 
 
-def _parse_field_type(text: str) -> tuple[str, str]:
-    field, equals, kind = text.rpartition("=")
-    if not (equals and field and kind):
+def _parse_pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not (equals and name and value):
         raise ArgumentTypeError(f"“{text}” is not FIELD=TYPE.")
-    return field, kind
+    return name, value
 
 
 def _parse_count(text: str) -> int:
     if not text.isdecimal():
-        raise ArgumentTypeError(f"“{text}” is not a number of lines.")
+        raise ArgumentTypeError(f"“{text}” is not a number.")
     return int(text)
+
+
+#: Kinds whose argument is given once for each value.
+_REPEATED = frozenset({Kind.TEXTS, Kind.PAIRS})
+#: What the reference calls values that are not called as their option.
+_METAVARS = {Kind.NUMBER: "N", Kind.TEXTS: "TEXT", Kind.PAIRS: "FIELD=TYPE", Kind.JSON: "FILE"}
+
+#: How arguments are read that are no texts.
+_PARSERS: Mapping[Kind, Callable[[str], Any]] = {
+    Kind.NUMBER: _parse_count,
+    Kind.PAIRS: _parse_pair,
+    Kind.JSON: Path,
+}

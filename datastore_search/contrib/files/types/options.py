@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from ....models import Resource, add_translations
-from ..formats.cell_ranges import CellRange
-from ..formats.header_rows import MAX_HEADER_ROWS
-from ..formats.options import SKIP_FOOTER, UTF8_WITH_WINDOWS_1252, ReadOptions
-from ..messages.failures import LoadFailed
+from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
 from .chosen_formats import parse_field_format
 from .month_names import list_month_languages
 from .schema import parse_table_schema
-from .written_dates import SHORT_YEAR_ORDERS
-
-#: The orders of a load; those with ``yy`` read years of two digits too.
-DATE_ORDERS = ("dmy", "mdy", *SHORT_YEAR_ORDERS)
 
 
 class BadRowsChoice(StrEnum):
@@ -32,50 +25,124 @@ class BadRowsChoice(StrEnum):
     SKIP = "skip"
 
 
+def _check_types(types: Mapping[str, str]) -> None:
+    for name in types.values():
+        parse_field_format(name)
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions(ReadOptions):
     """
     The choices of a user; an empty one is found out from the file, or is the default.
 
-    - ``types`` maps fields, by name or label, to formats (``text``, ``date``, ``date:dmy``);
-    - ``saved_types`` come from earlier loads, ignored if the file lacks the field;
-    - ``key`` names the fields of the primary key (None: the resource's own);
-    - ``date_order`` is ``dmy`` or ``mdy``, for fields whose dates are ambiguous; ``dmyy``, ``mdyy``
-      and ``yymd`` read years of two digits, too;
-    - ``date_language`` is the language of names of months in dates (``fr``, ``pt-br``);
-    - ``schema`` is a Frictionless Table Schema;
-    - ``drop_missing_fields`` lets the resource lose fields that the file lacks;
-    - ``force`` loads a file that has not changed since the last load;
-    - ``ignore_saved`` ignores the options that the resource saves.
+    ``types`` maps fields, by name or label, to formats (``text``, ``date``, ``date:dmy``), as
+    ``saved_types`` do, which come from earlier loads, and are ignored if the file lacks the field.
+    A ``key`` of None is the resource's own.
     """
 
-    mode: str = Mode.REPLACE.value
-    types: Mapping[str, str] = field(default_factory=dict)
+    mode: str = option(
+        Mode.REPLACE.value,
+        _("What happens to the records"),
+        section="replace-append-upsert",
+        group=Group.RECORDS,
+        choices=dict(Mode.choices),
+        is_saved=False,
+    )
+    key: tuple[str, ...] | None = option(
+        None,
+        _("Fields of the key"),
+        _("Names of fields that identify a record. Updates need them."),
+        group=Group.RECORDS,
+        kind=Kind.TEXTS,
+        emptied="Remove the resource’s key.",
+        is_saved=False,
+    )
+    bad_rows: str = option(
+        BadRowsChoice.REFUSE.value,
+        _("Rows that cannot be loaded"),
+        section="bad-rows",
+        group=Group.RECORDS,
+        choices={
+            BadRowsChoice.REFUSE.value: _(
+                "refuse the file: nothing changes, and the report lists them"
+            ),
+            BadRowsChoice.SKIP.value: _("leave them out and load the rest; the report lists them"),
+        },
+        flag="--skip-bad-rows",
+        flagged=BadRowsChoice.SKIP.value,
+        is_saved=False,
+        is_in_preview=True,
+    )
+    drop_missing_fields: bool = option(
+        False,
+        _("Fields may disappear"),
+        _(
+            "The file is loaded only if you allow these fields to disappear, with their labels and "
+            "notes."
+        ),
+        group=Group.RECORDS,
+        kind=Kind.FLAG,
+        is_saved=False,
+        is_in_upload=False,
+        is_in_preview=True,
+    )
+    types: Mapping[str, str] = option(
+        {},
+        "Type of a field",
+        usage="A type, with a format if needed, as in day=date:dmy, instead of what is inferred.",
+        section="types",
+        group=Group.VALUES,
+        kind=Kind.PAIRS,
+        check=_check_types,
+        flag="--type",
+        is_in_upload=False,
+    )
+    date_order: str = option(
+        "",
+        _("Dates that can be read both ways"),
+        group=Group.VALUES,
+        choices={
+            "": _("neither: the field stays text"),
+            "dmy": _("day first: 03/04/2025 is 3 April"),
+            "mdy": _("month first: 03/04/2025 is 4 March"),
+            "dmyy": _("day first, also years of two digits: 03/04/69 is 3 April 1969, 68 is 2068"),
+            "mdyy": _(
+                "month first, also years of two digits: 03/04/69 is 4 March 1969, 68 is 2068"
+            ),
+            "yymd": _("year first, also years of two digits: 69/04/03 is 3 April 1969, 68 is 2068"),
+        },
+    )
+    date_language: str = option(
+        "",
+        _("Language of months"),
+        group=Group.VALUES,
+        choices={"": _("none: dates have digits only"), **list_month_languages()},
+    )
+    schema: Mapping[str, Any] | None = option(
+        None,
+        _("Table Schema"),
+        _("A Frictionless Table Schema as JSON: types, titles, descriptions, missing values, key."),
+        section="table-schema",
+        group=Group.VALUES,
+        kind=Kind.JSON,
+        check=parse_table_schema,
+    )
+    ignore_saved: bool = option(
+        False,
+        "Forget the options of earlier loads",
+        group=Group.RUN,
+        kind=Kind.FLAG,
+        is_saved=False,
+        is_in_upload=False,
+    )
+    force: bool = option(
+        False,
+        _("Load the file even if it is the same as the last one"),
+        group=Group.RUN,
+        kind=Kind.FLAG,
+        is_saved=False,
+    )
     saved_types: Mapping[str, str] = field(default_factory=dict)
-    key: tuple[str, ...] | None = None
-    bad_rows: str = BadRowsChoice.REFUSE.value
-    date_order: str = ""
-    date_language: str = ""
-    schema: Mapping[str, Any] | None = None
-    drop_missing_fields: bool = False
-    force: bool = False
-    ignore_saved: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the options that are not defaults, as what JSON can hold."""
-        defaults = LoadOptions()
-        values = asdict(self)
-        return {name: value for name, value in values.items() if value != getattr(defaults, name)}
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Read stored options; those that this version does not have are ignored."""
-        known = {each.name for each in fields(cls)}
-        values = {name: value for name, value in stored.items() if name in known}
-        for name in ("key", "nulls"):
-            if values.get(name) is not None:
-                values[name] = tuple(values[name])
-        return cls(**values)
 
     @property
     def requested_types(self) -> dict[str, str]:
@@ -103,17 +170,16 @@ class LoadOptions(ReadOptions):
 
 _DEFAULTS = LoadOptions()
 
-#: Options that are not saved for the next load: they are not about how files are read, and the
-#: resource saves its key and the types of its fields itself.
-_NOT_SAVED = (
-    *("mode", "bad_rows", "key", "types", "saved_types"),
-    *("drop_missing_fields", "force", "ignore_saved", "languages"),
-)
+#: Every option that people choose, by its name, in the order of the groups.
+load_options: Mapping[str, Option] = {
+    each.name: each.metadata["option"]
+    for group in Group
+    for each in fields(LoadOptions)
+    if each.metadata and each.metadata["option"].group == group
+}
 
-#: Options of which the saved one is used where the call has none.
-_SAVED_UNLESS_GIVEN = {each.name for each in fields(LoadOptions)}.difference(
-    _NOT_SAVED, ("skip", "nulls")
-)
+#: The options that the resource saves; each field saves its type.
+_SAVED = [name for name, each in load_options.items() if each.is_saved and name != "types"]
 
 
 def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOptions:
@@ -125,10 +191,12 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
     Raises: ``LoadFailed`` with ``option.unknown_choice``, ``option.unknown_encoding``,
     ``UnknownType``, ``InvalidSchema``.
     """
-    _check_options(options)
+    for name, each in load_options.items():
+        if (value := getattr(options, name)) != getattr(_DEFAULTS, name):
+            each.check_value(name, value)
     saved, chosen_types = _DEFAULTS, {}
     if resource is not None and not options.ignore_saved:
-        saved = _reset_unsaved_options(LoadOptions.from_json(resource.options))
+        saved = LoadOptions.from_json(resource.options)
         chosen = resource.fields.exclude(chosen_type="")
         chosen_types = dict(chosen.values_list("name", "chosen_type"))
     schema = parse_table_schema(options.schema)
@@ -137,13 +205,18 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
         if resource and resource.content_language
         else (code for code, _name in settings.LANGUAGES)
     )
+    kept = {
+        name: getattr(saved, name)
+        for name in _SAVED
+        if getattr(options, name) == getattr(_DEFAULTS, name)
+    }
+    if "nulls" in kept and schema.missing_values:
+        kept["nulls"] = schema.missing_values
     return replace(
         options,
-        **{name: getattr(options, name) or getattr(saved, name) for name in _SAVED_UNLESS_GIVEN},
+        **kept,
         languages=tuple(dict.fromkeys(code.partition("-")[0] for code in known)),
-        skip=saved.skip if options.skip is None else options.skip,
         key=schema.primary_key if options.key is None else options.key,
-        nulls=options.nulls or schema.missing_values or saved.nulls,
         saved_types={**chosen_types, **options.saved_types},
     )
 
@@ -184,29 +257,4 @@ def save_options(
 
 
 def _reset_unsaved_options(options: LoadOptions) -> LoadOptions:
-    return replace(options, **{name: getattr(_DEFAULTS, name) for name in _NOT_SAVED})
-
-
-def _check_options(options: LoadOptions) -> None:
-    choices: dict[str, Sequence[object]] = {
-        "mode": Mode.values,
-        "bad_rows": [choice.value for choice in BadRowsChoice],
-        "date_order": ["", *DATE_ORDERS],
-        "date_language": ["", *list_month_languages()],
-        "footer": ["", SKIP_FOOTER],
-        "header_rows": [None, *range(1, MAX_HEADER_ROWS + 1)],
-    }
-    for name, known in choices.items():
-        value = getattr(options, name)
-        if value not in known:
-            listed = ", ".join(str(choice) for choice in known if choice)
-            raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
-    if options.encoding not in {"", UTF8_WITH_WINDOWS_1252}:
-        try:
-            codecs.lookup(options.encoding)
-        except LookupError as error:
-            raise LoadFailed("option.unknown_encoding", encoding=options.encoding) from error
-    if options.cell_range:
-        CellRange.parse(options.cell_range)
-    for name in options.types.values():
-        parse_field_format(name)
+    return LoadOptions(**{name: getattr(options, name) for name in _SAVED})

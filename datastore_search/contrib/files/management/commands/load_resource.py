@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 import shutil
 import sys
 import uuid
@@ -23,7 +23,6 @@ from django.utils.translation import get_language
 from .....database.refusals import explain_refusal
 from .....messages.errors import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
-from ...jobs import LoadOptions
 from ...jobs.queue import create_load
 from ...jobs.runner import run_load
 from ...messages.failures import LoadFailed
@@ -32,7 +31,13 @@ from ...publishing.preview import Preview, build_preview
 from ...publishing.row_errors import write_row_error_report
 from ...sources.files import copy_source
 from ...sources.folders import create_working_folder
-from ..load_arguments import add_load_arguments, build_load_options, report_unusable
+from ...types.options import LoadOptions, load_options
+from ..load_arguments import (
+    add_load_arguments,
+    build_load_options,
+    name_argument,
+    report_unusable,
+)
 
 #: Row errors that a preview lists.
 _MAX_ROW_ERRORS = 20
@@ -156,11 +161,7 @@ class Command(BaseCommand):
 
 
 def _add_run_arguments(parser: CommandParser) -> None:
-    group = parser.add_argument_group("how it is loaded")
-    group.add_argument(
-        "--force", action="store_true", help="load the file although it has not changed"
-    )
-    outputs = group.add_mutually_exclusive_group()
+    outputs = parser.add_mutually_exclusive_group()
     outputs.add_argument(
         "--dry-run", action="store_true", help="show what a load would do, without loading"
     )
@@ -280,11 +281,14 @@ def _report_failures() -> Iterator[None]:
 
 
 def _list_choices(error: Exception) -> list[str]:
-    """List the arguments that would choose an encoding."""
-    if not isinstance(error, LoadFailed) or error.code != "file.ambiguous_encoding":
+    """List the arguments that would choose what the error names."""
+    if not isinstance(error, LoadFailed):
         return []
     return [
-        f"--encoding {name}" for name in re.findall(r"“(.*?)” \(", error.parameters["readings"])
+        f"{name_argument(name, option).split()[0]} {shlex.quote(value)}"
+        for name, option in load_options.items()
+        if error.code in option.offers
+        for value, _label in option.offers[error.code].list_choices(error.parameters)
     ]
 
 
