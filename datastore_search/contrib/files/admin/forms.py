@@ -20,6 +20,7 @@ from ....messages.bidi import show_bidi_controls
 from ....messages.requests import UploadTooLarge
 from ....models import Field, Resource
 from ..conf import conf
+from ..formats import formats
 from ..formats.options import Kind, Option
 from ..messages.failures import LoadFailed
 from ..sources.addresses import parse_address
@@ -158,9 +159,9 @@ class LoadForm(forms.Form):
     file = forms.FileField(
         label=_("File"),
         required=False,
-        help_text=_(
-            "CSV, TSV, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON, KML, GPX, GeoPackage or Parquet, "
-            "also packed as gzip or zip; a shapefile as a zip."
+        help_text=format_lazy(
+            _("{formats}, also packed as gzip or zip; a shapefile as a zip."),
+            formats=", ".join(each.name for each in reversed(formats) if each.read),
         ),
         widget=forms.FileInput,
     )

@@ -23,8 +23,8 @@ from django.conf import settings
 from ..messages.failures import LoadFailed
 from ..sources.child_processes import take_over_output
 from ..sources.limits import ReadingLimits
-from .formats import read_file
 from .options import ReadOptions
+from .reading import read_file
 from .shortages import find_machine_shortage, is_file_too_large
 from .staging import StagedTable, create_staging_area
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .encoding_guess import guess_encoding, name_encoding
-from .options import UTF8_WITH_WINDOWS_1252, ReadOptions
+from .options import UTF8_WITH_WINDOWS_1252, ReadOptions, find_codec
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -55,8 +55,6 @@ _MAX_LISTED_LINES = 10
 
 #: Control characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
-#: Python's codecs that are not encodings of files.
-_OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
 
 
 def convert_to_utf8(
@@ -76,7 +74,7 @@ def convert_to_utf8(
     if options.encoding == UTF8_WITH_WINDOWS_1252:
         return _mend_file(path, folder)
     if options.encoding:
-        chosen = _find_codec(options.encoding)
+        chosen = find_codec(options.encoding)
         failure = LoadFailed("file.wrong_encoding", encoding=options.encoding)
         return _decode_file(path, chosen, folder, failure), ()
     if encoding_name := _detect_unicode(start):
@@ -127,18 +125,6 @@ class _MendedLines:
                     last = line
             line += text.count("\n", start)
             yield _NOT_UTF8.sub(lambda match: _WINDOWS_1252.get(match[0], match[0]), text)
-
-
-def _find_codec(name: str) -> str:
-    """Find Python's name of an encoding."""
-    try:
-        found = codecs.lookup(name.strip()).name
-        "".encode(found)  # codecs that make bytes of bytes are refused here
-    except (LookupError, ValueError) as error:
-        raise LoadFailed("option.unknown_encoding", encoding=name) from error
-    if found in _OTHER_CODECS:
-        raise LoadFailed("option.unknown_encoding", encoding=name)
-    return found
 
 
 # Detection ----------------------------------------------------------------------------------------

@@ -143,15 +143,6 @@ def read_gpx(path: Path, options: ReadOptions, staging_area: StagingArea) -> Sta
         return _stage_layer(source, options, staging_area, is_sparse=True, layer=layer)
 
 
-#: The readers, by the names of the formats.
-READERS = {
-    "GeoPackage": read_geopackage,
-    "GPX": read_gpx,
-    "KML": read_kml,
-    "Shapefile": read_shapefile,
-}
-
-
 @contextmanager
 def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -> Iterator[Path]:
     """Give a file the suffix that GDAL knows it by, and translate the errors of reading it."""

@@ -23,6 +23,9 @@ SKIP_FOOTER = "skip"
 
 MAX_HEADER_ROWS = 3
 
+#: Python's codecs that are not encodings of files.
+_OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
+
 #: The names, encodings or files that one message offers at most.
 _MAX_OFFERED = 20
 
@@ -123,13 +126,22 @@ def option(default: Any, label: str | Promise, text: str | Promise = "", **more:
     return field(default=default, metadata=about)
 
 
-def _check_encoding(name: str) -> None:
+def find_codec(name: str) -> str:
+    """
+    Find Python's name of an encoding; that of a mended file stays.
+
+    Raises: ``LoadFailed`` with ``option.unknown_encoding``.
+    """
     if name == UTF8_WITH_WINDOWS_1252:
-        return
+        return name
     try:
-        codecs.lookup(name)
-    except LookupError as error:
+        found = codecs.lookup(name.strip()).name
+        "".encode(found)  # codecs that make bytes of bytes are refused here
+    except (LookupError, ValueError) as error:
         raise LoadFailed("option.unknown_encoding", encoding=name) from error
+    if found in _OTHER_CODECS:
+        raise LoadFailed("option.unknown_encoding", encoding=name)
+    return found
 
 
 #: The offered encodings; a command or a program may choose any of Python's.
@@ -155,7 +167,7 @@ class ReadOptions:
         " UTF-8, and its invalid parts as Windows-1252.",
         choices={"": _("as in the file"), **{name: name for name in _ENCODINGS}},
         is_open=True,
-        check=_check_encoding,
+        check=find_codec,
         offers={
             "file.damaged_utf8": Offer(
                 _("Read the damaged letters as Windows-1252"), value=UTF8_WITH_WINDOWS_1252

@@ -72,11 +72,13 @@ def unpack_shapefile(
     path: Path, folder: Path, limits: ReadingLimits, *, member: str = ""
 ) -> Path | None:
     """
-    Unpack the parts of the shapefile in a zip, and return its main part; None if there is none.
+    Unpack the parts of the shapefile in a zip, and return its main part; None for other files.
 
     Raises: ``LoadFailed`` with ``archive.several_members``, ``geo.incomplete``, and why a part
     cannot be unpacked.
     """
+    if not is_zip_archive(path):
+        return None
     with open_zip(path) as archive:
         members = _list_members(archive)
         shapes = [each for each in members if each.filename.lower().endswith(_SHAPES)]
