@@ -35,16 +35,19 @@ class Dump:
     """
     The records to write, and how.
 
-    ``infos`` has the data dictionary's entry of each field.  A dump that ``has_labels`` has them in
-    its header, in place of names.  ``parameters`` has those of a format.
+    ``infos`` has the data dictionary's entry of each field.  ``parameters`` are those of the
+    dump that were read.
     """
 
     read: ConsistentRead
     query: Query
     infos: Mapping[str, Mapping[str, Any]]
-    bom: bool = False
-    has_labels: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the header has labels, in place of names."""
+        return self.parameters.get("headers") == "labels"
 
     @cached_property
     def copy(self) -> RecordCopy:
@@ -60,7 +63,7 @@ class Dump:
     @property
     def start(self) -> bytes:
         """The first bytes of a file of text."""
-        return BOM if self.bom else b""
+        return BOM if self.parameters.get("bom") else b""
 
 
 def join_blocks(pieces: Iterable[bytes], min_bytes: int = BLOCK_BYTES) -> Generator[bytes]:

@@ -119,8 +119,6 @@ class DumpView(EnvelopeView):
             read=read,
             query=complete_query(query, read.relation),
             infos=resource.infos,
-            bom=parameters.get("bom", False),
-            has_labels=parameters.get("headers") == "labels",
             parameters=parameters,
         )
         kind = formats[parameters.get("format", DEFAULT)]

@@ -60,13 +60,12 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
             keep_top_matches(key, found.head, is_counted=plan.counts_matches)
         if query.include_next_page and bound.is_by_id:
             next_page = _find_next_page(read, plan)
-    names = [name for name, _kind in bound.fields]
     return Page(
         records=found.records,
         total=total if query.include_total else None,
         fields=bound.fields,
         next_page=next_page,
-        members={each.name: each.read(read, query, found, names) for each in query.members},
+        members={each.name: each.read(read, bound, found) for each in query.members},
         record_count=found.count,
     )
 

@@ -41,9 +41,8 @@ class PageMember:
     """
     What a contrib app adds to a page, under a name in the answer.
 
-    ``check`` finds what does not fit a query.  ``read`` takes the ``ConsistentRead``, the query,
-    the ``FoundRecords`` and the names of their members.  ``schema`` is the JSON Schema of what it
-    returns.
+    ``check`` finds what does not fit a query.  ``read`` takes the ``ConsistentRead``, the
+    ``BoundQuery`` and the ``FoundRecords``.  ``schema`` is the JSON Schema of what it returns.
     """
 
     name: str

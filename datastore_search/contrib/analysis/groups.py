@@ -43,7 +43,7 @@ class GroupBy:
     field: str
     interval: str = ""
     time_zone: str = ""
-    width: Decimal | None = None
+    width: Decimal | int | None = None
     bins: int | None = None
 
 

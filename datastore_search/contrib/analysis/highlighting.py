@@ -23,6 +23,7 @@ from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.search import AnswerTooLarge
 from ...search import (
     MAX_LIMIT_IN_MEMORY,
+    BoundQuery,
     ConsistentRead,
     FoundRecords,
     PageMember,
@@ -205,16 +206,17 @@ class _Leaf(NamedTuple):
 
 
 def highlight_records(
-    read: ConsistentRead, query: Query, found: FoundRecords, names: Sequence[str]
+    read: ConsistentRead, bound: BoundQuery, found: FoundRecords
 ) -> list[Highlight]:
     """
-    Find where the records of a page match; ``names`` are the names of their members.
+    Find where the records of a page match.
 
     Raises: ``InvalidParameters`` when the records are too large; as ``find_matches``.
     """
     if isinstance(found.records, Spool):
         found.records.close()
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+    query, names = bound.query, [name for name, _kind in bound.fields]
     is_of_lists = query.records_format is RecordsFormat.LISTS
     places: list[tuple[int, tuple[str, ...]]] = []
     texts: list[FieldText] = []

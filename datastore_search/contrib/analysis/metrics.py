@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum, auto
 from typing import LiteralString
 
 from psycopg import sql
@@ -13,19 +14,41 @@ from ...field_types import FieldType, field_types
 from ...filters import Clause
 from .groups import compile_value
 
-METRICS = (
-    "count",
-    "count_distinct",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "median",
-    "percentile",
-    "stddev",
-)
 
-_MEDIAN = Decimal(50)
+class Fits(Enum):
+    """Of which types the values are; the figure is a count, one of them, or a number."""
+
+    ALL = auto()
+    ORDERED = auto()
+    NUMBERS = auto()
+
+    def suits(self, kind: FieldType) -> bool:
+        """Return whether the values of a type are among them."""
+        if self is Fits.NUMBERS:
+            return kind.is_number
+        return self is Fits.ALL or kind.ordered is not None
+
+    def get_kind(self, kind: FieldType) -> str:
+        """Get the type of the figure."""
+        if self is Fits.ALL:
+            return "int8"
+        return kind.name if self is Fits.ORDERED or kind.name == "float8" else "numeric"
+
+
+#: The metrics: which types each one fits, and its SQL over ``{k}``; without SQL, a percentile.
+METRICS: Mapping[str, tuple[Fits, LiteralString]] = {
+    "count": (Fits.ALL, "count({k})"),
+    "count_distinct": (Fits.ALL, "count(DISTINCT {k})"),
+    "sum": (Fits.NUMBERS, "sum({k})"),
+    "avg": (Fits.NUMBERS, "avg({k})"),
+    "min": (Fits.ORDERED, "min({k})"),
+    "max": (Fits.ORDERED, "max({k})"),
+    "median": (Fits.NUMBERS, ""),
+    "percentile": (Fits.NUMBERS, ""),
+    "stddev": (Fits.NUMBERS, "stddev_samp({k})"),
+}
+
+_MEDIAN = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +62,7 @@ class Metric:
     name: str
     metric: str
     field: str = ""
-    percentile: Decimal | None = None
+    percentile: Decimal | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +79,8 @@ class CompiledMetric:
     column: LiteralString
     figure: Clause
     kind: str
-    rank: Decimal | None = None
+    rank: Decimal | int | None = None
 
-
-_SIMPLE: Mapping[str, LiteralString] = {
-    "count": "count({k})",
-    "count_distinct": "count(DISTINCT {k})",
-    "sum": "sum({k})",
-    "avg": "avg({k})",
-    "min": "min({k})",
-    "max": "max({k})",
-    "stddev": "stddev_samp({k})",
-}
 
 #: The value at the place ``h``, counted from 0; between two values it is interpolated.
 _PERCENTILE: LiteralString = (
@@ -90,43 +103,26 @@ def compile_metric(
     column: LiteralString = f"k{first}"
     if not metric.field:
         return CompiledMetric(None, column, Clause(sql.SQL("count(*)")), "int8")
-    kind = field_types[type_name]
-    if not _fits(metric.metric, kind):
+    kind, (fits, template) = field_types[type_name], METRICS[metric.metric]
+    if not fits.suits(kind):
         return None
     value = compile_value(kind, metric.field) if first == position else None
-    if metric.metric in {"median", "percentile"}:
+    if not template:
         rank = _MEDIAN if metric.percentile is None else metric.percentile
-        return _compile_percentile(value, column, kind, rank, position)
-    figure = Clause(sql.SQL(_SIMPLE[metric.metric]).format(k=sql.SQL(column)))
-    return CompiledMetric(value, column, figure, _find_kind(metric.metric, kind))
-
-
-def _fits(metric: str, kind: FieldType) -> bool:
-    if metric in {"count", "count_distinct"}:
-        return True
-    if metric in {"min", "max"}:
-        return kind.ordered is not None
-    return kind.is_number
-
-
-def _find_kind(metric: str, kind: FieldType) -> str:
-    if metric in {"count", "count_distinct"}:
-        return "int8"
-    if metric in {"min", "max"} or kind.name == "float8":
-        return kind.name
-    return "numeric"
+        return _compile_percentile(value, column, fits.get_kind(kind), rank, position)
+    figure = Clause(sql.SQL(template).format(k=sql.SQL(column)))
+    return CompiledMetric(value, column, figure, fits.get_kind(kind))
 
 
 def _compile_percentile(
-    value: Clause | None, column: LiteralString, kind: FieldType, rank: Decimal, position: int
+    value: Clause | None, column: LiteralString, kind: str, rank: Decimal | int, position: int
 ) -> CompiledMetric:
-    number_kind = _find_kind("percentile", kind)
-    if number_kind == "float8":
+    if kind == "float8":
         text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
             sql.SQL(column)
         )
-        return CompiledMetric(value, column, Clause(text, [rank / 100]), number_kind)
+        return CompiledMetric(value, column, Clause(text, [rank / 100]), kind)
     text = sql.SQL(_PERCENTILE).format(
         k=sql.SQL(column), n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
     )
-    return CompiledMetric(value, column, Clause(text), number_kind, rank)
+    return CompiledMetric(value, column, Clause(text), kind, rank)

@@ -140,6 +140,8 @@ class OptionsListField(ParameterField):
     options: ClassVar[type[ActionParameters]]
     #: The option that a name stands for.
     main: ClassVar[str] = "field"
+    #: Pairs of options that cannot be combined.
+    exclusive: ClassVar[Sequence[tuple[str, str]]] = ()
     max_items: ClassVar[int]
 
     def get_limit(self) -> int:
@@ -207,12 +209,11 @@ class OptionsListField(ParameterField):
 
     def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         """Check options that depend on each other."""
+        for option, other in self.exclusive:
+            if option in item and other in item:
+                self.fail("combined", option=option, other=other)
+        self.check_needed(item, "time_zone", "interval")
         return item
-
-    def check_alone(self, item: Mapping[str, Any], option: str, other: str) -> None:
-        """Refuse two options that cannot be combined."""
-        if option in item and other in item:
-            self.fail("combined", option=option, other=other)
 
     def check_needed(self, item: Mapping[str, Any], option: str, needed: str) -> None:
         """Refuse an option whose required other option is missing."""
@@ -238,22 +239,28 @@ def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
 
 # datastore_facets ---------------------------------------------------------------------------------
 
-_FIELD = _("The name of the field.")
-_INTERVAL = _("Group dates or timestamps by these periods.")
-_TIME_ZONE = _(
-    "The time zone of the periods, for `timestamptz` alone: a name that PostgreSQL knows"
-    " (`Asia/Bangkok`)."
-)
 _SORTS = ("count", "value", "count desc", "count asc", "value asc", "value desc")
-_VALUE_OPTIONS = ("limit", "sort", "min_count", "interval", "time_zone")
 
 
-class FacetOptions(ActionParameters):
-    """The options of one facet."""
+class GroupingOptions(ActionParameters):
+    """The options that a facet and a group have in common."""
 
     needed = ("field",)
 
-    field = FieldNameField(help_text=_FIELD)
+    field = FieldNameField(help_text=_("The name of the field."))
+    interval = ChoiceField(INTERVALS, help_text=_("Group dates or timestamps by these periods."))
+    time_zone = TextField(
+        help_text=_(
+            "The time zone of the periods, for `timestamptz` alone: a name that PostgreSQL knows"
+            " (`Asia/Bangkok`)."
+        ),
+        shown_default="UTC",
+    )
+
+
+class FacetOptions(GroupingOptions):
+    """The options of one facet."""
+
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of values; the `limit` of all facets if not given.")
     )
@@ -276,8 +283,6 @@ class FacetOptions(ActionParameters):
             " of single values."
         ),
     )
-    interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
-    time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
 
 
 class FacetsField(OptionsListField):
@@ -285,6 +290,9 @@ class FacetsField(OptionsListField):
 
     options = FacetOptions
     max_items = MAX_FACETS
+    exclusive = [
+        ("bins", option) for option in ("limit", "sort", "min_count", "interval", "time_zone")
+    ]
 
     def list_members(self, data: Mapping[str, object]) -> Sequence[object]:
         if not all(isinstance(options, Mapping) or options is None for options in data.values()):
@@ -293,12 +301,6 @@ class FacetsField(OptionsListField):
             {**(options if isinstance(options, Mapping) else {}), "field": name}
             for name, options in data.items()
         ]
-
-    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        for option in _VALUE_OPTIONS:
-            self.check_alone(item, "bins", option)
-        self.check_needed(item, "time_zone", "interval")
-        return item
 
 
 class FacetsParameters(ResourceParameters, ConditionParameters):
@@ -370,18 +372,13 @@ def _build_facet(options: Mapping[str, Any], query: Query, limit: int) -> Facet:
 # datastore_aggregate ------------------------------------------------------------------------------
 
 
-class GroupOptions(ActionParameters):
+class GroupOptions(GroupingOptions):
     """The options of one group."""
 
-    needed = ("field",)
-
-    field = FieldNameField(help_text=_FIELD)
     # A word of Python's cannot be assigned to.
     vars()["as"] = TextField(
         help_text=_("The name of the column in the answer; the name of the field if not given.")
     )
-    interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
-    time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
     width = NumberField(
         "1E-30",
         "1E+30",
@@ -405,13 +402,7 @@ class GroupsField(OptionsListField):
 
     options = GroupOptions
     max_items = MAX_GROUPS
-
-    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        self.check_alone(item, "interval", "width")
-        self.check_alone(item, "interval", "bins")
-        self.check_alone(item, "width", "bins")
-        self.check_needed(item, "time_zone", "interval")
-        return item
+    exclusive = (("interval", "width"), ("interval", "bins"), ("width", "bins"))
 
 
 class MetricOptions(ActionParameters):
@@ -419,7 +410,7 @@ class MetricOptions(ActionParameters):
 
     needed = ("metric",)
 
-    metric = ChoiceField(METRICS, help_text=_("The metric to compute."))
+    metric = ChoiceField(tuple(METRICS), help_text=_("The metric to compute."))
     field = FieldNameField(
         help_text=_(
             "The name of the field. Required, except for `count`, which then counts records."
@@ -530,21 +521,13 @@ def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
 
 
 def _build_group(options: Mapping[str, Any]) -> GroupBy:
-    width = options.get("width")
-    return GroupBy(
-        options["field"],
-        interval=options.get("interval", ""),
-        time_zone=options.get("time_zone", ""),
-        width=None if width is None else Decimal(width),
-        bins=options.get("bins"),
-    )
+    return GroupBy(**{name: options[name] for name in GroupBy.__slots__ if name in options})
 
 
 def _build_metric(options: Mapping[str, Any]) -> Metric:
     metric, field = options["metric"], options.get("field", "")
     name = options.get("as") or (f"{metric}_{field}" if field else metric)
-    percentile = options.get("percentile")
-    return Metric(name, metric, field, None if percentile is None else Decimal(percentile))
+    return Metric(name, metric, field, options.get("percentile"))
 
 
 def _parse_having(having: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:

@@ -19,7 +19,7 @@ def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
     return {
         build_name(name): field.build_schema()
         for name, field in parameters.get_declared().items()
-        if field.get_component(name) == name and hasattr(field, "choices")
+        if hasattr(field, "choices")
     }
 
 
