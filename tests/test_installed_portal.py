@@ -235,16 +235,19 @@ def test_a_portal_goes_back_and_forth_as_the_docs_say(portal: Portal) -> None:
 
 @pytest.mark.slow
 def test_the_steps_of_uninstalling_leave_nothing(portal: Portal) -> None:
-    delete, drop, types = list_blocks(UNINSTALLING, "sh")
+    *_of_an_app, delete, drop, types = list_blocks(UNINSTALLING, "sh")
     settings, urls = (portal.folder / "portal" / name for name in ("settings.py", "urls.py"))
     portal.run("python manage.py load_resource survey.csv --name again --private")
 
     urls.write_text("urlpatterns = []\n")
     portal.run(delete, drop)
     settings.write_text(
-        settings.read_text()
-        .replace("'datastore_search']", "]")
-        .replace('    "datastore_search.middleware.LocaleMiddleware",\n', "")
+        re.sub(
+            r"(, )?'datastore_search[.\w]*'|^ *\"datastore_search.middleware.LocaleMiddleware\",\n",
+            "",
+            settings.read_text(),
+            flags=re.MULTILINE,
+        )
     )
     portal.run(types.replace("\n", " --no-input\n"))
 

@@ -56,6 +56,8 @@ axe.run(document, {
 );
 """
 
+STATUS = "return performance.getEntriesByType('navigation')[0].responseStatus"
+
 #: Open all ``<details>``, but menus one at a time: they lie over what is below them.
 UNFOLD = """
 for (const each of document.querySelectorAll("details")) each.open = !each.matches(arguments[0]);
@@ -127,7 +129,9 @@ def check_pages(
         browser.execute_script(UNFOLD, MENUS, "none")
         refused = [each for each in list_errors(browser) if "Content Security" in each]
         browser.execute_script(axe)
+        status = browser.execute_script(STATUS)
         failures[address] = [
+            *([f"status {status}"] if status != 200 and address.startswith(ADMIN) else []),
             *refused,
             *list_violations(browser),
             *(["wider than the window"] if overflow > 0 and not address.startswith(ADMIN) else []),
@@ -226,8 +230,8 @@ def test_every_page_of_the_admin_is_accessible(
             f"{ADMIN}/resource/{table.pk}/history/",
             f"{ADMIN}/resource/{table.pk}/load/",
             f"{ADMIN}/resource/{table.pk}/texts/ar/",
-            f"{ADMIN}/load/",
-            f"{ADMIN}/load/{loaded.pk}/change/",
-            *(f"{ADMIN}/load/{each.pk}/preview/" for each in (draft, *offers)),
+            f"{ADMIN}_files/load/",
+            f"{ADMIN}_files/load/{loaded.pk}/change/",
+            *(f"{ADMIN}_files/load/{each.pk}/preview/" for each in (draft, *offers)),
         ],
     )
