@@ -32,9 +32,11 @@ from .api.new_resources import get_resources
 from .api.parameters import make_printable
 from .api.permissions import check_may_read, check_may_write
 from .api.renderers import RawJson, parse_raw_json
+from .conf import conf
 from .downloads.dump import join_blocks
 from .downloads.parameters import DumpParameters, build_dump_query, complete_query
 from .guards.clients import Client
+from .guards.shares import hold_slot
 from .messages.access import AccessDenied, UnknownResource
 from .messages.availability import QueryTooSlow, TemporarilyUnavailable
 from .messages.errors import DatastoreError
@@ -309,8 +311,9 @@ def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
     if action not in actions:
         raise UnknownAction(action=action)
     request = build_request(caller)
-    with _translate_errors():
-        answer = actions[action].answer(request, _convert_to_json(parameters))
+    client = Client.from_request(request) if actions[action].is_writing else None
+    with _translate_errors(), hold_slot(client, conf.WRITE_TIMEOUT):
+        answer = actions[action].run(request, _convert_to_json(parameters))
     if not isinstance(answer.result, Mapping):
         return answer.result
     result = {

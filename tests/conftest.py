@@ -142,7 +142,7 @@ def no_language() -> None:
 @pytest.fixture(autouse=True)
 def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the clients of earlier tests, and what they have used."""
-    monkeypatch.setattr(shares, "_shares", shares.Shares())
+    monkeypatch.setattr(shares, "process_shares", shares.Shares())
     clients._keys.clear()
 
 

@@ -22,10 +22,14 @@ from ..messages.access import (
 )
 from ..models import Reader, Resource
 from ..models.object_permissions import find_permitted
-from ..web.reports import note_resource
+from ..web.caching import Validators
+from ..web.views import note_resource
 from .authentication import BareTokenAuthentication
 from .body import MAX_JSON_VALUES, MAX_WRITTEN_VALUES, BodyLimits
 from .parameters import make_printable
+
+#: The header that answers depend on, beside address and body.
+VARY = ("Authorization",)
 
 #: By backends that cannot find the resources that a user may write; with more of them, a large body
 #: is read before the permission for its resource is checked.
@@ -60,6 +64,18 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     if _has_sent_token(request):
         raise TokenDenied(resource=shown_name)
     raise AnonymousDenied(resource=shown_name)
+
+
+def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:
+    """
+    Let the user read a resource, by the ``name`` that was sent, and build the answer's validators.
+
+    ``parts`` are what the answer depends on beside the address.
+
+    Raises: ``AccessDenied``; ``NotModified`` when the client has the answer already.
+    """
+    check_may_read(request, resource, name)
+    return Validators.from_resource(resource, request, *parts, vary=VARY)
 
 
 def choose_body_limits(request: Request, *, is_writing: bool = False) -> BodyLimits:

@@ -75,10 +75,10 @@ class EnvelopeRenderer(BaseRenderer):
             return b""
         result = data.get("result")
         if not isinstance(result, Mapping):
-            return _encode(data)
+            return _ENCODER.encode(data).encode()
         raw = {name: value for name, value in result.items() if isinstance(value, RawJson)}
         if not raw:
-            return _encode(data)
+            return _ENCODER.encode(data).encode()
         rest = {name: value for name, value in result.items() if name not in raw}
         blocks = [_encode_start(data, rest)]
         for name, value in raw.items():
@@ -134,12 +134,8 @@ class SpooledEnvelope:
 
 def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
     """Encode an envelope up to the end of the members ``rest`` of its result."""
-    body = _encode({**data, "result": rest})  # ends with the two braces of result and envelope
-    return body[:-2] + (b", " if rest else b"")
-
-
-def _encode(data: object) -> bytes:
-    return _ENCODER.encode(data).encode()
+    text = _ENCODER.encode({**data, "result": rest})  # ends with the braces of result and envelope
+    return text[:-2].encode() + (b", " if rest else b"")
 
 
 def _convert(value: object) -> object:

@@ -12,21 +12,22 @@ from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..guards.rates import list_throttles
+from ..guards.clients import Client
+from ..guards.shares import hold_slot
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search.spool import Spool
 from ..web.addresses import build_help_address, find_base_path
 from ..web.caching import NotModified, set_cache_headers
-from ..web.reports import Question
-from ..web.views import Answering
-from .actions import VARY, actions
+from ..web.views import Answering, Question
+from .actions import actions
 from .body import read_parameters
 from .envelope import exception_handler
-from .permissions import choose_body_limits
+from .permissions import VARY, choose_body_limits
 from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 #: What REST framework finds in a body.
@@ -51,8 +52,12 @@ class EnvelopeView(Answering, APIView):
     def answer_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, and render the answer; a HEAD gets no body."""
         response = APIView.dispatch(self, request, *args, **kwargs)
-        if isinstance(response, Response):
-            response = self._render(response)
+        try:
+            response = response.render() if isinstance(response, Response) else response
+        except RecursionError as error:  # a parameter with too many levels is repeated
+            response = self.handle_exception(error)
+            self.finalize_response(self.request, response)
+            response.render()
         return _remove_body(response) if request.method == "HEAD" else response
 
     def describe_question(self) -> Question:
@@ -82,21 +87,12 @@ class EnvelopeView(Answering, APIView):
     def get_throttles(self) -> list[BaseThrottle]:
         """Read the setting at each request, so that it can change; a subclass may name others."""
         is_own = self.throttle_classes is not APIView.throttle_classes
-        return super().get_throttles() if is_own else list_throttles()
+        chosen: Any = self.throttle_classes if is_own else api_settings.DEFAULT_THROTTLE_CLASSES
+        return [throttle() for throttle in chosen]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer every failure with an envelope."""
         return exception_handler
-
-    def _render(self, response: Response) -> Response:
-        """Render the answer; fail if it repeats a parameter with too many levels."""
-        try:
-            response.render()
-        except RecursionError as error:
-            response = self.handle_exception(error)
-            self.finalize_response(self.request, response)
-            response.render()
-        return response
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
         """List the allowed methods."""
@@ -121,7 +117,9 @@ class ActionView(EnvelopeView):
             self.sent = read_parameters(
                 request, choose_body_limits(request, is_writing=known.is_writing)
             )
-            answer = known.answer(request, self.sent)
+            client = Client.from_request(request) if known.is_writing else None
+            with hold_slot(client, conf.WRITE_TIMEOUT):
+                answer = known.run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
         self.record_count = answer.record_count

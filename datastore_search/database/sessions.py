@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from functools import lru_cache
@@ -15,8 +15,8 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
+from ..guards import shares
 from ..guards.clients import Client
-from ..guards.shares import hold_slot, is_slot_needed_by_others
 from ..guards.watchdog import Watched
 from .batches import BatchCursor, BatchReader, Result
 
@@ -87,7 +87,8 @@ class Session:
         usable, even in a transaction.
         """
         settings = {"statement_timeout": self._shorten_timeout(limit)} if limit else {}
-        return self._run(lambda: self._read_rows(text, parameters, settings))
+        rows: list[tuple[Any, ...]] = self._run(text, parameters, settings)
+        return rows
 
     def fetch_texts(
         self,
@@ -106,9 +107,8 @@ class Session:
         for a statement that may scan half a table.
         """
         settings = _SCAN_SETTINGS if is_scan else {}
-        return self._run(
-            lambda: self._fetch_texts(text, parameters, settings, read_batches, batch_rows)
-        )
+        result: Result = self._run(text, parameters, settings, (read_batches, batch_rows))
+        return result
 
     def hold_slot(self) -> AbstractContextManager[None]:
         """
@@ -116,7 +116,7 @@ class Session:
 
         Raises: ``ShareExceeded``; ``ServerFull``; ``ClientDisconnected``.
         """
-        return hold_slot(self.client, timedelta(milliseconds=self.timeout_ms))
+        return shares.hold_slot(self.client, timedelta(milliseconds=self.timeout_ms))
 
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch the connection during a block, as if the session ran its statements."""
@@ -124,75 +124,62 @@ class Session:
             return nullcontext()
         return Watched(self.connection, self.client, limit=limit)
 
-    def _run(self, send: Callable[[], Result]) -> Result:
+    def _run(self, *statement: Any) -> Any:
         """Send a statement, and once more if that shows that the connection is dead."""
         try:
-            return send()
+            return self._send(*statement)
         except (InterfaceError, OperationalError):
             opened = self.connection.connection
             is_dead = opened is None or opened.closed
             if self.connection.in_atomic_block or not is_dead:
                 raise
             self.connection.close()
-            return send()
+            return self._send(*statement)
 
     def _shorten_timeout(self, limit: timedelta) -> str:
         """Choose the shorter of a time limit and the session's, where 0 means no limit."""
         limit_ms = max(1, limit // timedelta(milliseconds=1))
         return str(min(limit_ms, self.timeout_ms or limit_ms))
 
-    def _read_rows(
-        self, text: sql.Composable, parameters: Sequence[Any], settings: Mapping[str, str]
-    ) -> list[tuple[Any, ...]]:
-        with ExitStack() as stack:
-            if not self._settings and settings:
-                stack.enter_context(transaction.atomic(using=self.connection.alias))
-                keeping = stack.enter_context(_open_client_cursor(self.connection))
-                stack.enter_context(_restore_settings_after(keeping, settings))
-            cursor = stack.enter_context(_open_client_cursor(self.connection))
-            before, message = self._build_message(text, settings)
-            with self.watch_statements():
-                cursor.execute(message, parameters)
-            if before:
-                cursor.nextset()
-            rows: list[tuple[Any, ...]] = cursor.fetchall()
-            return rows
-
-    def _fetch_texts(
+    def _send(
         self,
         text: sql.Composable,
         parameters: Sequence[Any],
         settings: Mapping[str, str],
-        read_batches: BatchReader[Result],
-        batch_rows: int | None,
-    ) -> Result:
+        batches: tuple[BatchReader[Any], int | None] | None = None,
+    ) -> Any:
+        """Send a statement; return its rows, or what is read of them in ``batches``."""
+        connection = self.connection
+        connection.ensure_connection()
         with ExitStack() as stack:
             if not self._settings and settings:
-                keeping = stack.enter_context(_open_client_cursor(self.connection))
+                stack.enter_context(transaction.atomic(using=connection.alias))
+                keeping = stack.enter_context(connection.cursor())
                 stack.enter_context(_restore_settings_after(keeping, settings))
             before, message = self._build_message(text, settings)
-            batches = BatchCursor(self.connection.connection, before, read_batches, batch_rows)
-            cursor = stack.enter_context(_wrap_cursor(self.connection, batches))
+            # It merges parameters itself, so that a message can hold two statements.
+            cursor: psycopg.ClientCursor[Any]
+            if batches is None:
+                cursor = psycopg.ClientCursor(connection.connection)
+            else:
+                cursor = BatchCursor(connection.connection, before, *batches)
+            wrapped = stack.enter_context(_wrap_cursor(connection, cursor))
             with self.watch_statements():
-                cursor.execute(message, parameters)
-            result: Result = batches.result
-            return result
+                wrapped.execute(message, parameters)
+            if isinstance(cursor, BatchCursor):
+                return cursor.result
+            if before:
+                wrapped.nextset()
+            return wrapped.fetchall()
 
     def _build_message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
         """Build a message; return the number of statements before the text's, and the message."""
-        self.connection.ensure_connection()
         statement = text.as_bytes(self.connection.connection)
         if not self._settings:
             return 0, statement
-        workers = _NO_WORKERS if is_slot_needed_by_others() else {}
+        workers = _NO_WORKERS if shares.process_shares.is_needed_by_others else {}
         all_settings = {**self._settings, **settings, **workers}
-        return 1, f"{_render_settings(all_settings)}; ".encode() + statement
-
-
-def _open_client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
-    """Open a cursor that merges parameters here, so that a message can hold two statements."""
-    connection.ensure_connection()
-    return _wrap_cursor(connection, psycopg.ClientCursor(connection.connection))
+        return 1, f"{_render_settings(tuple(all_settings.items()))}; ".encode() + statement
 
 
 def _wrap_cursor(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
@@ -202,13 +189,9 @@ def _wrap_cursor(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
     return connection.make_cursor(cursor)
 
 
-def _render_settings(settings: Mapping[str, str]) -> str:
-    """Render the statement that sets them; names and values hold no quotes."""
-    return _render_setting_list(tuple(settings.items()))
-
-
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)
-def _render_setting_list(settings: tuple[tuple[str, str], ...]) -> str:
+def _render_settings(settings: tuple[tuple[str, str], ...]) -> str:
+    """Render the statement that sets them; names and values hold no quotes."""
     each = (f"set_config('{name}', '{value}', true)" for name, value in settings)
     return f"SELECT {', '.join(each)}"
 
@@ -259,7 +242,7 @@ def open_snapshot(
         stack.enter_context(transaction.atomic(using=connection.alias))
         cursor = stack.enter_context(connection.cursor())
         if is_ours:  # the settings end with the transaction
-            cursor.execute(_render_settings(settings))
+            cursor.execute(_render_settings(tuple(settings.items())))
         else:
             stack.enter_context(_restore_settings_after(cursor, settings))
         yield Session(connection, settings, client, has_own_snapshot=is_ours)
@@ -298,9 +281,9 @@ def _restore_settings_after(cursor: CursorWrapper, settings: Mapping[str, str]) 
         "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [list(settings)]
     )
     before = dict(cursor.fetchall())
-    cursor.execute(_render_settings(settings))
+    cursor.execute(_render_settings(tuple(settings.items())))
     yield
-    cursor.execute(_render_settings(before))
+    cursor.execute(_render_settings(tuple(before.items())))
 
 
 @contextmanager

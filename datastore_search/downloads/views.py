@@ -29,8 +29,8 @@ from ..models import Resource
 from ..search import ConsistentRead, Query, Stream
 from ..web.addresses import ResourceAddresses, build_help_address
 from ..web.caching import NotModified, Validators
-from ..web.reports import Question
 from ..web.streams import stream_response
+from ..web.views import Question
 from .dump import Dump
 from .formats import DEFAULT, GZIP_TYPE, formats
 from .parameters import DumpParameters, build_dump_query, complete_query
@@ -100,9 +100,7 @@ class DumpView(EnvelopeView):
         response["X-Content-Type-Options"] = "nosniff"
         if link := ResourceAddresses(request).build_link_header(stream.resource.pk):
             response["Link"] = link
-        Validators.from_resource(stream.resource, request, vary=_VARY).set_headers(
-            response, request
-        )
+        self._validators.set_headers(response, request)
         return response
 
     def describe_question(self) -> Question:
@@ -114,7 +112,7 @@ class DumpView(EnvelopeView):
     ) -> Generator[bytes]:
         resource, request = read.resource, self.request
         check_may_read(request, resource, name)
-        Validators.from_resource(resource, request, vary=_VARY).raise_if_not_modified(request)
+        self._validators = Validators.from_resource(resource, request, vary=_VARY)
         dump = Dump(
             read=read,
             query=complete_query(query, read.relation),

@@ -82,19 +82,14 @@ def check_login_rate(request: HttpRequest) -> None:
     _check((LoginThrottle(),), request, None)
 
 
-def list_throttles() -> list[BaseThrottle]:
-    """List the portal's throttles, read at each request."""
-    classes: Any = api_settings.DEFAULT_THROTTLE_CLASSES
-    return [throttle() for throttle in classes]
-
-
 def check_rates(request: HttpRequest, view: Any) -> None:
     """
     Count a request, and refuse it if its client has made too many.
 
     Raises: ``Throttled`` with the seconds to wait.
     """
-    _check(list_throttles(), request, view)
+    classes: Any = api_settings.DEFAULT_THROTTLE_CLASSES
+    _check([throttle() for throttle in classes], request, view)
 
 
 def _check(throttles: Iterable[BaseThrottle], request: Any, view: Any) -> None:

@@ -215,13 +215,14 @@ class Shares:
         self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))
 
 
-_shares = Shares()
+#: The shares of this process.
+process_shares = Shares()
 
 
 def _forget_requests() -> None:
     """Forget the requests of the process that this one was forked from."""
-    global _shares  # noqa: PLW0603 - one for each process
-    _shares = Shares()
+    global process_shares  # noqa: PLW0603 - one for each process
+    process_shares = Shares()
 
 
 os.register_at_fork(after_in_child=_forget_requests)
@@ -229,12 +230,7 @@ os.register_at_fork(after_in_child=_forget_requests)
 
 def hold_slot(client: Client | None, timeout: timedelta) -> AbstractContextManager[None]:
     """Hold a slot of this process, as ``Shares.hold`` does; the program itself needs none."""
-    return nullcontext() if client is None else _shares.hold(client, timeout)
-
-
-def is_slot_needed_by_others() -> bool:
-    """Return whether this thread has a slot while others have work, or for a heavy client."""
-    return _shares.is_needed_by_others
+    return nullcontext() if client is None else process_shares.hold(client, timeout)
 
 
 class _Thread(local):
@@ -254,4 +250,4 @@ def name_client(client: Client | None) -> Client | None:
 
 def get_client_key() -> str:
     """Return the key of the client for which this thread works; empty if it is none."""
-    return _shares.held_key or (_thread.client.key if _thread.client else "")
+    return process_shares.held_key or (_thread.client.key if _thread.client else "")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Condition, Lock, Thread
 from types import TracebackType
@@ -36,32 +37,27 @@ _CANCEL_AGAIN_SECONDS = 1.0
 _CANCEL_TIMEOUT_SECONDS = 2.0
 
 
+@dataclass(eq=False)
 class Watched:
     """
     What runs over a connection during a block, watched by the process's watchdog.
+
+    ``limit`` is for statements without a time limit in PostgreSQL.
 
     Raises: ``ClientDisconnected`` or ``QueryTooSlow`` in place of PostgreSQL's cancellation, if the
     watchdog has cancelled it.
     """
 
-    # What hardly any statement changes is not set with each of them.
-    _reason: DatastoreError | None = None
-    _cancelled_at = 0.0
-    _is_over = False
-    _is_uncertain = False
+    connection: BaseDatabaseWrapper
+    client: Client
+    limit: timedelta | None = None
+    _lock: Lock = field(default_factory=Lock, init=False)
 
-    def __init__(
-        self,
-        connection: BaseDatabaseWrapper,
-        client: Client,
-        *,
-        limit: timedelta | None = None,
-    ) -> None:
-        """Prepare to watch; ``limit`` is for statements without a time limit in PostgreSQL."""
-        self._connection = connection
-        self._client = client
-        self._limit = limit
-        self._lock = Lock()
+    # What hardly any statement changes is not set with each of them.
+    _reason: DatastoreError | None = field(default=None, init=False)
+    _cancelled_at: float = field(default=0.0, init=False)
+    _is_over: bool = field(default=False, init=False)
+    _is_uncertain: bool = field(default=False, init=False)
 
     def __enter__(self) -> None:
         self._began_at = time.monotonic()
@@ -79,8 +75,8 @@ class Watched:
         _watchdog.watched.discard(self)
         with self._lock:  # a cancellation that is under way must not reach the next statement
             self._is_over = True
-        if self._is_uncertain and self._connection.connection is not None:
-            self._connection.connection.close()
+        if self._is_uncertain and self.connection.connection is not None:
+            self.connection.connection.close()
         if self._reason is not None and _is_cancellation(error):
             raise self._reason from error
 
@@ -98,9 +94,9 @@ class Watched:
                 self._cancel()
 
     def _find_reason_to_cancel(self, seconds: float) -> DatastoreError | None:
-        if self._client.is_gone():
+        if self.client.is_gone():
             return ClientDisconnected()
-        if self._limit and seconds >= self._limit.total_seconds():
+        if self.limit and seconds >= self.limit.total_seconds():
             return QueryTooSlow()
         return None
 
@@ -113,7 +109,7 @@ class Watched:
 
         Source: libpq, which waits until PostgreSQL has sent the signal.
         """
-        driver = self._connection.connection
+        driver = self.connection.connection
         if driver is None:
             return
         try:

@@ -7,9 +7,9 @@ resource points to the table version that it serves; a load is a job that makes 
 
 from .aliases import (
     MAX_ALIAS_LENGTH,
+    RESOURCE_ID,
     Alias,
     check_alias,
-    normalize_name,
     parse_resource_id,
     validate_alias,
 )

@@ -18,19 +18,15 @@ from .managers import PrimaryManager
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+#: An id of a resource, as text.
+RESOURCE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 _INVALID_ALIAS_CHARACTERS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
 
 
 def parse_resource_id(name: str) -> uuid.UUID | None:
     """Read the id of a resource; None for what can only be an alias."""
-    return uuid.UUID(name) if _UUID.fullmatch(name) else None
-
-
-def normalize_name(name: str) -> str:
-    """Spell an id as the database does, so that it has one spelling; an alias stays as it is."""
-    return name.lower() if _UUID.fullmatch(name) else name
+    return uuid.UUID(name) if RESOURCE_ID.fullmatch(name) else None
 
 
 def check_alias(name: str) -> None:

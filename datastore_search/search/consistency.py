@@ -32,7 +32,7 @@ from ..guards.clients import Client
 from ..guards.shares import hold_slot, name_client
 from ..messages.access import RecordsMissing
 from ..messages.availability import QueryTooSlow, TemporarilyUnavailable, TooManyRetries
-from ..models import Alias, Resource, normalize_name, parse_resource_id
+from ..models import RESOURCE_ID, Alias, Resource, parse_resource_id
 from .query import Relation, build_relation
 from .reads import (
     ConsistentRead,
@@ -120,12 +120,14 @@ def with_consistent_read(
     Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
     ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; whatever ``answer`` raises.
     """
-    name = normalize_name(str(name))
+    name = str(name)
+    if RESOURCE_ID.fullmatch(name):
+        name = name.lower()  # as the database spells it, so that each id has one description
     answer_within = partial(_answer_within, name, answer, client, as_snapshot)
     before = name_client(client)
     try:
         # A private resource cannot be read without the user anyway.
-        description = _descriptions.get((_choose_connection().alias, name))
+        description = _descriptions.get((router.db_for_read(Resource), name))
         if description is not None and description.resource.private:
             return answer_within(choose_timeout(client))
         return with_client_timeout(client, answer_within)
@@ -142,7 +144,8 @@ def _answer_within(
 ) -> Answer:
     described: Description | None = None
     for attempt in range(_MAX_ATTEMPTS):
-        connection = _choose_connection()  # once, for a router may choose among several replicas
+        # Once, for a router may choose among several replicas.
+        connection = connections[router.db_for_read(Resource)]
         key = connection.alias, name
         is_snapshot = as_snapshot or attempt == _MAX_ATTEMPTS - 1
         open_session = begin_snapshot if is_snapshot else begin_session
@@ -213,17 +216,13 @@ def open_snapshot(client: Client | None = None) -> Iterator[Session]:
     ``StaleVersion`` when a resource must be read again.
     """
     timeout, memory_bytes = choose_timeout(client), conf.SEARCH_MEMORY_BYTES
+    connection = connections[router.db_for_read(Resource)]
     with (
         hold_slot(client, timeout),
         translate_database_errors(),
-        begin_snapshot(_choose_connection(), timeout, memory_bytes, client) as session,
+        begin_snapshot(connection, timeout, memory_bytes, client) as session,
     ):
         yield session
-
-
-def _choose_connection() -> BaseDatabaseWrapper:
-    connection: BaseDatabaseWrapper = connections[router.db_for_read(Resource)]
-    return connection
 
 
 def retry_if_stale(read: Callable[[], Answer]) -> Answer:

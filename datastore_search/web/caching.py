@@ -64,13 +64,17 @@ class Validators:
 
         The answer may depend on the request's address and on ``parts``, on nothing else.  Only
         answers to GET and HEAD have validators.
+
+        Raises: ``NotModified`` when the client has this answer already.
         """
         if request.method not in _SAFE_METHODS:
             return cls("", None, resource.private, vary)
         etag = _build_etag(request, resource.version, parts)
         is_settled = timezone.now() - resource.modified_at > _MIN_AGE
         last_modified = resource.modified_at if is_settled else None
-        return cls(etag, last_modified, resource.private, vary)
+        validators = cls(etag, last_modified, resource.private, vary)
+        validators._raise_if_not_modified(request)
+        return validators
 
     @classmethod
     def from_state(cls, state: object, request: HttpRequest, *parts: object) -> Validators:
@@ -79,13 +83,14 @@ class Validators:
 
         ``state`` changes with each of the resources.  There is no time of the last change, which
         goes back when a resource is deleted.
-        """
-        return cls(_build_etag(request, state, parts), None, private=False, vary=())
 
-    def raise_if_not_modified(self, request: HttpRequest) -> None:
-        """Raise ``NotModified`` when the client has this answer already."""
-        if request.method not in _SAFE_METHODS:
-            return
+        Raises: ``NotModified`` when the client has this answer already.
+        """
+        validators = cls(_build_etag(request, state, parts), None, private=False, vary=())
+        validators._raise_if_not_modified(request)
+        return validators
+
+    def _raise_if_not_modified(self, request: HttpRequest) -> None:
         seconds = None if self.last_modified is None else int(self.last_modified.timestamp())
         response = get_conditional_response(request, etag=self.etag, last_modified=seconds)
         # Only the conditions of caches count, for no answer is changed by its reader.

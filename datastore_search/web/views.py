@@ -1,11 +1,21 @@
-"""What every view has in common: language, rates, reports, errors in words, reading a resource."""
+"""
+What every view has in common: language, rates, reports, errors in words, reading a resource.
+
+A report of a request names the action, the resource, and the parameters that were sent.  It never
+has their values, and it names fields of public resources alone.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import uuid
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +24,9 @@ from django.utils import translation
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
+from rest_framework.request import Request
 
+from ..conf import conf
 from ..guards.clients import Client
 from ..guards.rates import check_rates
 from ..guards.sizes import check_query_string
@@ -23,11 +35,15 @@ from ..messages.requests import UnknownPage
 from ..models import Resource
 from ..models.managers import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
+from ..signals import request_answered
 from .caching import NotModified
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error, error_pages
 from .languages import find_path_language
 from .outages import forget_unreadable_user
-from .reports import Question, note_resource, report_answer, start_clock
+
+logger = logging.getLogger("datastore_search.slow_requests")
+
+_RESOURCE_ATTRIBUTE: Final = "_datastore_resource"
 
 #: The parameters that reports name; others name fields.
 _REPORTED = ("q", "sort", "limit", "page", "show", "by", "format", "embed")
@@ -47,6 +63,77 @@ def parse_page_number(request: HttpRequest) -> int:
     return int(number)
 
 
+# Reports ------------------------------------------------------------------------------------------
+
+
+def note_resource(request: Request | HttpRequest, resource: Resource) -> None:
+    """Note the resource that a request is about."""
+    setattr(getattr(request, "_request", request), _RESOURCE_ATTRIBUTE, resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """
+    What a request asked for, without the request's client and its answer.
+
+    ``name`` is one of few: an action, ``dump``, ``agents``, or the name of a page.  Of the
+    parameters as they were ``sent``, only the ``known`` ones are named.
+    """
+
+    name: str
+    sent: Mapping[str, object]
+    known: Iterable[str]
+
+
+def report_answer(
+    request: HttpRequest, question: Question, *, status: int, record_count: int, started_at: float
+) -> None:
+    """Send the signal, and log a request that took longer than ``SLOW_REQUEST_MS``."""
+    seconds = perf_counter() - started_at
+    if request_answered.receivers:
+        request_answered.send_robust(
+            sender=Resource,
+            name=question.name,
+            status=status,
+            seconds=seconds,
+            record_count=record_count,
+        )
+    if 0 < conf.SLOW_REQUEST_MS <= seconds * 1000:
+        resource: Resource | None = getattr(request, _RESOURCE_ATTRIBUTE, None)
+        details = {
+            "action": question.name,
+            "resource_id": str(resource.pk) if resource else "",
+            "status": status,
+            "duration_ms": round(seconds * 1000),
+            "record_count": record_count,
+            "parameters": sorted(question.sent.keys() & set(question.known)),
+            "filtered_fields": _list_filtered_fields(resource, question.sent.get("filters")),
+        }
+        logger.warning(
+            "%(action)s took %(duration_ms)s ms: resource %(resource_id)s, status %(status)s,"
+            " %(record_count)s records, parameters %(parameters)s, fields %(filtered_fields)s",
+            details,
+            extra=details,
+        )
+
+
+def _list_filtered_fields(resource: Resource | None, filters: object) -> list[str]:
+    """List the fields of a public resource that ``filters`` names at its first level."""
+    if resource is None or resource.private:
+        return []
+    if isinstance(filters, str):
+        try:
+            filters = json.loads(filters)
+        except (ValueError, RecursionError):  # the answer says what is wrong with it
+            return []
+    if not isinstance(filters, Mapping):
+        return []
+    return [field.name for field in getattr(resource, "schema", ()) if field.name in filters]
+
+
+# Views --------------------------------------------------------------------------------------------
+
+
 class Answering:
     """A view that answers in the language of its path, and reports what it has answered."""
 
@@ -56,12 +143,13 @@ class Answering:
     @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never of ``Accept-Language``."""
-        started_at = start_clock()
+        is_reported = bool(conf.SLOW_REQUEST_MS or request_answered.receivers)
+        started_at = perf_counter() if is_reported else 0.0
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             response = self.answer_request(request, *args, **kwargs)
         response["Content-Language"] = language
-        if started_at:
+        if is_reported:
             report_answer(
                 request,
                 self.describe_question(),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import info, search, status, write
-from .action import VARY, Action, Answer, actions, register
+from .action import Action, Answer, actions, register
 
-__all__ = ["VARY", "Action", "Answer", "actions", "register"]
+__all__ = ["Action", "Answer", "actions", "register"]
 
 register(
     search.datastore_search,

@@ -15,7 +15,8 @@ from ...messages.access import RecordsIncomplete
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, describe_fields, with_consistent_read
 from ..parameters import InfoParameters
-from .action import Action, Answer, authorize_read
+from ..permissions import authorize_read
+from .action import Action, Answer
 
 
 def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:

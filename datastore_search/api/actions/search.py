@@ -23,9 +23,9 @@ from ...search import (
 )
 from ...web.addresses import find_path_below_base
 from ..parameters import SearchParameters, build_query
-from ..permissions import get_reader
+from ..permissions import authorize_read, get_reader
 from ..renderers import wrap_records
-from .action import Action, Answer, authorize_read
+from .action import Action, Answer
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
 #: The parameters that a link to another page does not repeat.

@@ -13,7 +13,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ...api.actions.action import Action, Answer, authorize_read
+from ...api.actions.action import Action, Answer
+from ...api.permissions import authorize_read
 from ...api.renderers import join_json, wrap_records
 from ...guards.clients import Client
 from ...models import Resource

@@ -167,11 +167,9 @@ class ResourcePageView(ResourceWebView, PageView):
             return None
         # A browser that has the page keeps its policy.
         policy = list_frame_ancestors() if self.is_embedded else ()
-        validators = Validators.from_resource(
+        return Validators.from_resource(
             resource, self.request, conf.PAGES_VERSION, *policy, *parts, vary=_VARY
         )
-        validators.raise_if_not_modified(self.request)
-        return validators
 
 
 def render_error_page(request: HttpRequest, error: ErrorMessage) -> HttpResponse:

@@ -197,7 +197,7 @@ def test_where_all_use_much_none_is_heavy(requests: Requests, settings: Any) -> 
 def test_parallel_workers_are_not_used_while_others_work(
     requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shares, "_shares", requests.shares)
+    monkeypatch.setattr(shares, "process_shares", requests.shares)
     setting = SQL("SELECT current_setting('max_parallel_workers_per_gather')")
 
     def read() -> str:
@@ -308,7 +308,7 @@ def test_a_block_within_a_block_needs_no_other_slot(requests: Requests, settings
 def test_the_program_itself_needs_no_slot(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOTS = 1
     with hold_slot(ANN, MINUTE), hold_slot(None, MINUTE):
-        assert len(shares._shares._working) == 1
+        assert len(shares.process_shares._working) == 1
 
 
 def test_a_process_that_is_forked_has_all_slots(requests: Requests) -> None:
@@ -317,7 +317,7 @@ def test_a_process_that_is_forked_has_all_slots(requests: Requests) -> None:
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
             child = os.fork()
         if child == 0:
-            os._exit(len(shares._shares._working))
+            os._exit(len(shares.process_shares._working))
         _pid, status = os.waitpid(child, 0)
 
     assert os.waitstatus_to_exitcode(status) == 0
@@ -376,11 +376,11 @@ LIGHT = (
 def full(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     """A process whose slots are held, by the client of the tests too, and where nobody may wait."""
     settings.DATASTORE_SEARCH_MAX_SLOTS = 1
-    monkeypatch.setattr(shares, "_shares", Shares())
+    monkeypatch.setattr(shares, "process_shares", Shares())
     own = Client({"REMOTE_ADDR": "127.0.0.1"})
     for _request in range(4):  # as many as may wait of one client
-        shares._shares._waiting.append(shares._Request(own.key, 0.0))
-    shares._shares._working.add(shares._Request(own.key, 0.0))
+        shares.process_shares._waiting.append(shares._Request(own.key, 0.0))
+    shares.process_shares._working.add(shares._Request(own.key, 0.0))
 
 
 @pytest.mark.parametrize("address", HEAVY)
@@ -410,7 +410,7 @@ def test_calls_that_write_have_a_share(
     client: Browser, resource: Resource, full: None, action: str
 ) -> None:
     user = make_user("writer", permissions=("change_resource",))
-    for each in (*shares._shares._waiting, *shares._shares._working):
+    for each in (*shares.process_shares._waiting, *shares.process_shares._working):
         each.key = f"user:{user.pk}"
 
     sent = {"resource_id": str(resource.pk), "force": True, "filters": {}, "records": []}
@@ -426,15 +426,15 @@ def test_a_login_takes_a_slot_and_gives_it_back(client: Browser, db: None, full:
     form = {"username": "nobody", "password": "wrong"}
 
     refused = client.post("/en/admin/login/", form)
-    shares._shares._waiting.clear()
-    shares._shares._working.clear()
+    shares.process_shares._waiting.clear()
+    shares.process_shares._working.clear()
     answers = [client.post("/en/admin/login/", form).status_code for _ in range(2)]
 
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
     assert str(ShareExceeded()) in refused.content.decode()
     assert answers == [200, 200]
-    assert not shares._shares._working
-    assert not shares._shares.held_key
+    assert not shares.process_shares._working
+    assert not shares.process_shares.held_key
 
 
 # Clients ------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ....api.actions.action import Action, Answer, authorize_read
+from ....api.actions.action import Action, Answer
 from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
-from ....api.permissions import get_reader
+from ....api.permissions import authorize_read, get_reader
 from ....guards.clients import Client
 from ....messages.access import UnknownDataset, UnknownOrganization, UnknownResource
 from ....models import Resource, ResourceQuerySet

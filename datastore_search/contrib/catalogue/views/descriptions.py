@@ -31,7 +31,6 @@ class DescriptionView(ResourceWebView):
         resource = read.resource
         self.check_may_read(resource)
         validators = Validators.from_resource(resource, self.request, vary=_VARY)
-        validators.raise_if_not_modified(self.request)
         published = add_addresses(resource, ResourceAddresses(self.request))
         response = JsonResponse(
             self.describe(published),

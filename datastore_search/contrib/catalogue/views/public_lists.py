@@ -53,7 +53,6 @@ class PublicListView(WebView, ABC, Generic[Item]):
                 raise UnknownPage(page=number)
             site = (get_site_title(), get_site_description())
             validators = Validators.from_state(state, request, *site)
-            validators.raise_if_not_modified(request)
             offset = (number - 1) * self.page_size
             bounds = slice(offset, offset + self.page_size)
             shown = self.read_items(datasets, bounds) if self.shows_items(last) else []

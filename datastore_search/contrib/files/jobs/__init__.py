@@ -1,5 +1,6 @@
 """Loads as jobs: the interface for the rest of the app and for the code of a portal."""
 
+from ..messages.failures import LoadFailed
 from ..types.options import BadRowsChoice, LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .monitor import Progress
@@ -7,6 +8,7 @@ from .queue import cancel_load, load_file, requeue_waiting_loads, retry_load, su
 
 __all__ = [
     "BadRowsChoice",
+    "LoadFailed",
     "LoadOptions",
     "Progress",
     "cancel_load",
