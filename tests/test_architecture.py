@@ -21,6 +21,7 @@ from datastore_search.models import Resource
 
 from .builders import SURVEY, act, get_result, make_writer_token
 from .files.builders import make_loaded_resource
+from .test_layers import list_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "datastore_search"
@@ -78,12 +79,29 @@ def test_every_stop_is_in_the_code(stop: Stop) -> None:
     assert stop.function in list_functions(stop.file)
 
 
-def test_the_table_names_files_that_are_there() -> None:
-    table = PAGE.read_text().partition("| To change | Look in |\n")[2].partition("\n\n")[0]
-    named = re.findall(r"`([\w/]+(?:/|\.py|\.sql))`", table)
+def test_the_page_names_files_that_are_there() -> None:
+    named = re.findall(r"`([\w/]+(?:/|\.py|\.sql))`", PAGE.read_text())
 
     assert len(named) > 20
-    assert [name for name in named if not (PACKAGE / name).exists()] == []
+    for file in named:
+        assert any((folder / file).exists() for folder in (PACKAGE, ROOT)), file
+
+
+def test_the_page_names_every_room_of_the_core_and_every_app_on_three_screens() -> None:
+    text = PAGE.read_text()
+    rooms = {
+        name
+        for cell in re.findall(r"^\| (`.*?) \|", text.partition("\n## The apps")[0], re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", cell)
+    }
+    apps = set(re.findall(r"^\| \[`(\w+)`\]\(apps/", text, re.MULTILINE))
+
+    assert {name.partition(".")[2] for name in list_core()} - rooms == {
+        "migrations",
+        "templatetags",
+    }
+    assert apps == {path.parent.name for path in PACKAGE.glob("contrib/*/apps.py")}
+    assert len(text.splitlines()) <= 160
 
 
 # The order ----------------------------------------------------------------------------------------
