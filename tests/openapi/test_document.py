@@ -16,9 +16,11 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
 
-from datastore_search.api.actions import actions
+from datastore_search.api.actions import Action, Answer, actions
 from datastore_search.api.envelope import ERROR_TYPES
+from datastore_search.api.parameters import ResourceParameters
 from datastore_search.downloads.formats import formats
 from datastore_search.downloads.parameters import DumpParameters
 
@@ -63,6 +65,20 @@ def test_every_action_has_its_operations_with_every_parameter(document: dict[str
             parameters = operations["get"].get("parameters", [])
             assert {each["name"] for each in parameters} == set(names), name
             assert all(each["description"] for each in parameters), name
+
+
+def test_an_action_that_a_portal_adds_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    action = Action(
+        "portal_titles", ResourceParameters, lambda _request, _sent: Answer([]), "Text."
+    )
+    monkeypatch.setitem(actions, action.name, action)
+
+    generator = SchemaGenerator()  # type: ignore[no-untyped-call] # drf-spectacular has no types
+    paths = generator.get_schema(request=None, public=True)["paths"]  # type: ignore[no-untyped-call] # the same
+
+    operations = paths[f"{ACTIONS}portal_titles"]
+    assert {operation["summary"] for operation in operations.values()} == {"Text."}
+    assert [each["name"] for each in operations["get"]["parameters"]] == ["resource_id", "id"]
 
 
 def test_the_dump_is_described(document: dict[str, Any]) -> None:

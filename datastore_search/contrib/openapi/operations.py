@@ -90,8 +90,8 @@ class ActionSchema(OperationSchema):
         name = self._action.name
         examples = select_examples(name, prefix)
         if method == "GET":
-            request = {"parameters": parameters.build_query(self.serializer, examples[0])}
             examples = examples[:1]
+            request = {"parameters": parameters.build_query(self.serializer, examples)}
         else:
             request = self._build_body(examples)
         result = {
@@ -148,7 +148,7 @@ class DumpSchema(OperationSchema):
             "tags": [_READING],
             "parameters": [
                 _build_name_parameter(example),
-                *parameters.build_query(self.serializer, example),
+                *parameters.build_query(self.serializer, [example]),
             ],
             "security": [{}, *self.get_auth()],
             "responses": self.build_responses(results.build_dump(example), method),

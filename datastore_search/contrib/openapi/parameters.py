@@ -6,7 +6,7 @@ Each has the form of its type (``api.parameter_types``), which is one of those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...api.parameter_types import ParameterField
 from ...api.parameters import ActionParameters
@@ -23,8 +23,8 @@ def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
     }
 
 
-def build_query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
-    """Describe the query string that holds the parameters of an action, and show one."""
+def build_query(parameters: type[ActionParameters], examples: Sequence[Example]) -> list[Schema]:
+    """Describe the query string that holds the parameters of an action, and show examples."""
     required = parameters.list_required()
     return [
         {
@@ -32,14 +32,16 @@ def build_query(parameters: type[ActionParameters], example: Example) -> list[Sc
             "in": "query",
             "description": text,
             **({"required": True} if name in required else {}),
-            **_build_query_schema(schema, _show_example(example, name)),
+            **_build_query_schema(schema, _show_examples(examples, name)),
         }
         for name, text, schema in _list_parameters(parameters)
     ]
 
 
-def _show_example(example: Example, name: str) -> Schema:
-    return show_examples([example] if name in example.sent else [], lambda each: each.sent[name])
+def _show_examples(examples: Sequence[Example], name: str) -> Schema:
+    return show_examples(
+        [each for each in examples if name in each.sent], lambda each: each.sent[name]
+    )
 
 
 def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
