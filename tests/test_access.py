@@ -36,7 +36,7 @@ from knox.models import AuthToken
 
 from datastore_search import urls
 from datastore_search.api.actions import actions
-from datastore_search.contrib.agents.tools import tools
+from datastore_search.contrib.agents.tools import get_tools
 from datastore_search.contrib.catalogue.dataset import Dataset, Organization
 from datastore_search.contrib.catalogue.dataset import Group as Grouping
 from datastore_search.contrib.files.messages import BadRow
@@ -583,7 +583,7 @@ def test_every_door_has_a_row() -> None:
     assert {name for name, action in actions.items() if action.is_writing} == {*WRITING} | ADDING
     assert named == PAGES.keys() | LISTS.keys() | PUBLIC_LISTS | OTHER_URLS
     assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
-    assert tools.keys() == TOOLS.keys() | LISTING_TOOLS.keys()
+    assert get_tools().keys() == TOOLS.keys() | LISTING_TOOLS.keys()
     assert tags.register.tags.keys() == TAGS.keys() | OTHER_TAGS
 
 

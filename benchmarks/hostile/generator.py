@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 from datastore_search.api.actions import actions
-from datastore_search.contrib.agents.tools import tools
+from datastore_search.contrib.agents.tools import get_tools
 from datastore_search.downloads.parameters import DumpParameters
 
 from .values import choose_text, choose_value
@@ -158,7 +158,7 @@ class _Generator:
     def _build_message(self, path: str, headers: dict[str, str]) -> HostileRequest:
         """Build a message of an agent, which mostly calls a tool."""
         chance = self._chance
-        tool = chance.choice([*tools.values()])
+        tool = chance.choice([*get_tools().values()])
         sent = {name: self._choose(name) for name in tool.names if self._happens(50)}
         if "resource_id" in tool.names and self._happens(90):
             sent["resource_id"] = self._choose_id()

@@ -16,7 +16,7 @@ import pytest
 from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
-from datastore_search.contrib.agents.tools import tools
+from datastore_search.contrib.agents.tools import get_tools
 
 from ..builders import make_resource, make_token
 
@@ -82,7 +82,7 @@ def test_the_inspector_lists_and_calls(live_server: Any) -> None:
     # A stream of the server's own messages is asked for, and not offered.
     assert [status for status, _body in answers] == [200, 202, 405, 200, 200]
     assert json.loads(answers[0][1])["result"]["protocolVersion"] == "2025-11-25"
-    assert len(json.loads(answers[3][1])["result"]["tools"]) == len(tools)
+    assert len(json.loads(answers[3][1])["result"]["tools"]) == len(get_tools())
     (content,) = json.loads(answers[4][1])["result"]["content"]
     assert content["text"] == "Rows 1 to 1 of 1, as CSV.\n\nproject_code,stage\n1,active\n"
 

@@ -16,7 +16,7 @@ from django.utils import translation
 from datastore_search.api.parameters import SearchParameters
 from datastore_search.contrib.agents.answers import MAX_ANSWER_LETTERS
 from datastore_search.contrib.agents.catalogue import DEFAULT_TABLES, MAX_TABLES
-from datastore_search.contrib.agents.tools import DEFAULT_ROWS, MAX_ROWS, tools
+from datastore_search.contrib.agents.tools import DEFAULT_ROWS, MAX_ROWS, get_tools
 from datastore_search.models import Field, Resource
 
 from ..builders import make_listed_resource, make_resource, make_slow, make_token
@@ -299,10 +299,10 @@ def test_a_slow_search_ends_by_the_limit_of_anonymous_ones(
 def test_every_tool_describes_each_of_its_arguments(client: Client, db: None) -> None:
     listed = {tool["name"]: tool for tool in list_tools(client)}
 
-    assert list(listed) == list(tools)
+    assert list(listed) == list(get_tools())
     for name, tool in listed.items():
         schema = tool["inputSchema"]
-        assert list(schema["properties"]) == list(tools[name].names)
+        assert list(schema["properties"]) == list(get_tools()[name].names)
         assert all(
             each["description"] and "](" not in each["description"]
             for each in schema["properties"].values()
@@ -324,7 +324,7 @@ def test_arguments_are_described_in_the_language_of_the_path(client: Client, db:
 
 
 def test_every_argument_is_a_parameter_of_the_action() -> None:
-    for tool in tools.values():
+    for tool in get_tools().values():
         assert set(tool.names) <= set(tool.parameters().get_fields())
         assert set(tool.required) <= set(tool.names)
 
@@ -337,8 +337,8 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "agents.md"
 def test_the_reference_has_every_tool_with_its_arguments() -> None:
     rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", REFERENCE.read_text(), re.MULTILINE)
 
-    assert {name: re.findall(r"`(\w+)`", cell) for name, cell in rows if name in tools} == {
-        name: [*tool.names] for name, tool in tools.items()
+    assert {name: re.findall(r"`(\w+)`", cell) for name, cell in rows if name in get_tools()} == {
+        name: [*tool.names] for name, tool in get_tools().items()
     }
 
 

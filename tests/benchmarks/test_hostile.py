@@ -20,7 +20,7 @@ from django.urls import Resolver404, resolve
 from benchmarks.hostile.generator import HostileRequest, Targets, generate_requests
 from benchmarks.hostile.run import _PRIVATE_WORD, _find_fault
 from datastore_search.api.actions import actions
-from datastore_search.contrib.agents.tools import tools
+from datastore_search.contrib.agents.tools import get_tools
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_requests_which_reach_every_door() -> None:
 
     assert requests == list(islice(generate_requests(targets, 1), 5_000))
     assert all(any(f"/action/{name}" in each.path for each in requests) for name in actions)
-    assert all(any(f'"{name}"'.encode() in each.body for each in requests) for name in tools)
+    assert all(any(f'"{name}"'.encode() in each.body for each in requests) for name in get_tools())
     assert {"dump", "mcp", *(pattern.name for pattern in page_urlpatterns)} <= {
         find_page(each.path) for each in requests
     }

@@ -10,7 +10,7 @@ from django.test import Client
 
 from datastore_search.api.actions import actions
 from datastore_search.api.parameters import SearchParameters
-from datastore_search.contrib.agents.tools import tools as agents_tools
+from datastore_search.contrib.agents.tools import get_tools
 from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.models import Resource
 
@@ -78,7 +78,7 @@ def test_a_parameter_is_described(
 def test_the_tools_of_agents_take_parameters_of_their_actions(
     tools: dict[str, dict[str, Any]],
 ) -> None:
-    for name, tool in agents_tools.items():
+    for name, tool in get_tools().items():
         assert tools[name].keys() == {*tool.names}
         assert tools[name].keys() <= tool.parameters.get_declared().keys()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -224,4 +225,7 @@ def _list_tools() -> Iterator[Tool]:
         )
 
 
-tools: Mapping[str, Tool] = {tool.name: tool for tool in _list_tools()}
+@cache
+def get_tools() -> Mapping[str, Tool]:
+    """Get the tools by name; not before Django has started, as apps add actions then."""
+    return {tool.name: tool for tool in _list_tools()}

@@ -30,7 +30,7 @@ from rest_framework.request import Request
 from ... import __version__
 from ...api.envelope import report_failure
 from .answers import MAX_ANSWER_LETTERS, cut_text
-from .tools import Tool, tools
+from .tools import Tool, get_tools
 
 #: A manager serves one request here, and would log its start and its end.
 logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)
@@ -116,12 +116,12 @@ def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any
     async def list_tools(
         context: ServerRequestContext[Any], parameters: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[_describe_tool(tool) for tool in tools.values()])
+        return ListToolsResult(tools=[_describe_tool(tool) for tool in get_tools().values()])
 
     async def call_tool(
         context: ServerRequestContext[Any], parameters: CallToolRequestParams
     ) -> CallToolResult:
-        tool = tools.get(parameters.name)
+        tool = get_tools().get(parameters.name)
         if tool is None:
             raise MCPError(
                 INVALID_PARAMS, _("There is no tool “%(tool)s”.") % {"tool": parameters.name[:100]}
