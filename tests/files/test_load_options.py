@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from datastore_search.contrib.files.admin.forms import LoadForm, PreviewForm
-from datastore_search.contrib.files.admin.preview import DraftPreview
+from datastore_search.contrib.files.admin.preview import build_preview_context
 from datastore_search.contrib.files.formats.options import Kind, ReadOptions
 from datastore_search.contrib.files.jobs import LoadOptions, resolve_options, submit_load
 from datastore_search.contrib.files.management.commands.load_resource import Command
@@ -117,10 +118,11 @@ def test_the_preview_chooses_the_types_of_fields() -> None:
 @pytest.mark.parametrize(("name", "code", "offer"), OFFERED)
 def test_the_preview_offers_what_a_message_names(name: str, code: str, offer: Any) -> None:
     listed = "“big5” (A, b), “utf-8” (C, d)" if "words" in offer.pattern else "“2”"
-    message = Message(code, **{offer.parameter: listed} if offer.parameter else {})
+    parameters = dict.fromkeys(re.findall(r"%\((\w+)\)s", str(TEMPLATES[code])), "5")
+    message = Message(code, **parameters | ({offer.parameter: listed} if offer.parameter else {}))
     kept = {"notices": [message.to_json()]}
 
-    offers = DraftPreview(kept).offers
+    offers = build_preview_context(kept)["offers"]
 
     assert code in TEMPLATES
     assert {each.option for each in offers} == {name}

@@ -112,7 +112,7 @@ class Load(GuardedModel):
         editable=False,
     )
     url = models.TextField(_("address"), blank=True, editable=False)
-    #: The validators of the file's URL (``FetchedFile.http_validators``).
+    #: The validators of the file's URL (``SourceFile.http_validators``).
     http_validators = models.JSONField(default=dict, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)

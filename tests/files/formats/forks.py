@@ -14,14 +14,13 @@ from typing import Any
 from datastore_search.contrib.files.formats import delimited, geo, parquet, workbooks
 from datastore_search.contrib.files.formats import json as json_reader
 from datastore_search.contrib.files.formats.reading import read_file
-from datastore_search.contrib.files.formats.shortages import is_file_too_large
+from datastore_search.contrib.files.formats.shortages import find_shortage, is_file_too_large
 from datastore_search.contrib.files.formats.staging import create_staging_area
 from datastore_search.contrib.files.messages.failures import LoadFailed
 from datastore_search.contrib.files.models import Load
 from datastore_search.contrib.files.publishing.plan import build_plan
 from datastore_search.contrib.files.publishing.row_errors import delete_bad_rows
 from datastore_search.contrib.files.publishing.rows import render_rows
-from datastore_search.contrib.files.publishing.shortages import find_shortage
 from datastore_search.contrib.files.sources.limits import ReadingLimits
 from datastore_search.contrib.files.types.options import LoadOptions
 from datastore_search.models import Resource

@@ -256,7 +256,7 @@ def test_statements_of_duckdb_are_interrupted(
 
     monkeypatch.setattr(
         "datastore_search.contrib.files.jobs.runner.publish_table",
-        lambda _c, _l, table, *_: run_endless_query(table),
+        lambda _l, table, *_: run_endless_query(table),
     )
 
     with fails_with("load.cancelled"):

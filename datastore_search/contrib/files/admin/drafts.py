@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from ..messages.failures import LoadFailed
 from ..models import Load
 from .display import get_queue_notice
 from .forms import LoadForm, PreviewForm
-from .preview import DraftPreview
+from .preview import Offer, build_fields, build_preview_context
 
 _PREVIEW = "admin:datastore_search_files_load_preview"
 
@@ -56,15 +57,15 @@ def handle_upload(
 
 def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
     """Show the preview of a draft, or load, change or discard the draft."""
-    preview = None if load.preview is None else DraftPreview(load.preview)
+    preview = None if load.preview is None else build_preview_context(load.preview)
     options = LoadOptions.from_json(load.options)
-    names = preview.field_names if preview else []
+    names = preview["field_names"] if preview else []
     parts = split_fields(request, len(names), _INPUTS_OF_FIELD)
     form = PreviewForm(
         options,
         names,
         request.POST or None,
-        has_bad_rows=bool(preview and preview.bad_row_count),
+        has_bad_rows=bool(preview and preview["bad_row_count"]),
         rows=get_shown_rows(parts),
     )
     if "cancel" in request.POST:
@@ -75,22 +76,24 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
     if preview and form.is_valid():
-        if form.cleaned_data["seen"] not in {"", preview.digest}:
+        if form.cleaned_data["seen"] not in {"", preview["digest"]}:
             messages.warning(request, gettext("The draft has changed. Check it again."))
             return redirect(_PREVIEW, load.pk)
-        chosen = _apply_click(request, preview, form.build_options())
+        chosen = _apply_click(request, preview["offers"], form.build_options())
         return _apply_choices(request, load, chosen)
     context = _build_context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"preview": preview, "form": form}
-    context["fields"] = preview.build_fields(form) if preview else ()
+    context["fields"] = build_fields(load.preview or {}, form)
     context["field_parts"] = parts
     context["queue_notice"] = get_queue_notice(load)
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
 
-def _apply_click(request: HttpRequest, preview: DraftPreview, options: LoadOptions) -> LoadOptions:
+def _apply_click(
+    request: HttpRequest, offers: Iterable[Offer], options: LoadOptions
+) -> LoadOptions:
     """Return the options with what the preview offers, if a click has chosen it."""
-    for offer in preview.offers:
+    for offer in offers:
         if request.POST.get(offer.option) == str(offer.value):
             return replace(options, **{offer.option: offer.value})
     return options

@@ -28,85 +28,53 @@ class Offer:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class DraftPreview:
-    """The preview of a draft; ``stored`` is the JSON that ``loading.jobs.drafts`` stores."""
+def build_preview_context(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Build what the page of a draft shows of its preview, which ``jobs.drafts`` stores as JSON.
 
-    stored: Mapping[str, Any]
-
-    @property
-    def failure(self) -> str:
-        """Why the file cannot be loaded; empty if it can."""
-        stored = self.stored.get("failure")
-        return str(LoadFailed.from_json(stored)) if stored else ""
-
-    @property
-    def offers(self) -> list[Offer]:
-        """What was recognised in the file, and can be chosen by one click."""
-        failure = self.stored.get("failure") or {}
-        found = [failure, *self.stored.get("notices", ())]
-        return [
+    ``digest`` is different for each preview of the draft; ``offers`` are what was recognised in the
+    file, and can be chosen by one click.
+    """
+    failure, notices = stored.get("failure"), stored.get("notices", ())
+    bad_rows, bad_row_count = stored.get("row_errors", ()), stored.get("bad_row_count", 0)
+    context = {
+        "digest": hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest(),
+        "failure": str(LoadFailed.from_json(failure)) if failure else "",
+        "notices": render_messages(notices),
+        "offers": [
             offer
-            for notice in found
-            for offer in _make_offers(notice.get("code"), notice.get("parameters", {}))
-        ]
-
-    @property
-    def digest(self) -> str:
-        """A digest of this preview, different for each preview of the draft."""
-        return hashlib.sha256(json.dumps(self.stored, sort_keys=True).encode()).hexdigest()
-
-    @property
-    def field_names(self) -> list[str]:
-        """The names of the file's fields."""
-        return [field["name"] for field in self.stored.get("fields", ())]
-
-    @property
-    def row_count(self) -> str:
-        """The number of rows."""
-        return format_count(self.stored.get("row_count", 0))
-
-    @property
-    def bad_row_count(self) -> int:
-        """The number of rows that cannot be loaded."""
-        return int(self.stored.get("bad_row_count", 0))
-
-    @property
-    def notices(self) -> list[str]:
-        """Notices on how the file was read."""
-        return render_messages(self.stored.get("notices", ()))
-
-    @property
-    def bad_rows(self) -> list[dict[str, Any]]:
-        """The first values that cannot be loaded."""
-        return [
+            for each in (failure or {}, *notices)
+            for offer in _make_offers(each.get("code"), each.get("parameters", {}))
+        ],
+        "field_names": [field["name"] for field in stored.get("fields", ())],
+        "missing": stored.get("missing", ()),
+        "rows": stored.get("rows", ()),
+        "row_count": format_count(stored.get("row_count", 0)),
+        "bad_row_count": bad_row_count,
+        "bad_rows": [
             {**row, "line": format_count(row["line"]), "reason": _render_message(row["reason"])}
-            for row in self.stored.get("row_errors", ())
-        ]
+            for row in bad_rows
+        ],
+    }
+    if len({row["line"] for row in bad_rows}) < bad_row_count:
+        text = gettext("These are the first of %(count)s bad rows; the load’s report lists more.")
+        context["bad_rows_caption"] = text % {"count": format_count(bad_row_count)}
+    return context
 
-    @property
-    def bad_rows_caption(self) -> str:
-        """A note that not all bad rows are listed; empty if all are."""
-        listed = self.stored.get("row_errors", ())
-        if len({row["line"] for row in listed}) >= self.bad_row_count:
-            return ""
-        return gettext(
-            "These are the first of %(count)s bad rows; the load’s report lists more."
-        ) % {"count": format_count(self.bad_row_count)}
 
-    def build_fields(self, form: PreviewForm) -> list[dict[str, Any]]:
-        """List the fields that the form has an input of, with that input."""
-        fields = self.stored.get("fields", ())
-        return [
-            {
-                **fields[position],
-                "label": fields[position]["label"] if fields[position]["label"] != name else "",
-                "type": _get_type_title(fields[position]["format"]),
-                "reason": _render_message(fields[position]["explanation"]),
-                "input": form[f"type_{position}"],
-            }
-            for position, name in form.shown
-        ]
+def build_fields(stored: Mapping[str, Any], form: PreviewForm) -> list[dict[str, Any]]:
+    """List the fields of a stored preview that the form has an input of, with that input."""
+    fields = stored.get("fields", ())
+    return [
+        {
+            **fields[position],
+            "label": fields[position]["label"] if fields[position]["label"] != name else "",
+            "type": _get_type_title(fields[position]["format"]),
+            "reason": _render_message(fields[position]["explanation"]),
+            "input": form[f"type_{position}"],
+        }
+        for position, name in form.shown
+    ]
 
 
 def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:

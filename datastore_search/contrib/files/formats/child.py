@@ -25,7 +25,7 @@ from ..sources.child_processes import take_over_output
 from ..sources.limits import ReadingLimits
 from .options import ReadOptions
 from .reading import read_file
-from .shortages import find_machine_shortage, is_file_too_large
+from .shortages import find_shortage, is_file_too_large
 from .staging import StagedTable, create_staging_area
 
 _PR_SET_PDEATHSIG = 1
@@ -54,7 +54,7 @@ def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str,
     except LoadFailed as failure:
         return {"failure": failure.to_json()}
     except BaseException as error:  # noqa: BLE001 - the parent gets it, whatever it is
-        shortage = find_machine_shortage(error)
+        shortage = find_shortage(error)
         if is_file_too_large(error):
             shortage = limits.unpacked_failure
         return {"failure": shortage.to_json()} if shortage else {"error": traceback.format_exc()}

@@ -28,7 +28,7 @@ from .gdal import CoordinateConverter, limit_gdal
 from .headers import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
-from .shortages import find_machine_shortage, is_write_refused
+from .shortages import find_shortage, is_write_refused
 from .staging import StagedTable, StagingArea, find_number_types
 from .workbook_cells import format_number
 
@@ -155,7 +155,7 @@ def _open_file(path: Path, title: str, suffix: str, staging_area: StagingArea) -
         with warnings.catch_warnings(action="ignore"):
             yield source
     except duckdb.Error as error:
-        if find_machine_shortage(error) or is_write_refused(error):
+        if find_shortage(error) or is_write_refused(error):
             raise
         found = (code for words, code in _CODES.items() if words in str(error))
         code = next(found, "geo.damaged")

@@ -1,4 +1,4 @@
-"""Recognise a shortage of memory or disk in what the system, Python or DuckDB raises."""
+"""Recognise a shortage of memory or disk, of this machine or of the database's."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from ..messages.failures import LoadFailed
 #: The disk is full, or the quota of a user.
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
+#: PostgreSQL's code for it.
+_DISK_FULL_STATE = "53100"
+
 _FILE_TOO_LARGE = frozenset({errno.EFBIG})
 
 #: The messages of DuckDB when the system refuses memory, or a transaction needs more than it may.
 _OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc", "failed to pin block")
 
 
-def find_machine_shortage(error: BaseException) -> LoadFailed | None:
-    """Return the failure for an error that is a shortage of this machine; None for any other."""
+def find_shortage(error: BaseException) -> LoadFailed | None:
+    """Return the failure for an error that is a shortage; None for any other."""
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return LoadFailed("load.out_of_memory")
     if isinstance(error, duckdb.Error) and any(words in str(error) for words in _OUT_OF_MEMORY):
         return LoadFailed("load.out_of_memory")
-    if _has_errno(error, _DISK_FULL):
+    state = getattr(error.__cause__ or error, "sqlstate", None)  # Django's errors have a cause
+    if state == _DISK_FULL_STATE or _has_errno(error, _DISK_FULL):
         return LoadFailed("load.disk_full")
     return None
 

@@ -54,7 +54,9 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     connection = connections[router.db_for_write(Load)]
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
     dropped = mark_interrupted_loads(loads)
-    dropped += _drop_tables(connection, resource) + _drop_staging_tables(connection, resource)
+    dropped += drop_unserved_tables(connection, resource) + _drop_staging_tables(
+        connection, resource
+    )
     delete_old_uploads(loads)
     if resource is None:
         delete_stray_uploads()
@@ -78,8 +80,8 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     return dropped
 
 
-def _drop_tables(connection: BaseDatabaseWrapper, resource: Resource | None) -> int:
-    """Drop tables that are neither served nor being filled, and return how many."""
+def drop_unserved_tables(connection: BaseDatabaseWrapper, resource: Resource | None) -> int:
+    """Drop the tables that nothing serves or fills, of a resource or of all; return how many."""
     served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
     versions = TableVersion.objects.all() if resource is None else resource.table_versions.all()
     known = set(versions.values_list("pk", flat=True))

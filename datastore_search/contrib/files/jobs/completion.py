@@ -16,9 +16,9 @@ from django.utils import timezone
 from ....database.refusals import is_connection_lost
 from ....database.tables import drop_record_table, has_table
 from ....models import Resource, TableVersion
+from ..formats.shortages import find_shortage
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, Load, LoadState
-from ..publishing.shortages import find_shortage
 from ..signals import load_failed, resource_loaded
 from ..tables.staging import drop_staging_table, list_staging_tables
 from .uploads import delete_upload

@@ -7,7 +7,9 @@ seconds, otherwise by a worker, so that no request waits for it.
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,9 @@ _MAX_BYTES_AT_ONCE = 8 * 2**20
 _MAX_COMPRESSED_BYTES_AT_ONCE = 2**20
 #: The first bytes of gzip, zip (which XLSX and ODS are) and Parquet.
 _COMPRESSED = (b"\x1f\x8b", b"PK", b"PAR1")
+
+#: U+0000 in JSON, after backslashes that are escaped themselves.
+_NULL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def create_draft(
@@ -155,17 +160,6 @@ def _select_unchanged(load: Load) -> QuerySet[Load]:
     )
 
 
-def _replace_null_characters(value: Any) -> Any:
+def _replace_null_characters(preview: dict[str, Any]) -> Any:
     """Replace the character U+0000, which PostgreSQL's JSON cannot store, by “�”."""
-    if isinstance(value, str):
-        return value.replace("\0", "�")
-    if isinstance(value, dict):
-        return {
-            _replace_null_characters(name): _replace_null_characters(each)
-            for name, each in value.items()
-        }
-    return (
-        [_replace_null_characters(each) for each in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    return json.loads(_NULL.sub(r"\1�", json.dumps(preview)))

@@ -86,11 +86,10 @@ class DraftMonitor(_Monitor):
 class JobMonitor(_Monitor):
     """Reports the progress of a load, and ends it when it is cancelled or has lost its lock."""
 
-    def __init__(self, load: Load, progress: Progress | None = None) -> None:
-        """Monitor a load; ``progress`` is called with the numbers of rows."""
+    def __init__(self, load: Load, lock: JobLock, progress: Progress | None) -> None:
+        """Monitor a load under its lock; ``progress`` is called with the numbers of rows."""
         super().__init__()
-        self.load = load
-        self.lock: JobLock | None = None
+        self.load, self.lock = load, lock
         self._progress = progress
         self._share_of_state = 0.0
         self._entered_at: dict[LoadState, float] = {}
@@ -163,8 +162,7 @@ class JobMonitor(_Monitor):
 
     def _poll(self, connection: BaseDatabaseWrapper) -> None:
         try:
-            if self.lock:
-                self.lock.verify()
+            self.lock.verify()
         except Error:  # other processes mark the load as interrupted now
             self.failure = self.failure or LoadFailed("load.database_lost")
         self.failure = self.failure or self._find_failure()

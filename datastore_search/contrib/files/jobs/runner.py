@@ -14,16 +14,15 @@ from django.utils import timezone
 from ....database.refusals import is_connection_lost
 from ....models import Resource, TableVersion
 from ..formats.process import open_table
-from ..messages.failures import LoadFailed, UnexpectedFailure
+from ..messages.failures import LoadFailed, NotModified, UnexpectedFailure
 from ..models import Load, LoadState
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
-from ..sources.fetching import NotModified
 from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
-from ..tables.locks import JobLock, hold_job_lock
+from ..tables.locks import hold_job_lock
 from ..types.options import LoadOptions, resolve_options
-from .cleanup import clean_up_loads, mark_interrupted_loads
+from .cleanup import clean_up_loads, drop_unserved_tables, mark_interrupted_loads
 from .completion import complete_load, mark_failed, record_failure, translate_error
 from .monitor import JobMonitor, Progress
 
@@ -50,8 +49,7 @@ def run_load(
         mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
         with hold_job_lock(connection, load.pk) as lock:
             if lock:
-                monitor = JobMonitor(load, progress)
-                _run_locked(connection, path, monitor, lock)
+                _run_locked(connection, path, JobMonitor(load, lock, progress))
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
@@ -65,22 +63,16 @@ def run_load(
         raise failure from error
 
 
-def _run_locked(
-    connection: BaseDatabaseWrapper,
-    path: Path | None,
-    monitor: JobMonitor,
-    lock: JobLock,
-) -> None:
+def _run_locked(connection: BaseDatabaseWrapper, path: Path | None, monitor: JobMonitor) -> None:
     load = monitor.load
     try:
         if not _mark_started(load):
             return
-        monitor.lock = lock
         with monitor.poll_during(connection):
-            lock.wait_for_turn(load.resource_id, MAX_WAIT)
+            monitor.lock.wait_for_turn(load.resource_id, MAX_WAIT)
             monitor.raise_if_cancelled()
             clean_up_loads(load.resource)
-            _read_and_publish(connection, path, monitor)
+            _read_and_publish(path, monitor)
     except BaseException as error:
         failure = monitor.failure or translate_error(error, load)
         record_failure(connection, load, failure)
@@ -92,7 +84,7 @@ def _run_locked(
             raise
         raise failure from error
     complete_load(load)
-    clean_up_loads(load.resource)
+    drop_unserved_tables(connection, load.resource)  # what it has replaced
 
 
 def _mark_started(load: Load) -> bool:
@@ -102,11 +94,7 @@ def _mark_started(load: Load) -> bool:
     return bool(waiting.update(started_at=load.started_at, heartbeat_at=load.started_at))
 
 
-def _read_and_publish(
-    connection: BaseDatabaseWrapper,
-    path: Path | None,
-    monitor: JobMonitor,
-) -> None:
+def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:
     """Copy the file of a load to this machine, read it, and publish it unless it is unchanged."""
     load = monitor.load
     resource = Resource.objects.filter(pk=load.resource_id).first()
@@ -124,7 +112,7 @@ def _read_and_publish(
         if not is_unchanged(load, options):
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name, interrupter=monitor) as table:
-                publish_table(connection, load, table, options, monitor)
+                publish_table(load, table, options, monitor)
             return
     load.finished_at = timezone.now()
     monitor.enter_state(LoadState.UNCHANGED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import IntegrityError, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ....models import Field, Resource
@@ -36,45 +35,41 @@ def can_find_taken_keys(plan: LoadPlan) -> bool:
     return plan.options.mode == Mode.APPEND and bool(plan.key)
 
 
-def merge_records(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
-) -> None:
+def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     """Merge a file's rows into the records that are being served."""
     progress.enter_state(LoadState.COPYING)
-    _stage_rows(connection, plan, progress)
+    _stage_rows(plan, progress)
     progress.enter_state(LoadState.INDEXING)
-    _drop_outgrown_order_indexes(connection, plan)
+    _drop_outgrown_order_indexes(plan)
     is_refused = False
-    with begin_load_transaction(connection, plan.load.pk):
+    with begin_load_transaction(plan.connection, plan.load.pk):
         resource = _lock_resource(plan)
         if can_find_taken_keys(plan):
-            _record_taken_keys(connection, plan, resource)
+            _record_taken_keys(plan, resource)
             is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
         if not is_refused:
-            _merge(connection, plan, resource, progress)
+            _merge(plan, resource, progress)
     if is_refused:
         save_row_errors(plan)
         raise_row_errors(plan.load)
     plan.load.resource = resource
 
 
-def _stage_rows(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
-) -> None:
+def _stage_rows(plan: LoadPlan, progress: ProgressReporter) -> None:
     rows = render_rows(plan.table, plan.decisions)
     try:
-        stage_rows(connection, plan.load.pk, report_batches(plan.table, progress, rows))
+        stage_rows(plan.connection, plan.load.pk, report_batches(plan.table, progress, rows))
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
 
 
-def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
+def _drop_outgrown_order_indexes(plan: LoadPlan) -> None:
     """Drop order indexes that values do not fit, which locks the table, in a short transaction."""
     lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
     if max(lengths.values(), default=0) <= changes.MAX_INDEXED_VALUE_BYTES:
         return
-    with begin_load_transaction(connection, plan.load.pk):
-        changes.drop_outgrown_order_indexes(connection, _lock_resource(plan), lengths)
+    with begin_load_transaction(plan.connection, plan.load.pk):
+        changes.drop_outgrown_order_indexes(plan.connection, _lock_resource(plan), lengths)
 
 
 def _lock_resource(plan: LoadPlan) -> Resource:
@@ -94,26 +89,24 @@ def _lock_resource(plan: LoadPlan) -> Resource:
     return resource
 
 
-def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
+def _record_taken_keys(plan: LoadPlan, resource: Resource) -> None:
     """Record an error for each row to be added whose key a record has already."""
     error = quote_message(BadRow("row.existing_key"))
     taken = SQL("line IN (SELECT unnest(?::BIGINT[]))")
     target = changes.get_table_id(resource)
-    for lines in read_taken_lines(connection, plan.load.pk, target, plan.key):
+    for lines in read_taken_lines(plan.connection, plan.load.pk, target, plan.key):
         record_bad_keys(plan.table, plan.key, error, taken, [lines])
 
 
-def _merge(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource, progress: ProgressReporter
-) -> None:
+def _merge(plan: LoadPlan, resource: Resource, progress: ProgressReporter) -> None:
     """Add fields, key and records, and record the change."""
     load = plan.load
     if can_find_taken_keys(plan):
         save_row_errors(plan)
-    changes.add_fields(connection, resource, _build_new_fields(resource, plan))
-    _set_key(connection, plan, resource)
+    changes.add_fields(plan.connection, resource, _build_new_fields(resource, plan))
+    _set_key(plan, resource)
     rows = plan.table.count_rows()
-    added, changed = _write_rows(connection, plan, resource)
+    added, changed = _write_rows(plan, resource)
     load.record_count = rows if plan.options.mode == Mode.UPSERT else added
     load.finished_at = timezone.now()
     merged = Notice(
@@ -125,7 +118,7 @@ def _merge(
     load.notices = [*load.notices, merged.to_json()]
     load.save(update_fields=["notices"])
     changes.record_change(
-        connection,
+        plan.connection,
         resource,
         added=added,
         field_formats=plan.field_formats,
@@ -134,7 +127,7 @@ def _merge(
         ),
     )
     save_options(resource, plan.options, units=plan.units)
-    drop_staging_table(connection, load.pk)
+    drop_staging_table(plan.connection, load.pk)
     progress.enter_state(LoadState.READY)
 
 
@@ -148,20 +141,18 @@ def _build_new_fields(resource: Resource, plan: LoadPlan) -> list[Field]:
     ]
 
 
-def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
+def _set_key(plan: LoadPlan, resource: Resource) -> None:
     """Set the key of a table without one; no reader uses it yet, so none is waited for."""
     if resource.primary_key or not plan.key:
         return
     try:
-        with transaction.atomic(using=connection.alias):
-            changes.set_primary_key(connection, resource, plan.key)
+        with transaction.atomic(using=plan.connection.alias):
+            changes.set_primary_key(plan.connection, resource, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
 
-def _write_rows(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
-) -> tuple[int, int]:
+def _write_rows(plan: LoadPlan, resource: Resource) -> tuple[int, int]:
     """Write the rows, and return how many are new and how many records changed."""
     load_id, target = plan.load.pk, changes.get_table_id(resource)
     names = resource.fields.values_list("name", flat=True)
@@ -169,10 +160,10 @@ def _write_rows(
     try:
         if plan.options.mode == Mode.APPEND:
             if plan.key:
-                delete_taken_rows(connection, load_id, target, plan.key)
-            return add_rows(connection, load_id, target, empty=empty), 0
-        changed = update_records(connection, load_id, target, plan.key)
-        added = add_rows(connection, load_id, target, plan.key, empty=empty)
+                delete_taken_rows(plan.connection, load_id, target, plan.key)
+            return add_rows(plan.connection, load_id, target, empty=empty), 0
+        changed = update_records(plan.connection, load_id, target, plan.key)
+        added = add_rows(plan.connection, load_id, target, plan.key, empty=empty)
     except IntegrityError as error:  # what is the same only to PostgreSQL
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
     return added, changed

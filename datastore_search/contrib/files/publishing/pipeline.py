@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.db.backends.base.base import BaseDatabaseWrapper
-
 from ....models import Resource
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed
@@ -16,11 +14,7 @@ from .row_errors import delete_bad_rows, raise_row_errors, save_row_errors
 
 
 def publish_table(
-    connection: BaseDatabaseWrapper,
-    load: Load,
-    table: StagedTable,
-    options: LoadOptions,
-    progress: ProgressReporter,
+    load: Load, table: StagedTable, options: LoadOptions, progress: ProgressReporter
 ) -> None:
     """Publish the rows of a table as the records of a load's resource."""
     # As it is now: the caller may have read it before the file.
@@ -38,4 +32,4 @@ def publish_table(
     delete_bad_rows(table)
     if load.row_error_count and not table.count_rows():  # a load without any row is a mistake
         raise_row_errors(load)
-    (replace_records if plan.replaces else merge_records)(connection, plan, progress)
+    (replace_records if plan.replaces else merge_records)(plan, progress)

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+
 from ....models import Resource
 from ..formats.staging import StagedTable
 from ..messages import Notice
@@ -62,6 +65,11 @@ class LoadPlan:
     changes: FieldChanges
     reading_notices: tuple[Notice, ...]
     notices: tuple[Notice, ...]
+
+    @property
+    def connection(self) -> BaseDatabaseWrapper:
+        """The connection to the database of the load."""
+        return connections[router.db_for_write(Load)]
 
     @property
     def formats(self) -> dict[str, FieldFormat]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,17 @@ from ....models import Resource
 from ..formats.duckdb_sql import SQL, quote_literal
 from ..formats.interrupter import Interrupter
 from ..formats.process import open_table
+from ..formats.shortages import find_shortage
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import Message, Notice
 from ..messages.failures import LoadFailed
 from ..models import Load, RowError
-from ..types.field_formats import Decision
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
 from .changes import FieldChanges
-from .plan import build_plan
+from .plan import LoadPlan, build_plan
 from .row_errors import read_row_errors
-from .shortages import find_shortage
 
 _MAX_ROWS = 20
 _MAX_ROW_ERRORS = 50
@@ -37,6 +35,7 @@ class PreviewedField:
 
     ``format`` is the name of its field format, ``is_chosen`` whether a user chose it, and
     ``explanation`` why it has it; ``values`` are its first values, as the file writes them.
+    ``before`` is the type that the resource's field has, if that is another one.
     """
 
     name: str
@@ -45,6 +44,8 @@ class PreviewedField:
     is_chosen: bool
     explanation: Message | None
     values: tuple[str, ...]
+    before: str
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +73,9 @@ class Preview:
 
         Messages are stored as codes, so that each reader gets them in their own language.
         """
-        before = {each.name: each.before for each in self.changes.retyped}
         return {
             "fields": [
-                {
-                    "name": each.name,
-                    "label": each.label,
-                    "format": each.format,
-                    "explanation": each.explanation and each.explanation.to_json(),
-                    "values": each.values,
-                    "before": before.get(each.name, ""),
-                    "is_new": each.name in self.changes.added,
-                }
+                asdict(each) | {"explanation": each.explanation and each.explanation.to_json()}
                 for each in self.fields
             ],
             "rows": self.rows,
@@ -138,7 +130,7 @@ def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions)
     if not failure and bad_rows and options.should_refuse_bad_rows:
         failure = LoadFailed("load.bad_rows", count=bad_rows, row=row_errors[0].describe())
     return Preview(
-        fields=_preview_fields(table, options, plan.decisions),
+        fields=_preview_fields(plan),
         rows=_fetch_first_rows(table),
         row_count=table.count_rows(),
         bad_row_count=bad_rows,
@@ -149,15 +141,14 @@ def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions)
     )
 
 
-def _preview_fields(
-    table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
-) -> tuple[PreviewedField, ...]:
+def _preview_fields(plan: LoadPlan) -> tuple[PreviewedField, ...]:
+    table, before = plan.table, {each.name: each.before for each in plan.changes.retyped}
     # A merge chooses the types of the resource, which no user has chosen for this load.
-    requested = options.requested_types
+    requested = plan.options.requested_types
     values = find_first_cells(
         table, table.columns, "true", count=_MAX_VALUES, length=_MAX_VALUE_LENGTH
     )
-    described = zip(table.columns, table.names, table.labels, decisions, strict=True)
+    described = zip(table.columns, table.names, table.labels, plan.decisions, strict=True)
     return tuple(
         PreviewedField(
             name=name,
@@ -166,6 +157,8 @@ def _preview_fields(
             is_chosen=decision.is_chosen and bool({name, label} & requested.keys()),
             explanation=decision.explanation,
             values=tuple(value for _line, value in values.get(column, ())),
+            before=before.get(name, ""),
+            is_new=name in plan.changes.added,
         )
         for column, name, label, decision in described
     )

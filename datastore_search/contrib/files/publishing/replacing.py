@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from django.db import Error, IntegrityError
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ....conf import conf as core_conf
@@ -46,16 +45,14 @@ _MIN_RECORDS_OF_COUNTED_VALUE = 10_000
 _MAX_ORDERED_VALUE_BYTES = 500
 
 
-def replace_records(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
-) -> None:
+def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     """Make a new table version of a file's rows, and let the resource serve it."""
     load, resource = plan.load, plan.load.resource
     rows = plan.table.count_rows()
     profiles = build_profiles(plan.table, plan.decisions)
     indexes = _choose_indexes(resource, plan, rows)
     progress.enter_state(LoadState.COPYING)
-    with begin_load_transaction(connection, load.pk):
+    with begin_load_transaction(plan.connection, load.pk):
         version = TableVersion.objects.create(
             resource=resource,
             language=resource.language,
@@ -66,33 +63,27 @@ def replace_records(
     # Stored when the version is published: of thousands of fields they are megabytes.
     version.profiles, version.field_formats = profiles, plan.field_formats
     try:
-        load.record_count = version.record_count = _fill_table(
-            connection, plan, version, indexes, progress
-        )
-        version.value_counts = _count_values(connection, plan, version, indexes)
-        _publish_version(connection, plan, version, indexes, progress)
+        load.record_count = version.record_count = _fill_table(plan, version, indexes, progress)
+        version.value_counts = _count_values(plan, version, indexes)
+        _publish_version(plan, version, indexes, progress)
     except BaseException:
         # If the database does not respond now, a clean-up drops the table.
         with suppress(Error):
-            drop_record_table(connection, version.pk)
+            drop_record_table(plan.connection, version.pk)
         raise
 
 
 def _fill_table(
-    connection: BaseDatabaseWrapper,
-    plan: LoadPlan,
-    version: TableVersion,
-    indexes: Indexes,
-    progress: ProgressReporter,
+    plan: LoadPlan, version: TableVersion, indexes: Indexes, progress: ProgressReporter
 ) -> int:
     """Copy the rows into the record table of a table version, and index it."""
     table = NewTable(version.pk, plan.load.pk)
     max_connections = 1
     if _is_large(plan.table):
-        max_connections = count_load_connections(connection, conf.LOAD_CONNECTIONS)
+        max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
     try:
         rows = create_records(
-            connection,
+            plan.connection,
             table,
             language=version.language,
             batches=_render_batches(plan, progress, has_texts=max_connections > 1),
@@ -102,13 +93,13 @@ def _fill_table(
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
     progress.enter_state(LoadState.INDEXING)
     create_indexes(
-        connection,
+        plan.connection,
         table,
         indexes,
         memory_bytes=core_conf.LOAD_MEMORY_BYTES,
         max_connections=max_connections,
     )
-    _set_key(connection, plan, version)
+    _set_key(plan, version)
     return rows
 
 
@@ -150,26 +141,23 @@ def _render_batches(
         )
 
 
-def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVersion) -> None:
+def _set_key(plan: LoadPlan, version: TableVersion) -> None:
     if not plan.key:
         return
     try:
-        with begin_load_transaction(connection, plan.load.pk):
-            set_key(connection, version.pk, plan.key)
+        with begin_load_transaction(plan.connection, plan.load.pk):
+            set_key(plan.connection, version.pk, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
 
 
 def _count_values(
-    connection: BaseDatabaseWrapper,
-    plan: LoadPlan,
-    version: TableVersion,
-    indexes: Indexes,
+    plan: LoadPlan, version: TableVersion, indexes: Indexes
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count in each search."""
     types = plan.types
     value_counts = count_common_values(
-        connection,
+        plan.connection,
         NewTable(version.pk, plan.load.pk),
         [name for name in indexes.orders if types[name] == "text"],
         min_records=_MIN_RECORDS_OF_COUNTED_VALUE,
@@ -181,15 +169,11 @@ def _count_values(
 
 
 def _publish_version(
-    connection: BaseDatabaseWrapper,
-    plan: LoadPlan,
-    version: TableVersion,
-    indexes: Indexes,
-    progress: ProgressReporter,
+    plan: LoadPlan, version: TableVersion, indexes: Indexes, progress: ProgressReporter
 ) -> None:
     """Switch the resource to the new records and fields, in one transaction."""
     load = plan.load
-    with begin_load_transaction(connection, load.pk):
+    with begin_load_transaction(plan.connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")

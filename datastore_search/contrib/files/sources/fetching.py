@@ -7,7 +7,6 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
@@ -21,14 +20,13 @@ from .addresses import Address, parse_address, resolve_endpoints
 from .responses import (
     GZIP,
     ReportProgress,
+    SourceFile,
     find_file_name,
     get_content_encoding,
     get_header,
     read_body,
     write_blocks,
 )
-
-__all__ = ["FetchedFile", "NotModified", "fetch_file"]
 
 #: The time for the next byte, and for the server to accept a connection.
 IDLE_TIMEOUT_SECONDS = 30
@@ -46,31 +44,18 @@ _VALIDATORS = {
 _MAX_VALIDATOR_LENGTH = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedFile:
-    """
-    A file that has been fetched.
-
-    ``name`` is its name on the server, without folders.  ``http_validators`` are ``etag`` and
-    ``modified``, as far as the server has sent them.
-    """
-
-    path: Path
-    name: str
-    http_validators: Mapping[str, str]
-
-
 def fetch_file(
     url: str,
     folder: Path,
     *,
     known_validators: Mapping[str, str] | None = None,
     report_progress: ReportProgress | None = None,
-) -> FetchedFile:
+) -> SourceFile:
     """
     Fetch a file into a folder.
 
-    ``known_validators`` are ``FetchedFile.http_validators`` of the last time.
+    ``known_validators`` are ``SourceFile.http_validators`` of the last time: ``etag`` and
+    ``modified``, as far as the server has sent them.
 
     Raises: ``NotModified`` when the file has not changed since then; ``LoadFailed``, with why
     the file cannot be fetched.
@@ -80,12 +65,12 @@ def fetch_file(
         address, response = _follow_redirects(url, known_validators or {}, deadline, stack)
         try:
             path = folder / "fetched"  # a name that the server does not choose
-            write_blocks(read_body(response, deadline, report_progress), path)
+            checksum = write_blocks(read_body(response, deadline, report_progress), path)
             name = find_file_name(address, response)
             if get_content_encoding(response) == GZIP:
                 # Some servers say so of a file that is a .gz itself.
                 name = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
-            return FetchedFile(path, name, _get_validators(response))
+            return SourceFile(path, name, checksum, _get_validators(response))
         except (OSError, HTTPException) as error:
             raise _translate_error(error, address, deadline) from error
 

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from django.core.files import File
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
 from ..messages.failures import LoadFailed
 from .fetching import fetch_file
-from .responses import ReportProgress
+from .responses import ReportProgress, SourceFile, write_blocks
 
 _BLOCK_BYTES = 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """
-    A file that can be read.
-
-    ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal;
-    ``http_validators`` come from its server, for a file that was fetched.
-    """
-
-    path: Path
-    name: str
-    checksum: str
-    http_validators: Mapping[str, str] = field(default_factory=dict)
 
 
 def copy_source(
@@ -50,30 +33,18 @@ def copy_source(
     read.
     """
     if isinstance(source, str):
-        fetched = fetch_file(
+        return fetch_file(
             source, folder, known_validators=known_validators, report_progress=report_progress
         )
-        checksum = _compute_checksum(fetched.path, None)
-        return SourceFile(fetched.path, fetched.name, checksum, fetched.http_validators)
-    if isinstance(source, File):
-        return _copy_django_file(source, folder, report_progress)
-    return SourceFile(source, source.name, _compute_checksum(source, report_progress))
-
-
-def _copy_django_file(
-    file: File, folder: Path, report_progress: ReportProgress | None
-) -> SourceFile:
-    name = Path(file.name or "upload").name
-    path = _find_local_path(file)
-    if path is not None:
-        return SourceFile(path, name, _compute_checksum(path, report_progress))
-    path = folder / "copied"
+    path = source if isinstance(source, Path) else _find_local_path(source)
+    copy = None if path else folder / "copied"
     try:
-        with file.open("rb") as opened, path.open("wb") as target:
-            checksum = _copy_blocks(opened, target, file.size, report_progress)
+        with (path or source).open("rb") as opened:
+            size = path.stat().st_size if path else cast(File, source).size
+            checksum = write_blocks(_read_blocks(opened, size, report_progress), copy)
     except FileNotFoundError as error:
         raise LoadFailed("file.missing") from error
-    return SourceFile(path, name, checksum)
+    return SourceFile(path or folder / "copied", Path(source.name or "upload").name, checksum)
 
 
 def _find_local_path(file: File) -> Path | None:
@@ -87,30 +58,13 @@ def _find_local_path(file: File) -> Path | None:
     return Path(path) if path else None
 
 
-def _compute_checksum(path: Path, report_progress: ReportProgress | None) -> str:
-    try:
-        with path.open("rb") as opened:
-            return _copy_blocks(opened, None, path.stat().st_size, report_progress)
-    except FileNotFoundError as error:
-        raise LoadFailed("file.missing") from error
-
-
-def _copy_blocks(
-    opened: BinaryIO | File,
-    target: BinaryIO | None,
-    size: int,
-    report_progress: ReportProgress | None,
-) -> str:
-    """Read a file to its end, copy it to ``target`` if there is one, and return its checksum."""
-    digest, done = hashlib.sha256(), 0
+def _read_blocks(
+    opened: BinaryIO | File, size: int, report_progress: ReportProgress | None
+) -> Iterator[bytes]:
+    """Read a file to its end, and report each block once it is written."""
+    done = 0
     while block := opened.read(_BLOCK_BYTES):
-        digest.update(block)
-        if target:
-            try:
-                target.write(block)
-            except OSError as error:
-                raise LoadFailed("load.disk_full") from error
+        yield block
         done += len(block)
         if report_progress:
             report_progress(done, size)
-    return digest.hexdigest()

@@ -1,11 +1,13 @@
-"""The response with a file: its body, block by block, and the file's name."""
+"""A file from elsewhere: the body of a response, block by block, and the file's name."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from http.client import HTTPResponse
 from mimetypes import guess_extension
 from pathlib import Path, PurePath
@@ -27,6 +29,21 @@ _MAX_SUFFIX_LENGTH = 20
 
 #: Called with the bytes so far and all of them, None while that is not known; may raise.
 ReportProgress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """
+    A file that can be read.
+
+    ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal;
+    ``http_validators`` come from its server, for a file that was fetched.
+    """
+
+    path: Path
+    name: str
+    checksum: str
+    http_validators: Mapping[str, str] = field(default_factory=dict)
 
 
 def get_header(response: HTTPResponse, name: str) -> str:
@@ -66,16 +83,19 @@ def get_content_encoding(response: HTTPResponse) -> str:
     return {"identity": "", "x-gzip": GZIP}.get(encoding, encoding)
 
 
-def write_blocks(blocks: Iterable[bytes], path: Path) -> None:
-    """Write blocks into a file."""
-    with path.open("wb", buffering=0) as file:
+def write_blocks(blocks: Iterable[bytes], path: Path | None) -> str:
+    """Write blocks into a file, if there is one, and return their SHA-256 in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("wb", buffering=0) if path else nullcontext() as file:
         for block in blocks:
+            digest.update(block)
             view = memoryview(block)
             try:
-                while view:
+                while file and view:
                     view = view[file.write(view) or 0 :]
             except OSError as error:
                 raise LoadFailed("load.disk_full") from error
+    return digest.hexdigest()
 
 
 def _receive_blocks(

@@ -7,7 +7,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from time import monotonic
@@ -295,13 +295,9 @@ def _list_choices(error: Exception) -> list[str]:
 # The report ---------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _open_report(path: Path | None) -> Iterator[TextIO | None]:
+def _open_report(path: Path | None) -> AbstractContextManager[TextIO | None]:
     """Open the file of the report before the load starts, so that it fails early."""
     if path is None:
-        yield None
-        return
+        return nullcontext()
     with report_unusable(path, "written"):
-        file = path.open("w", encoding="utf-8", newline="")
-    with file:
-        yield file
+        return path.open("w", encoding="utf-8", newline="")
