@@ -10,7 +10,7 @@ Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and ref
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -92,13 +92,22 @@ class ActionParameters(serializers.Serializer[Any]):
         }
 
     @classmethod
-    def build_schema(cls, names: Sequence[str] = (), required: Sequence[str] = ()) -> Schema:
-        """Describe an object of parameters, of all unless some are named, in JSON Schema."""
+    def build_schema(
+        cls,
+        names: Sequence[str] = (),
+        required: Sequence[str] = (),
+        build: Callable[[str, ParameterField], Schema] = lambda _name, field: field.build_schema(),
+    ) -> Schema:
+        """
+        Describe an object of parameters, of all unless some are named, in JSON Schema.
+
+        ``build`` builds the schema of a value, of the name and the entry of the parameter.
+        """
         fields, texts = cls.get_declared(), cls.describe()
         return {
             "type": "object",
             "properties": {
-                name: {**fields[name].build_schema(), "description": texts[name]}
+                name: {**build(name, fields[name]), "description": texts[name]}
                 for name in names or fields
             },
             **({"required": [*required]} if required else {}),

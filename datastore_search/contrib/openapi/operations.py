@@ -103,26 +103,19 @@ class ActionSchema(OperationSchema):
                 }
             },
         }
-        optional: list[Schema] = [] if self._action.is_writing else [{}]
+        is_writing, is_of_records = self._action.is_writing, name.startswith("datastore_")
+        optional: list[Schema] = [] if is_writing else [{}]
+        same = ", ".join(f"`{address}`" for address in self._others)
+        by = "POST" if is_writing else "GET and POST alike"
         return {
             "operationId": name if method == "POST" else f"{name}_by_get",
             "summary": str(self._action.help),
-            "description": self._build_description(),
-            "tags": [self._get_tag()],
+            "description": f"Answers {by}." + (f" Also at {same}." if same else ""),
+            "tags": [_WRITING if is_writing else _READING if is_of_records else _ABOUT],
             **request,
             "security": [*optional, *self.get_auth()],
             "responses": self.build_responses(result, method, examples),
         }
-
-    def _build_description(self) -> str:
-        same = ", ".join(f"`{address}`" for address in self._others)
-        by = "POST" if self._action.is_writing else "GET and POST alike"
-        return f"Answers {by}." + (f" Also at {same}." if same else "")
-
-    def _get_tag(self) -> str:
-        if self._action.is_writing:
-            return _WRITING
-        return _READING if self._action.name.startswith("datastore_") else _ABOUT
 
     def _build_body(self, examples: Sequence[Example]) -> Schema:
         body = {

@@ -6,7 +6,7 @@ Each has the form of its type (``api.parameter_types``), which is one of those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...api.parameter_types import ParameterField
 from ...api.parameters import ActionParameters
@@ -25,16 +25,16 @@ def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
 
 def build_query(parameters: type[ActionParameters], examples: Sequence[Example]) -> list[Schema]:
     """Describe the query string that holds the parameters of an action, and show examples."""
-    required = parameters.list_required()
+    required, properties = parameters.list_required(), _build_object(parameters)["properties"]
     return [
         {
             "name": name,
             "in": "query",
-            "description": text,
+            "description": schema.pop("description"),
             **({"required": True} if name in required else {}),
             **_build_query_schema(schema, _show_examples(examples, name)),
         }
-        for name, text, schema in _list_parameters(parameters)
+        for name, schema in properties.items()
     ]
 
 
@@ -55,15 +55,9 @@ def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
 
 def build_body(parameters: type[ActionParameters]) -> Schema:
     """Describe the JSON object that holds the parameters of an action."""
-    required = parameters.list_required()
     return {
-        "type": "object",
+        **_build_object(parameters),
         "additionalProperties": parameters.accepts_others,
-        "properties": {
-            name: {"description": text, **schema}
-            for name, text, schema in _list_parameters(parameters)
-        },
-        **({"required": required} if required else {}),
         **_build_alternatives(parameters),
     }
 
@@ -71,15 +65,14 @@ def build_body(parameters: type[ActionParameters]) -> Schema:
 _FILTERS = schema_ref("DatastoreFilters")
 
 
-def _list_parameters(parameters: type[ActionParameters]) -> Iterator[tuple[str, str, Schema]]:
-    """List the parameters: name, description and schema."""
-    texts = parameters.describe()
-    for name, field in parameters.get_declared().items():
-        schema = build_schema(name, field)
-        if field.accepts_text:
-            # Generators of clients take two lists of objects of one class for the same.
-            schema = one_of(schema, TEXT)
-        yield name, texts[name], schema
+def _build_object(parameters: type[ActionParameters]) -> Schema:
+    return parameters.build_schema(required=parameters.list_required(), build=_build_sent_schema)
+
+
+def _build_sent_schema(name: str, field: ParameterField) -> Schema:
+    schema = build_schema(name, field)
+    # Generators of clients take two lists of objects of one class for the same.
+    return one_of(schema, TEXT) if field.accepts_text else schema
 
 
 def build_schema(name: str, field: ParameterField) -> Schema:
