@@ -54,8 +54,9 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
     limit_text: ClassVar[str | Promise] = ""
     #: Whether a body may have the text of that form, too.
     accepts_text: ClassVar[bool] = False
-    #: Whether an answer repeats a value that was sent.
+    #: Whether an answer repeats a value that was sent, and does so as it was sent.
     is_repeated: bool = True
+    is_repeated_as_sent: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -349,6 +350,7 @@ class SortField(NamesField):
 
     json_schema = {**NamesField.json_schema, "examples": [["amount desc", "code"]]}
     limit_text = _("At most {most} fields.")
+    is_repeated_as_sent = True
     default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
 
     def get_limit(self) -> int:

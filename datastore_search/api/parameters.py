@@ -120,9 +120,9 @@ class ActionParameters(serializers.Serializer[Any]):
 
     @classmethod
     def repeat(cls, parsed: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
-        """Repeat parameters as they were understood; sort keys as they were sent."""
+        """Repeat parameters as they were understood, or as they were sent: sort keys."""
         return {
-            name: sent[name] if isinstance(field, SortField) else parsed[name]
+            name: sent[name] if field.is_repeated_as_sent else parsed[name]
             for name, field in cls.get_declared().items()
             if field.is_repeated and name in parsed
         }

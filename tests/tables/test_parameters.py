@@ -94,6 +94,12 @@ def test_what_answers_a_parameter_is_described(document: dict[str, Any]) -> None
             assert name in page
 
 
+def test_sort_keys_are_described_as_they_are_repeated(document: dict[str, Any]) -> None:
+    for name in ("DatastorePageOfObjects", "DatastoreAggregate"):
+        answered = document["components"]["schemas"][name]["properties"]["sort"]
+        assert [each["type"] for each in answered["oneOf"]] == ["string", "array"]
+
+
 def test_the_parameters_of_the_dump_are_described(document: dict[str, Any]) -> None:
     (path,) = (path for path in document["paths"] if "dump" in path)
     described = {each["name"] for each in document["paths"][path]["get"]["parameters"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.apps import apps
 
+from ...api.parameter_types import ParameterField
 from ...api.parameters import (
     ActionParameters,
     CreateParameters,
@@ -187,7 +188,7 @@ def _build_page(name: str, records: Schema) -> Schema:
             "_links": schema_ref("DatastoreLinks"),
             "records": records,
         },
-        optional=_OPTIONAL | repeat(SearchParameters, sort=one_of(TEXT, list_of(TEXT))),
+        optional=_OPTIONAL | repeat(SearchParameters),
     )
 
 
@@ -218,14 +219,18 @@ def repeat(parameters: type[ActionParameters], **own: Schema) -> dict[str, Schem
     fields = parameters.get_declared()
     answered = (field.answers for field in fields.values() if field.answers)
     return {
-        **{
-            name: {"description": "As understood.", **build_schema(name, field)}
-            for name, field in fields.items()
-            if field.is_repeated
-        },
+        **{name: _repeat(name, field) for name, field in fields.items() if field.is_repeated},
         **{member.name: {**member.schema} for member in answered},
         **own,
     }
+
+
+def _repeat(name: str, field: ParameterField) -> Schema:
+    if field.is_repeated_as_sent:
+        return one_of(TEXT, list_of(TEXT))
+    # Generators of clients cannot tell the objects of an answer from those that are sent.
+    schema = ANY_VALUE if field.accepts_text else build_schema(name, field)
+    return {"description": "As understood.", **schema}
 
 
 # The others ---------------------------------------------------------------------------------------
