@@ -24,9 +24,9 @@ from django.utils.deprecation import MiddlewareMixin
 from rest_framework.exceptions import Throttled
 
 from .conf import conf
+from .guards import shares
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
-from .guards.shares import hold_slot
 from .messages.availability import TemporarilyUnavailable, describe_throttling
 from .web.languages import TAG, find_path_language
 from .web.outages import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
@@ -160,7 +160,7 @@ class LoginRateMiddleware(MiddlewareMixin):
                 HTTPStatus.TOO_MANY_REQUESTS,
                 ceil(getattr(error, "wait", None) or 1),
             )
-        slot = hold_slot(Client(request.META), conf.STATEMENT_TIMEOUT)
+        slot = shares.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
         try:
             slot.__enter__()
         except TemporarilyUnavailable as error:

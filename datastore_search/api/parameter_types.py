@@ -193,10 +193,7 @@ class TextField(ParameterField):
             return ""
         if not isinstance(data, str | int | Decimal):
             self.fail("invalid")
-        return self.check_length(str(data))
-
-    def check_length(self, text: str) -> str:
-        """Refuse a text that is too long."""
+        text = str(data)
         if len(text) > self.max_length:
             self.fail("long", most=self.max_length)
         return text
@@ -284,7 +281,7 @@ class FullTextQueryField(FullTextField):
             return super().to_internal_value(data)
         if not all(isinstance(text, str) for text in data.values()):
             self.fail("invalid")
-        self.check_length("".join(data.values()))
+        super().to_internal_value("".join(data.values()))
         return data
 
 

@@ -138,7 +138,7 @@ class ActionParameters(serializers.Serializer[Any]):
         errors: dict[str, list[str]] = {
             name: [str(self.error_messages["character"])]
             for name, value in data.items()
-            if name in self.fields and name not in self.unchecked and not _is_storable(value)
+            if name in self.fields and name not in self.unchecked and not is_storable(value)
         }
         unknown = [name for name in data if name not in self.fields]
         if unknown and not self.accepts_others:
@@ -334,12 +334,14 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         "q": full_text or ("" if by_field else q),
         "q_fields": by_field,
         "language": parameters.get("language", "").strip().lower(),  # as PostgreSQL reads names
-        "filters": parse_filters(parameters.get("filters", {})),
+        "filters": parse_filters(parameters["filters"]) if "filters" in parameters else (),
         "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
         "members": tuple(
-            field.answers
-            for name, field in SearchParameters.get_declared().items()
-            if field.answers is not None and parameters.get(name)
+            [
+                field.answers
+                for name, field in SearchParameters.get_declared().items()
+                if field.answers is not None and parameters.get(name)
+            ]
         ),
     }
     return Query(**values)
@@ -510,23 +512,6 @@ class RecordsDeleteParameters(DeleteParameters):
 
 
 # Texts --------------------------------------------------------------------------------------------
-
-
-def _is_storable(value: object) -> bool:
-    """Return whether no text of a value has NUL or a lone surrogate, at any depth."""
-    if isinstance(value, str):
-        return is_storable(value)
-    left = [value]
-    while left:
-        each = left.pop()
-        if isinstance(each, str):
-            if not is_storable(each):
-                return False
-        elif isinstance(each, Mapping):
-            left += [*each, *each.values()]
-        elif isinstance(each, list):
-            left += each
-    return True
 
 
 def make_printable(text: str) -> str:

@@ -77,12 +77,20 @@ class BatchCursor(psycopg.ClientCursor[Any]):
             super().execute(b"")  # begins the transaction
         message = self.mogrify(query, params).encode()  # Django sets UTF-8
         self._query = _Sent(message)
+        driver = connection.pgconn
         with connection.lock:
             try:
-                _send_message(connection, message, self._batch_rows)
+                driver.send_query(message)
+                if self._batch_rows is not None:
+                    if capabilities.has_stream_chunked():
+                        driver.set_chunked_rows_mode(self._batch_rows)
+                    else:  # a libpq before 17: row by row
+                        driver.set_single_row_mode()
+                    connection.wait(generators.send(driver))
                 self.result = self._read_result(self._read_batches())
             finally:
-                _cancel_unread_statement(connection)
+                if driver.transaction_status == pq.TransactionStatus.ACTIVE:
+                    _cancel_statement(connection)
         return self
 
     def _read_batches(self) -> Iterator[TextBatch]:
@@ -98,20 +106,6 @@ class BatchCursor(psycopg.ClientCursor[Any]):
             elif not rows:
                 continue
             yield TextBatch(head, list(map(result.get_value, range(rows), repeat(last))))
-
-
-def _send_message(
-    connection: psycopg.Connection[Any], message: bytes, batch_rows: int | None
-) -> None:
-    driver = connection.pgconn
-    driver.send_query(message)
-    if batch_rows is None:
-        return
-    if capabilities.has_stream_chunked():
-        driver.set_chunked_rows_mode(batch_rows)
-    else:  # a libpq before 17: row by row
-        driver.set_single_row_mode()
-    connection.wait(generators.send(driver))
 
 
 def _fetch_all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.PGresult]:
@@ -140,14 +134,11 @@ def _fetch_results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGres
         raise failure
 
 
-def _cancel_unread_statement(connection: psycopg.Connection[Any]) -> None:
-    """Cancel the statement if it still runs, so that the connection is ready for another one."""
-    driver = connection.pgconn
-    if driver.transaction_status != pq.TransactionStatus.ACTIVE:
-        return
+def _cancel_statement(connection: psycopg.Connection[Any]) -> None:
+    """Cancel a statement that still runs, so that the connection is ready for another one."""
     try:
         connection.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
-        while connection.wait(generators.fetch(driver)) is not None:
+        while connection.wait(generators.fetch(connection.pgconn)) is not None:
             pass
     except psycopg.Error:
         connection.close()

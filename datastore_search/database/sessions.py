@@ -116,7 +116,7 @@ class Session:
 
         Raises: ``ShareExceeded``; ``ServerFull``; ``ClientDisconnected``.
         """
-        return shares.hold_slot(self.client, timedelta(milliseconds=self.timeout_ms))
+        return shares.process_shares.hold(self.client, timedelta(milliseconds=self.timeout_ms))
 
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch the connection during a block, as if the session ran its statements."""

@@ -11,7 +11,7 @@ Source: CKAN ``datastore_search``, sections 5 and 6 of its semantics; PostgreSQL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, StrEnum
@@ -23,14 +23,16 @@ from django.utils.translation import gettext_lazy as _
 from . import values
 from .values import (
     MAX_NUMBER_DIGITS,
+    Cast,
     Json,
     NotOfType,
     TooManyDigits,
-    UnknownNotation,
+    ValueNotOfType,
     dump_json,
     dump_json_as_sent,
     is_storable,
     parse_json_value,
+    parse_values,
     refuse_constant,
 )
 
@@ -55,9 +57,6 @@ __all__ = [
     "refuse_constant",
     "type_aliases",
 ]
-
-#: Parses texts of a type in PostgreSQL: canonical JSON for each, or None where it is refused.
-Cast = Callable[[str, Sequence[str]], Sequence[str | None]]
 
 
 class Operators(Enum):
@@ -149,52 +148,6 @@ class FieldType:
     def is_nested(self) -> bool:
         """Return whether values may be lists or objects."""
         return Operators.CONTAINS in self.operators
-
-
-def parse_values(
-    kind: FieldType,
-    parse: Callable[[Json], str | None],
-    values_given: Iterable[Json],
-    cast: Cast,
-) -> list[str | None]:
-    """
-    Parse values as a type; null stays null.
-
-    ``parse`` is one of the type's three functions.  Texts that it cannot parse are sent to
-    PostgreSQL with one statement.
-
-    Raises: ``ValueNotOfType``, with the position of the value.
-    """
-    given = list(values_given)
-    found: list[str | None] = []
-    unparsed: dict[int, str] = {}
-    for position, value in enumerate(given):
-        try:
-            found.append("null" if value is None else parse(value))
-        except NotOfType as error:
-            many = isinstance(error, TooManyDigits)
-            raise ValueNotOfType(position, value, has_many_digits=many) from None
-        except UnknownNotation as text:
-            unparsed[position] = text.text
-            found.append(None)
-    if unparsed:
-        texts = list(unparsed.values())
-        for position, answer in zip(unparsed, cast(kind.name, texts), strict=True):
-            if answer is None:
-                raise ValueNotOfType(position, given[position])
-            found[position] = answer
-    return found
-
-
-class ValueNotOfType(NotOfType):
-    """One of several values cannot be of a type; ``position`` counts from 0."""
-
-    def __init__(self, position: int, value: Json, *, has_many_digits: bool = False) -> None:
-        """``has_many_digits``: its numbers are too long when written without exponents."""
-        super().__init__(position, value)
-        self.position = position
-        self.value = value
-        self.has_many_digits = has_many_digits
 
 
 # The table ----------------------------------------------------------------------------------------

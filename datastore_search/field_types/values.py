@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import MAX_PREC, ROUND_UP, Context, Decimal
 from typing import Never, TypeVar
@@ -23,6 +23,9 @@ DateOrTime = TypeVar("DateOrTime", date, datetime, time)
 
 #: A value as the JSON parser returns it; fractions are exact.
 Json = str | int | Decimal | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+
+#: Parses texts of a type in PostgreSQL: canonical JSON for each, or None where it is refused.
+Cast = Callable[[str, Sequence[str]], Sequence[str | None]]
 
 #: Limits of PostgreSQL's ``numeric``, and so of numbers in its JSON.
 _MAX_DIGITS_BEFORE_POINT, _MAX_DIGITS_AFTER_POINT = 131_072, 16_383
@@ -53,6 +56,17 @@ class TooManyDigits(NotOfType):
     """The numbers of a value are too long when written without exponents."""
 
 
+class ValueNotOfType(NotOfType):
+    """One of several values cannot be of a type; ``position`` counts from 0."""
+
+    def __init__(self, position: int, value: Json, *, has_many_digits: bool = False) -> None:
+        """``has_many_digits``: its numbers are too long when written without exponents."""
+        super().__init__(position, value)
+        self.position = position
+        self.value = value
+        self.has_many_digits = has_many_digits
+
+
 class UnknownNotation(Exception):
     """A text may be of the type, but only PostgreSQL can parse it."""
 
@@ -60,6 +74,41 @@ class UnknownNotation(Exception):
         """Store the text."""
         super().__init__(text)
         self.text = text
+
+
+def parse_values(
+    type_name: str,
+    parse: Callable[[Json], str | None],
+    values_given: Iterable[Json],
+    cast: Cast,
+) -> list[str | None]:
+    """
+    Parse values as a type; null stays null.
+
+    ``parse`` is one of the type's three functions.  Texts that it cannot parse are sent to
+    PostgreSQL with one statement.
+
+    Raises: ``ValueNotOfType``, with the position of the value.
+    """
+    given = list(values_given)
+    found: list[str | None] = []
+    unparsed: dict[int, str] = {}
+    for position, value in enumerate(given):
+        try:
+            found.append("null" if value is None else parse(value))
+        except NotOfType as error:
+            many = isinstance(error, TooManyDigits)
+            raise ValueNotOfType(position, value, has_many_digits=many) from None
+        except UnknownNotation as text:
+            unparsed[position] = text.text
+            found.append(None)
+    if unparsed:
+        texts = list(unparsed.values())
+        for position, answer in zip(unparsed, cast(type_name, texts), strict=True):
+            if answer is None:
+                raise ValueNotOfType(position, given[position])
+            found[position] = answer
+    return found
 
 
 # JSON ---------------------------------------------------------------------------------------------
@@ -108,10 +157,19 @@ def _dump_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def is_storable(text: str) -> bool:
-    """Return whether a text has neither NUL nor a lone surrogate."""
+def is_storable(value: object) -> bool:
+    """Return whether no text of a JSON value, at any depth, has NUL or a lone surrogate."""
+    texts, left = [], [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, Mapping):
+            left += [*each, *each.values()]
+        elif isinstance(each, list):
+            left += each
     try:
-        return b"\0" not in text.encode()
+        return b"\0" not in "".join(texts).encode()
     except UnicodeEncodeError:
         return False
 

@@ -51,7 +51,7 @@ def read_values(
 ) -> list[str | None]:
     """Read values as a type, in its canonical texts; None for a value that no record can have."""
     try:
-        return parse_values(kind, read, values, cast)
+        return parse_values(kind.name, read, values, cast)
     except NotOfType as error:
         shown = _shorten_value(error.value)
         raise InvalidFilterValue(field=name, type=kind.name, value=shown) from None
@@ -82,7 +82,7 @@ def compile_in(
 
 def _compile_equality(name: str, kind: FieldType, text: str) -> Clause:
     contained = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
-    if not (kind.is_nested and text[:1] in "[{"):
+    if text[0] not in "[{" or not kind.is_nested:
         return contained
     # A list or an object also contains smaller ones.
     equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
@@ -94,14 +94,16 @@ class Shares:
             return has_others or self._get_used(key, monotonic()) > self._heavy_seconds
 
     @contextmanager
-    def hold(self, client: Client, timeout: timedelta) -> Iterator[None]:
+    def hold(self, client: Client | None, timeout: timedelta) -> Iterator[None]:
         """
         Hold a slot during the block; within a block of the same thread, the slot that it has.
+
+        None, the program itself, needs no slot.
 
         Raises: ``ShareExceeded``; ``ServerFull``, also when no slot is free within the ``timeout``;
         ``ClientDisconnected``.
         """
-        if self._held.key:
+        if client is None or self._held.key:
             yield
             return
         request = _Request(client.key, monotonic())
@@ -226,11 +228,6 @@ def _forget_requests() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_requests)
-
-
-def hold_slot(client: Client | None, timeout: timedelta) -> AbstractContextManager[None]:
-    """Hold a slot of this process, as ``Shares.hold`` does; the program itself needs none."""
-    return nullcontext() if client is None else process_shares.hold(client, timeout)
 
 
 class _Thread(local):

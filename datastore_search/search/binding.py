@@ -91,11 +91,6 @@ class BoundQuery:
         end = total if self.end is None else min(total, self.end)
         return max(0, end - self.query.offset)
 
-    def render_texts(self, begin: str = "") -> sql.SQL:
-        """Render the text of a record over ``page``, with ``begin`` before it."""
-        as_lists = self.query.records_format is RecordsFormat.LISTS
-        return self.columns.render_texts(as_lists=as_lists, begin=begin)
-
     def compile_key(self, name: str) -> Clause:
         """Compile the key by which a field is sorted."""
         if name == ID:
@@ -182,7 +177,7 @@ def bind_query(
         where=join_clauses([where, *[each.match for each in full_text]], "AND"),
         ranks=ranks,
         fields=fields,
-        columns=build_columns(fields, tuple(ranks), is_distinct),
+        columns=build_columns(fields, tuple(ranks), is_distinct, query.records_format),
         sort=sort,
         end=None if query.limit is None else query.offset + query.limit,
         known_total=_find_known_total(query, relation) if can_know_total else None,
@@ -260,7 +255,10 @@ def _find_known_total(query: Query, relation: Relation) -> int | None:
 
 
 def _build_columns(
-    fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], is_distinct: bool
+    fields: tuple[tuple[str, str], ...],
+    rank_names: tuple[str, ...],
+    is_distinct: bool,
+    records_format: RecordsFormat,
 ) -> Columns:
     ranks = {name: position for position, name in enumerate(rank_names)}
     columns = []
@@ -273,7 +271,7 @@ def _build_columns(
             columns.append(Column(name, kind, f"page.rank{ranks[name]}", is_json=False))
         else:
             columns.append(Column(name, kind))
-    return Columns(columns)
+    return Columns(columns, as_lists=records_format is RecordsFormat.LISTS)
 
 
 _build_narrow_columns = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_build_columns)

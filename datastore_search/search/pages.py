@@ -35,7 +35,7 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
 def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
     """Read a page, from the top matches or to keep them."""
     query = bound.query
-    key = build_top_matches_key(read, bound)
+    key = build_top_matches_key(read, bound) if bound.is_ranked else None
     top = None if key is None else get_top_matches(key, is_counted=query.include_total)
     known_total = total = bound.known_total if top is None else top.total
     if total is None and query.include_total and not bound.counts_matches:

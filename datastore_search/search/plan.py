@@ -19,7 +19,7 @@ from ..field_types import field_types
 from ..filters import Clause, compile_value_key, compose, join_with_commas
 from ..filters.names import SortKey
 from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery
-from .query import ID, RecordsFormat, Relation
+from .query import ID, Relation
 from .rendering import Columns, FoundRecords
 from .top_matches import MAX_TOP_IDS
 
@@ -65,7 +65,7 @@ class _Plan:
 
     def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, with ``begin`` before it."""
-        return self.bound.columns.select(self.bound.render_texts(begin), self.select())
+        return self.bound.columns.select(self.bound.columns.render_texts(begin), self.select())
 
     def select_cells(self) -> Clause:
         """Read the cells of each record."""
@@ -104,8 +104,7 @@ class KeyScan(_Plan):
             return _Plan.select_texts(self, begin)
         is_narrow = len(bound.fields) <= MAX_NARROW_FIELDS
         render = _render_narrow_key_scan if is_narrow else _render_wide_key_scan
-        as_lists = bound.query.records_format is RecordsFormat.LISTS
-        text = render(bound.relation, bound.columns, as_lists, begin, *self._shape)
+        text = render(bound.relation, bound.columns, begin, *self._shape)
         return Clause(text, self._parameters)
 
     @property
@@ -147,12 +146,9 @@ def _compile_key_scan(
     )
 
 
-def _render_key_scan(
-    relation: Relation, columns: Columns, as_lists: bool, begin: str, *shape: bool
-) -> sql.SQL:
-    texts = columns.render_texts(as_lists=as_lists, begin=begin)
+def _render_key_scan(relation: Relation, columns: Columns, begin: str, *shape: bool) -> sql.SQL:
     scan = Clause(_compile_key_scan(relation.source.text, *shape))
-    return sql.SQL(columns.select(texts, scan).text.as_string())
+    return sql.SQL(columns.select(columns.render_texts(begin), scan).text.as_string())
 
 
 _render_narrow_key_scan = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_render_key_scan)
@@ -297,7 +293,7 @@ class RankSort(_Plan):
     def select_texts(self, begin: str = "") -> Clause:
         """Read the number of matches and the ids, if requested, then the text of each record."""
         bound, order = self.bound, self._order
-        texts = bound.render_texts(begin)
+        texts = bound.columns.render_texts(begin)
         if not self.lists_ids and not self.counts_matches:
             return bound.columns.select(texts, self.select())
         matches = self._select_matches()
@@ -445,7 +441,7 @@ class SkipScan(_Plan):
 def _count_and_read_groups(bound: BoundQuery, groups: Clause) -> Clause:
     order = _compile_group_order(bound)
     page = _take_page(bound, compose("SELECT true AS is_there, * FROM found ORDER BY {}", order))
-    return count_and_read(groups, page, bound.render_texts(), sql.SQL("page.is_there"))
+    return count_and_read(groups, page, bound.columns.render_texts(), sql.SQL("page.is_there"))
 
 
 def _compile_group_order(bound: BoundQuery) -> Clause:

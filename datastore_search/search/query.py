@@ -36,6 +36,9 @@ class RecordsFormat(StrEnum):
     TSV = "tsv"
 
 
+_TEXT_FORMATS = frozenset({RecordsFormat.CSV, RecordsFormat.TSV})
+
+
 @dataclass(frozen=True, slots=True)
 class PageMember:
     """
@@ -82,7 +85,8 @@ class Query:
     @property
     def is_copied(self) -> bool:
         """Return whether PostgreSQL copies the page out: as rows of text, or since it is large."""
-        return self.is_text or (self.limit is not None and self.limit > MAX_LIMIT_IN_MEMORY)
+        is_large = self.limit is not None and self.limit > MAX_LIMIT_IN_MEMORY
+        return is_large or self.records_format in _TEXT_FORMATS
 
     @property
     def is_light(self) -> bool:
@@ -92,13 +96,13 @@ class Query:
             and self.limit <= _MAX_LIGHT_LIMIT
             and not (self.q or self.q_fields or self.distinct)
             and (not self.sort or self.sort[0].field == ID)
-            and all(isinstance(each, In) and each.field == ID for each in self.filters)
+            and not [each for each in self.filters if not isinstance(each, In) or each.field != ID]
         )
 
     @property
     def is_text(self) -> bool:
         """Return whether the records are rows of text."""
-        return self.records_format in {RecordsFormat.CSV, RecordsFormat.TSV}
+        return self.records_format in _TEXT_FORMATS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,20 +44,21 @@ class Column:
 class Columns:
     """The members of a page's records, in order; their expressions are composed once."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
-        """Store the columns, at least one."""
+    def __init__(self, columns: Sequence[Column], *, as_lists: bool = False) -> None:
+        """Store the columns, at least one; records are JSON objects or lists."""
         self._columns = columns
+        self._as_lists = as_lists
         self._has_fields = any(column.value is None for column in columns)
-        self._texts: dict[tuple[bool, str], sql.SQL] = {}
+        self._texts: dict[str, sql.SQL] = {}
 
-    def render_texts(self, *, as_lists: bool = False, begin: str = "") -> sql.SQL:
-        """Render a record as a JSON object or list, with ``begin`` before it."""
-        key = as_lists, begin
-        if key not in self._texts:
-            opening, closing = "[]" if as_lists else "{}"
-            labels = ["" if as_lists else f"{dump_json(column.name)}:" for column in self._columns]
-            self._texts[key] = _render_format(self._columns, labels, begin + opening, closing)
-        return self._texts[key]
+    def render_texts(self, begin: str = "") -> sql.SQL:
+        """Render the text of a record over ``page``, with ``begin`` before it."""
+        if begin not in self._texts:
+            opening, closing = "[]" if self._as_lists else "{}"
+            names = [column.name for column in self._columns]
+            labels = ["" if self._as_lists else f"{dump_json(name)}:" for name in names]
+            self._texts[begin] = _render_format(self._columns, labels, begin + opening, closing)
+        return self._texts[begin]
 
     @cached_property
     def cells(self) -> sql.SQL:

@@ -57,10 +57,10 @@ top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
 
 
 def build_top_matches_key(read: ConsistentRead, bound: BoundQuery) -> TopMatchesKey | None:
-    """Build the key of a query whose page may be kept; None for any other."""
+    """Build the key of a ranked query whose page may be kept; None for any other."""
     version, query = read.version_key, bound.query
     is_within = bound.end is not None and bound.end <= MAX_TOP_IDS
-    if version is None or not is_within or not bound.is_ranked or query.is_copied:
+    if version is None or not is_within or query.is_copied:
         return None
     if has_rare_word(read, query, limit=MAX_TOP_IDS):
         return None

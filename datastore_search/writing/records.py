@@ -139,7 +139,7 @@ def _read_members(
         positions = [position for position, record in enumerate(records) if name in record]
         values = [_replace_empty_text(records[position][name], kind) for position in positions]
         try:
-            texts = parse_values(kind, kind.parse_value, values, cast)
+            texts = parse_values(kind.name, kind.parse_value, values, cast)
         except ValueNotOfType as error:
             number = positions[error.position] + 1
             errors.setdefault(number, _describe_error(number, name, kind, error))

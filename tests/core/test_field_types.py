@@ -86,9 +86,9 @@ def test_a_value_equals_the_stored_form_or_nothing_or_is_refused(
     cast = partial(cast_texts, connection)
     if equals == REFUSED:
         with pytest.raises(NotOfType):
-            parse_values(field_type, field_type.parse_operand, [value], cast)
+            parse_values(field_type.name, field_type.parse_operand, [value], cast)
     else:
-        assert parse_values(field_type, field_type.parse_operand, [value], cast) == [equals]
+        assert parse_values(field_type.name, field_type.parse_operand, [value], cast) == [equals]
 
 
 def test_types_have_other_names() -> None:

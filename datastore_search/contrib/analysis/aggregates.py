@@ -178,7 +178,7 @@ class _BoundAggregate:
 
     def select_texts(self) -> Clause:
         """Read the text of each group of the page, after the number of groups if it is wanted."""
-        texts = self._columns.render_texts(as_lists=self._is_of_lists)
+        texts = self._columns.render_texts()
         groups = self.select_groups()
         if self.query.include_total:
             return count_and_read(groups, self._select_page(), texts, sql.SQL("page.is_there"))
@@ -188,13 +188,7 @@ class _BoundAggregate:
         """Read the groups of the page for a COPY: their cells, or their texts."""
         if self.query.is_text:
             return self._compose_select(self._columns.cells)
-        return self._compose_select(
-            self._columns.render_texts(as_lists=self._is_of_lists, begin=",")
-        )
-
-    @property
-    def _is_of_lists(self) -> bool:
-        return self.query.records_format == "lists"
+        return self._compose_select(self._columns.render_texts(","))
 
     @property
     def _columns(self) -> Columns:
@@ -202,7 +196,8 @@ class _BoundAggregate:
             [
                 Column(name, kind, f"page.c{position}")
                 for position, (name, kind) in enumerate(self.fields)
-            ]
+            ],
+            as_lists=self.query.records_format == "lists",
         )
 
     def _compose_select(self, texts: sql.SQL) -> Clause:

@@ -20,7 +20,7 @@ from datastore_search.database.sessions import open_session
 from datastore_search.database.writes import RowToLock, _take_turn
 from datastore_search.guards import shares
 from datastore_search.guards.clients import DISCONNECTED, Client
-from datastore_search.guards.shares import Shares, hold_slot
+from datastore_search.guards.shares import Shares
 from datastore_search.guards.streams import StreamSlot
 from datastore_search.messages.availability import (
     ClientDisconnected,
@@ -307,12 +307,12 @@ def test_a_block_within_a_block_needs_no_other_slot(requests: Requests, settings
 
 def test_the_program_itself_needs_no_slot(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOTS = 1
-    with hold_slot(ANN, MINUTE), hold_slot(None, MINUTE):
+    with shares.process_shares.hold(ANN, MINUTE), shares.process_shares.hold(None, MINUTE):
         assert len(shares.process_shares._working) == 1
 
 
 def test_a_process_that_is_forked_has_all_slots(requests: Requests) -> None:
-    with hold_slot(ANN, MINUTE):
+    with shares.process_shares.hold(ANN, MINUTE):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
             child = os.fork()
@@ -330,15 +330,15 @@ def test_a_client_may_have_half_of_the_streams(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 4
     slots = []
     for client in (EVE, ANN):
-        with hold_slot(client, MINUTE):
+        with shares.process_shares.hold(client, MINUTE):
             slots += [StreamSlot(), StreamSlot()]
             with pytest.raises(TooManyOwnStreams):
                 StreamSlot()
-    with hold_slot(BOB, MINUTE), pytest.raises(TooManyStreams):
+    with shares.process_shares.hold(BOB, MINUTE), pytest.raises(TooManyStreams):
         StreamSlot()
 
     slots.pop(0).release()
-    with hold_slot(EVE, MINUTE):
+    with shares.process_shares.hold(EVE, MINUTE):
         slots.append(StreamSlot())
         with pytest.raises(TooManyOwnStreams):
             StreamSlot()
