@@ -11,12 +11,14 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.contrib.pages.table.cell_lengths import (
+from datastore_search.contrib.pages.table.records import (
     choose_label_length,
     choose_text_length,
+    find_link_target,
+    format_number,
+    highlight,
+    split_words,
 )
-from datastore_search.contrib.pages.table.highlighting import highlight, split_words
-from datastore_search.contrib.pages.table.records import find_link_target, format_number
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
 from datastore_search.models import Resource

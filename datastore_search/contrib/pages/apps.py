@@ -28,7 +28,7 @@ class PagesConfig(ContribAppConfig):
 
             sections.register(FACTS, STRUCTURED_DATA)
         if apps.is_installed("datastore_search.contrib.analysis"):
-            from .charts.sections import CHART, MAP
+            from .drawings import CHART, MAP
             from .facets.sections import DID_YOU_MEAN, FACETS
 
             sections.register(FACETS, DID_YOU_MEAN, CHART, MAP)

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...models import read_profiles
@@ -18,8 +19,9 @@ from ...web.caching import set_cache_headers
 from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
 from .languages import Phrase
-from .maps.query import MapQuery
+from .maps.query import MapQuery, has_map
 from .page import ResourcePageView
+from .sections import PageQuestion, Place, Section
 from .table.chips import build_chips
 from .table.columns import Column
 from .table.page_query import (
@@ -178,3 +180,25 @@ class DrawingView(ResourcePageView):
         if drawing.errors:
             self.status = HTTPStatus.BAD_REQUEST
         return context
+
+
+# The links from the data page to both -------------------------------------------------------------
+
+_TEMPLATE = "datastore_search/_caption_link.html"
+
+
+def _link_chart(question: PageQuestion) -> Mapping[str, Any]:
+    shown = question.query.query_string.remove(*OF_TABLE)
+    return {"address": f"chart/{shown.query}", "label": _("Chart of these records")}
+
+
+def _link_map(question: PageQuestion) -> Mapping[str, Any] | None:
+    profiles = question.profiles
+    if not has_map(question.columns, profiles.fields if profiles else {}):
+        return None
+    shown = question.query.query_string.remove(*OF_TABLE)
+    return {"address": f"map/{shown.query}", "label": _("Map of these records")}
+
+
+CHART = Section("chart", Place.CAPTION, _TEMPLATE, _link_chart)
+MAP = Section("map", Place.CAPTION, _TEMPLATE, _link_map)

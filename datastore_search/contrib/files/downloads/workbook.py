@@ -21,8 +21,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from ....downloads.delimited import begins_like_formula
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
-from ....downloads.formulas import begins_like_formula
 from ....downloads.xml_text import clean_sheet_xml
 from ....field_types import field_types
 from ....messages.availability import NoRoomForAnswer

@@ -29,7 +29,7 @@ from ..table.headings import build_plain_headings
 from ..table.page_query import PAGE_SIZES, PageQuery, parse_page_query
 from ..table.pagination import format_range
 from ..table.query_string import Pair, QueryString
-from ..table.table import read_record_table
+from ..table.records import read_record_table
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from decimal import Context
@@ -20,12 +22,15 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ....field_types import dump_json
+from ....filters.words import remove_diacritics
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import group_digits
-from ....search import Page
-from .cell_lengths import MAX_CELL_LENGTH, choose_label_length, choose_text_length
+from ....search import ID, ConsistentRead, Page, read_page
+from ..embedding.framing import EMBED
+from ..languages import choose_common_language, write_language
+from ..record.keys import link_record, list_key_fields
 from .columns import Column
-from .highlighting import highlight
+from .page_query import PageQuery
 
 #: Letters that fit into the two lines of a cell; more are on the page of the record.
 MAX_LINES_LENGTH = 100
@@ -278,3 +283,138 @@ _FORMATTERS: Mapping[str, Callable[[object], str]] = {
     "float8": _format_float,
     "json": _format_json,
 }
+
+
+# The lengths of texts: only the longest lose letters ----------------------------------------------
+
+#: Letters of a cell, and bytes of all cells of a page: of each row, if there are many rows.
+MAX_CELL_LENGTH = 300
+_MIN_CELL_LENGTH = 12
+_MAX_TEXTS_BYTES = 10_000
+_MAX_TEXTS_BYTES_PER_ROW = 200
+
+#: The same for the labels in front of the values, on a narrow screen.
+_MAX_LABEL_LENGTH = 40
+_MIN_LABEL_LENGTH = 8
+_MAX_LABELS_BYTES = 6_000
+_MAX_LABELS_BYTES_PER_ROW = 120
+
+
+def choose_text_length(texts: Sequence[str], row_count: int) -> int:
+    """Choose the length of all texts of a page with a number of rows."""
+    room = max(_MAX_TEXTS_BYTES, _MAX_TEXTS_BYTES_PER_ROW * row_count)
+    return max(_choose_length(texts, MAX_CELL_LENGTH, room), _MIN_CELL_LENGTH)
+
+
+def choose_label_length(labels: Sequence[str], row_count: int) -> int:
+    """Choose the length of the labels of columns, each of which is in every row."""
+    room = max(_MAX_LABELS_BYTES // max(row_count, 1), _MAX_LABELS_BYTES_PER_ROW)
+    return max(_choose_length(labels, _MAX_LABEL_LENGTH, room), _MIN_LABEL_LENGTH)
+
+
+def _choose_length(texts: Sequence[str], most: int, room: int) -> int:
+    """Choose the length, up to ``most``, at which all texts have about ``room`` bytes."""
+    cut = sorted((text[:most] for text in texts), key=len)
+    byte_count = sum(len(escape(text).encode()) for text in cut)
+    if byte_count <= room:
+        return most
+    room = room * sum(map(len, cut)) // byte_count
+    for position, text in enumerate(cut):
+        share = room // (len(cut) - position)
+        if len(text) > share:
+            return share
+        room -= len(text)
+    return most
+
+
+# Marked words of a full-text query, as far as plain words go --------------------------------------
+
+_WORD = re.compile(r"[^\W_]+")
+
+#: From this length on, a word also matches as the beginning of another.
+_MIN_PREFIX_LENGTH = 3
+
+_MAX_WORDS = 20
+
+
+def split_words(q: str) -> tuple[str, ...]:
+    """Split a full-text query into the words to mark."""
+    words = _WORD.findall(unicodedata.normalize("NFC", q).casefold())
+    return tuple(dict.fromkeys(words))[:_MAX_WORDS]
+
+
+def highlight(text: str, words: Iterable[str]) -> SafeString:
+    """Escape a text, with ``<mark>`` around the words that match."""
+    html, end = SafeString(), 0
+    for found in _WORD.finditer(text):
+        if _matches(found[0], words):
+            html += escape(text[end : found.start()])
+            html += format_html("<mark>{}</mark>", found[0])
+            end = found.end()
+    return html + escape(text[end:])
+
+
+def _matches(text: str, words: Iterable[str]) -> bool:
+    """Match as the search does: a word without accents finds one that has them."""
+    written = text.casefold()
+    forms = {written} if written.isascii() else {written, remove_diacritics(written)}
+    return any(
+        form.startswith(word) if len(word) >= _MIN_PREFIX_LENGTH else form == word
+        for word in words
+        for form in forms
+    )
+
+
+# The table of a page, a frame, or a portal's own template -----------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """
+    The rows of one page, and the number of records on all pages.
+
+    The element around the rows states the language of most columns, ``language_attribute``; what
+    each row has in the language of the page has the ``id_attribute``.
+    """
+
+    rows: list[Row]
+    total: int
+    language_attribute: SafeString
+    id_attribute: SafeString
+
+
+def read_record_table(
+    read: ConsistentRead,
+    query: PageQuery,
+    columns: Sequence[Column],
+    *,
+    offset: int = 0,
+    page_path: str | None = "",
+) -> RecordTable:
+    """
+    Read the records of a valid query; there are no rows from the last record on.
+
+    ``page_path`` is the path of the data page, if the links to records are not relative to it; with
+    None there are no links.
+    """
+    # The keys of records are read for their links.
+    fields = dict.fromkeys([ID, *list_key_fields(read.resource), *(each.name for each in columns)])
+    search = query.build_search(query.size, offset=offset, fields=tuple(fields))
+    address = query.query_string.remove(EMBED)
+
+    def build_link(record: Mapping[str, object], position: int) -> str:
+        place = offset + position + 1
+        return link_record(read.resource, address, record, place, f"{page_path}r/")
+
+    # The first column, of numbers, is in the page's language.
+    language = choose_common_language(["", *(column.value_language for column in columns)])
+    with closing(read_page(read, search)) as page:
+        rows = build_rows(
+            page,
+            columns,
+            words=split_words(query.q),
+            language=language,
+            build_link=None if page_path is None else build_link,
+        )
+        total = page.total or 0
+    return RecordTable(rows, total, write_language(language), write_language("", language))

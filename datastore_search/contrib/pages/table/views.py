@@ -30,7 +30,7 @@ from .page_query import PAGE_SIZES, PageQuery, clean_parameters
 from .pagination import Pagination
 from .profiles import describe_fields
 from .query_string import Link
-from .table import RecordTable, read_record_table
+from .records import RecordTable, read_record_table
 
 
 class ResourceView(ResourcePageView):
