@@ -46,23 +46,13 @@ from .models import Reader, Resource
 from .search import ConsistentRead, RecordCopy, RecordsFormat, Stream
 from .search.spool import Spool
 
-__all__ = [
+__all__ = [  # what else it imports is private
     "AccessDenied",
-    "Caller",
-    "ConditionOptions",
-    "CreateOptions",
     "DatastoreError",
-    "DeleteOptions",
-    "Filters",
     "InvalidParameters",
-    "Name",
-    "QueryOptions",
     "QueryTooSlow",
-    "SearchOptions",
-    "SearchResult",
     "TemporarilyUnavailable",
     "UnknownResource",
-    "UpsertOptions",
     "create",
     "delete",
     "get_resource",
