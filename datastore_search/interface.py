@@ -149,15 +149,14 @@ class SearchResult:
     The answer to a search.
 
     ``records`` have Python's values; ``fields`` maps their names to the names of their types.
-    ``total`` is the number of matches, None without ``include_total``.  ``next_page`` is a filter
-    that the records after this page meet.  ``highlights`` are as in the API.
+    ``total`` is the number of matches, None without ``include_total``.  ``members`` are the other
+    members of the API's answer, such as ``next_page``, or what a parameter of an app adds.
     """
 
     records: list[dict[str, Any]]
     fields: dict[str, str]
-    total: int | None = None
-    next_page: dict[str, Any] | None = None
-    highlights: list[dict[str, Any]] | None = None
+    total: int | None
+    members: Mapping[str, Any]
 
 
 def list_resources(caller: Caller) -> QuerySet[Resource]:
@@ -194,12 +193,10 @@ def search(caller: Caller, resource_id: Name, **options: Unpack[SearchOptions]) 
     Raises: ``UnknownResource``; ``AccessDenied``; ``InvalidParameters``; ``QueryTooSlow``;
     ``TemporarilyUnavailable``.
     """
-    result = run_action(caller, "datastore_search", resource_id=resource_id, **options)
-    return SearchResult(
-        result["records"],
-        {field["id"]: field["type"] for field in result["fields"]},
-        *map(result.get, ("total", "next_page", "highlights")),
-    )
+    members = run_action(caller, "datastore_search", resource_id=resource_id, **options)
+    records, fields = members.pop("records"), members.pop("fields")
+    types = {field["id"]: field["type"] for field in fields}
+    return SearchResult(records, types, members.pop("total", None), members)
 
 
 def iterate(

@@ -234,7 +234,7 @@ def test_a_search_by_words_and_values_of_python(survey: Resource) -> None:
     assert (record["seen"], record["amount"]) == (date(2019, 1, 2), Decimal("10.50"))
     assert isinstance(record["rank"], float)
     assert found.fields["rank"] == "float"
-    assert found.highlights == [{"title": [[0, 5]]}]
+    assert found.members["highlights"] == [{"title": [[0, 5]]}]
 
 
 def test_values_are_of_the_types_of_their_fields(writer: Any) -> None:

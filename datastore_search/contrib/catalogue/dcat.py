@@ -55,8 +55,12 @@ _FREQUENCIES: Final[Mapping[str, str]] = {
     "yearly": "ANNUAL",
 }
 
-#: The codes of the authority table, where they differ from a format's name in capitals.
-_FILE_TYPES: Final[Mapping[str, str]] = {"csv-excel": "CSV", "ndjson": "JSON"}
+#: The codes of the authority table; another format has its media type alone.
+_FILE_TYPES: Final[Mapping[str, str]] = {
+    **{name.lower(): name for name in ("CSV", "GEOJSON", "JSON", "PARQUET", "TSV", "XLSX", "XML")},
+    "csv-excel": "CSV",
+    "ndjson": "JSON",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ def _describe_file(
     """Describe a file; its title names the resource where the dataset has several."""
     resource = published.resource
     license_address = build_license_address(resource.license or dataset.dataset.license)
-    file_type = _FILE_TYPES.get(file.format, file.format.upper())
+    file_type = _FILE_TYPES.get(file.format)
     address = {"@id": quote_iri(file.address), "@type": "rdfs:Resource"}
     has_several = len(dataset.resources) > 1
     return drop_empty(
@@ -214,7 +218,8 @@ def _describe_file(
             else file.label,
             "dcat:accessURL": address,
             "dcat:downloadURL": address,
-            "dct:format": {
+            "dct:format": file_type
+            and {
                 "@id": f"{_AUTHORITY}/file-type/{file_type}",
                 "@type": "dct:MediaTypeOrExtent",
             },
