@@ -72,9 +72,25 @@ _INFERRED_TYPES: Sequence[tuple[str, Callable[[str], object]]] = (
 
 
 def create_resource(**values: Any) -> Resource:
-    """Create a resource without records."""
+    """Create a resource without records; its metadata is stored where there is a catalogue."""
     values.setdefault("name", f"resource-{Resource.objects.count() + 1}")
-    return Resource.objects.create(**values)
+    columns = {field.name for field in Resource._meta.concrete_fields}
+    resource = Resource.objects.create(
+        **{name: value for name, value in values.items() if name in columns}
+    )
+    if metadata := {name: value for name, value in values.items() if name not in columns}:
+        describe(resource, **metadata)
+    return resource
+
+
+def describe(resource: Resource, **metadata: Any) -> None:
+    """Change the metadata of a resource."""
+    rows = import_module("datastore_search.contrib.catalogue.models").Dataset.objects
+    row = rows.get(resource=resource)
+    for name, value in metadata.items():
+        setattr(row, name, value)
+    row.full_clean()
+    row.save()
 
 
 def make_resource(
@@ -166,7 +182,7 @@ def read_cell(kind: str, cell: str | None) -> Any:
 
 def make_listed_resource(name: str, **values: Any) -> Resource:
     """Make a resource that is listed like a loaded one, without a table of records."""
-    resource = Resource.objects.create(name=name, **values)
+    resource = create_resource(name=name, **values)
     resource.table_version = TableVersion.objects.create(
         resource=resource, language="english", published_at=timezone.now()
     )

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import import_module
 from itertools import cycle, product
-from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -37,8 +35,8 @@ from knox.models import AuthToken
 from datastore_search import urls
 from datastore_search.api.actions import actions
 from datastore_search.contrib.agents.tools import get_tools
-from datastore_search.contrib.catalogue.dataset import Dataset, Organization
-from datastore_search.contrib.catalogue.dataset import Group as Grouping
+from datastore_search.contrib.catalogue.models import Dataset
+from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.messages import BadRow
 from datastore_search.contrib.files.models import Load, LoadState, RowError
 from datastore_search.contrib.operations.health import urls as health_urls
@@ -655,26 +653,22 @@ def check_is_refused(door: Door, response: Any, kind: Kind) -> None:
 
 
 @pytest.fixture
-def careless_portal(portal: Portal, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Portal:
-    """A portal whose own function of datasets gives everyone all of them."""
+def own_portal(portal: Portal) -> Portal:
+    """A portal that has put the hidden resource into a dataset of its own."""
     dataset = Dataset(
         id="zqid",
         name="zqset",
         title="zqrivers",
         notes="zqnotes",
-        resources=[portal.hidden.pk],
-        organization=Organization("zqoffice"),
-        groups=[Grouping("zqgroup")],
+        organization={"name": "zqoffice"},
+        groups=[{"name": "zqgroup"}],
         tags=["zqtag"],
     )
-    module = ModuleType("careless_portal")
-    vars(module)["list_datasets"] = lambda _user: [dataset]
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    settings.DATASTORE_SEARCH_DATASETS = "careless_portal.list_datasets"
+    sync_dataset(dataset, [portal.hidden])
     return portal
 
 
-@pytest.fixture(params=["portal", "careless_portal"])
+@pytest.fixture(params=["portal", "own_portal"])
 def any_portal(request: pytest.FixtureRequest) -> Portal:
     """A portal whose datasets are its resources, and one with datasets of its own."""
     portal: Portal = request.getfixturevalue(request.param)
@@ -712,12 +706,12 @@ DATASET_DOORS = [*LISTING, "tool find_tables", "page catalogue", "page catalogue
 
 
 @pytest.mark.parametrize(("name", "kind"), pair_with_kinds(DATASET_DOORS))
-def test_a_careless_function_of_datasets_shows_nobody_more(
-    careless_portal: Portal, name: str, kind: str
+def test_a_dataset_of_the_portals_own_shows_nobody_more(
+    own_portal: Portal, name: str, kind: str
 ) -> None:
-    door, visitor = DOORS[name], careless_portal.visitors[kind]
+    door, visitor = DOORS[name], own_portal.visitors[kind]
 
-    response = door.send(careless_portal, visitor)
+    response = door.send(own_portal, visitor)
 
     assert response.status_code == 200
     assert (SECRET in read_text(response)) is door.is_open_to(visitor.kind)
@@ -725,14 +719,14 @@ def test_a_careless_function_of_datasets_shows_nobody_more(
 
 @pytest.mark.parametrize(("name", "kind"), pair_with_kinds(["zqid", "zqset"]))
 def test_a_dataset_is_not_found_by_those_who_may_read_none_of_it(
-    careless_portal: Portal, name: str, kind: str
+    own_portal: Portal, name: str, kind: str
 ) -> None:
-    visitor = careless_portal.visitors[kind]
+    visitor = own_portal.visitors[kind]
 
     response = act(Client(), "package_show", {"id": name}, visitor.token)
 
     if DOORS["package_show"].is_open_to(visitor.kind):
-        assert response.json()["result"]["resources"][0]["id"] == str(careless_portal.hidden.pk)
+        assert response.json()["result"]["resources"][0]["id"] == str(own_portal.hidden.pk)
         assert "public" not in response.get("Cache-Control", "")
     else:
         assert response.status_code == 404

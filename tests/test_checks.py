@@ -54,8 +54,8 @@ def test_the_example_project_passes(db: None) -> None:
         ("FETCH_PRIVATE_HOSTS", [""], "“” does not match"),
         ("AUTHENTICATION_CLASSES", ["nowhere.Token"], "No module named 'nowhere'"),
         ("AUTHENTICATION_CLASSES", ["json.Tokn"], 'Module "json" does not define a "Tokn" '),
-        ("DATASETS", "datasets", "datasets doesn't look like a module path"),
-        ("DATASETS", "json.__name__", "“json.__name__” cannot be called."),
+        ("AUTHENTICATION_CLASSES", ["token"], "token doesn't look like a module path"),
+        ("AUTHENTICATION_CLASSES", ["json.__name__"], "“json.__name__” cannot be called."),
     ],
 )
 def test_an_invalid_setting_is_e009(settings: Any, name: str, value: Any, problem: str) -> None:

@@ -56,7 +56,7 @@ from datastore_search.writing import Method
 from datastore_search.writing.records import MAX_ID
 from example_project.management.commands.write_reference import write_tables
 
-from .builders import act, make_user
+from .builders import act, describe, make_user
 from .files.reading import read_in_test_process
 from .shared import ModuleTransaction
 
@@ -319,7 +319,7 @@ def rivers(client: Client, token: str) -> None:
     records = [{"n": 1, "t": "river"}, {"n": 2, "t": "rivers"}]
     sent = {"resource_id": ID, "records": records, "primary_key": "n"}
     assert act(client, "datastore_create", sent, token).status_code == 200
-    Resource.objects.filter(pk=ID).update(publisher="Hue")
+    describe(Resource.objects.get(pk=ID), publisher="Hue")
 
 
 @pytest.mark.parametrize(

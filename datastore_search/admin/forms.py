@@ -8,7 +8,7 @@ from django import forms
 from django.db import connections, router
 
 from ..database.server import list_search_languages
-from ..models import METADATA, Field, IndexKind, Resource
+from ..models import Field, IndexKind, Resource
 from .translations import list_language_choices
 
 
@@ -24,7 +24,6 @@ class ResourceForm(forms.ModelForm):
             "private",
             "language",
             "content_language",
-            *METADATA,
             "indexes",
         )
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.admin import ModelAdmin
+from django.contrib.admin.options import InlineModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
@@ -24,6 +25,8 @@ class ResourcePart:
     field_form: ClassVar[type[forms.ModelForm[Field]] | None] = None
     #: Style sheets and scripts.
     media: ClassVar[forms.Media] = forms.Media()
+    #: Inlines before those of the core.
+    inlines: ClassVar[Sequence[type[InlineModelAdmin[Any, Any]]]] = ()
     #: A template below the form of a resource.
     template: ClassVar[str] = ""
     #: The name and the label of a button that saves a new resource, and goes on.

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from ..database.tables import measure_record_tables
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
-from ..models import METADATA, Alias, Field, Resource
+from ..models import Alias, Field, Resource
 from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
 from .field_parts import FieldPart, get_shown_rows, split_fields
 from .forms import FieldForm, ResourceForm
@@ -176,9 +176,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show the addresses and the key of a resource only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
-        period = ("temporal_start", "temporal_end")  # on one line
-        fields = [period if name == period[0] else name for name in METADATA if name != period[1]]
-        described = (_("About the data"), {"fields": fields, "classes": ["collapse"]})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         known = (
             _("Address"),
@@ -188,14 +185,15 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         if obj and has_permission(request, "change", obj):
             texts.append("translations_display")
         languages = (_("Languages"), {"fields": texts, "classes": ["collapse"]})
-        added = [about, languages, described, indexes]
+        added = [about, languages, indexes]
         return [*added, known] if obj else added
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:
-        """Show fields only of a resource that exists."""
-        return [AliasInline, FieldInline] if obj else [AliasInline]
+        """Show the inlines of ``parts``, and fields only of a resource that exists."""
+        added = [inline for part in parts for inline in part.inlines]
+        return [*added, AliasInline, *([FieldInline] if obj else [])]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
         """List the resources that the user may view."""

@@ -18,9 +18,8 @@ from rest_framework.request import Request
 
 from ..database.writes import begin_write_transaction
 from ..messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
-from ..models import Reader, Resource, ResourceQuerySet, parse_resource_id
+from ..models import Resource, ResourceQuerySet, parse_resource_id
 from .parameters import make_printable
-from .permissions import get_reader
 from .resource_parameters import (
     NewResourceMembers,
     read_resource_values,
@@ -34,12 +33,17 @@ class CatalogueOfResources:
     """
     What a catalogue knows of resources; ``contrib.catalogue`` puts its own in place of these.
 
-    ``show`` gives a resource as ``resource_show`` does, and ``has_name`` whether a dataset that is
-    not ours has a name.
+    ``members`` are those of a new resource, ``show`` gives a resource as ``resource_show`` does,
+    ``store`` stores what a new resource has no columns for, out of the members that were sent and
+    parsed, and ``has_name`` says whether a dataset of several resources has a name or an id.
     """
 
+    members: type[NewResourceMembers] = NewResourceMembers
     show: Callable[[Request, Resource], Mapping[str, Any]] = lambda _request, _resource: {}
-    has_name: Callable[[Reader, str], bool] = lambda _reader, _name: False
+    store: Callable[[Resource, Mapping[str, object], Mapping[str, Any]], None] = (
+        lambda _resource, _sent, _parsed: None
+    )
+    has_name: Callable[[str], bool] = lambda _name: False
 
 
 catalogue = CatalogueOfResources()
@@ -59,7 +63,7 @@ def add_resource(
     Raises: ``ValidationError``; ``InvalidResource``; ``InvalidDatasetName``; ``TakenDatasetName``;
     ``WriteBlocked``.
     """
-    parameters = NewResourceMembers.parse(sent)
+    parameters = catalogue.members.parse(sent)
     name = str(parameters.get("package_id", ""))
     resource = Resource(
         pk=read_new_id(parameters.get("id") or parse_resource_id(name)),
@@ -67,14 +71,15 @@ def add_resource(
         translations=read_translations(sent),
         **read_resource_values(sent, parameters),
     )
-    resource.source = resource.source or parameters.get("url", "")
-    resource.name = _check_name(request, name) if name else str(resource.pk)
-    refuse_other_members(sent, catalogue.show(request, resource))
+    resource.name = _check_name(name) if name else str(resource.pk)
+    shown = catalogue.show(request, resource)
+    refuse_other_members(sent, shown, catalogue.members.list_stored(sent))
     using = router.db_for_write(Resource)
     with begin_write_transaction(connections[using]):
         try:
             with transaction.atomic(using=using):
                 resource.save(force_insert=True, using=using)
+                catalogue.store(resource, sent, parameters)
         except IntegrityError as error:  # another request has added it just now
             raise TakenDatasetName(name=resource.name) from error
     return resource
@@ -91,18 +96,18 @@ def read_new_id(sent: object) -> uuid.UUID:
     resource_id = parse_resource_id(str(sent)) if isinstance(sent, str | uuid.UUID) else None
     if resource_id is None:
         raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
-    if get_resources().known_as(str(resource_id)).exists():
+    name = str(resource_id)
+    if get_resources().known_as(name).exists() or catalogue.has_name(name):
         raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
     return resource_id
 
 
-def _check_name(request: Request, name: str) -> str:
+def _check_name(name: str) -> str:
     """Check the name of a new dataset."""
     try:
         Resource.name.field.clean(name, None)
     except ValidationError as error:
         raise InvalidDatasetName(name=make_printable(name)) from error
-    is_taken = get_resources().known_as(name).exists()
-    if is_taken or catalogue.has_name(get_reader(request), name):
+    if get_resources().known_as(name).exists() or catalogue.has_name(name):
         raise TakenDatasetName(name=name)
     return name

@@ -20,9 +20,9 @@ MIN_LOAD_CONNECTIONS = 3
 _LOCKS_OF_A_DUMP = 200
 
 
-def read_sql_file(name: str) -> str:
-    """Read a file of ``datastore_search/sql``."""
-    return files("datastore_search.database").joinpath("sql", name).read_text(encoding="utf-8")
+def read_sql_file(name: str, package: str = "datastore_search.database") -> str:
+    """Read a file of the folder ``sql`` of a package."""
+    return files(package).joinpath("sql", name).read_text(encoding="utf-8")
 
 
 def cast_texts(

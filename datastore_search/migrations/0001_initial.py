@@ -3,7 +3,6 @@
 import datastore_search.models.aliases
 import datastore_search.models.resources
 import datastore_search.models.translations
-import django.contrib.postgres.fields
 import django.db.models.deletion
 import uuid
 from django.db import migrations, models
@@ -67,111 +66,6 @@ class Migration(migrations.Migration):
                         max_length=63,
                         validators=[datastore_search.models.resources.validate_language],
                         verbose_name="language of the search",
-                    ),
-                ),
-                (
-                    "license",
-                    models.CharField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        help_text="An SPDX id, such as “CC-BY-4.0”, or the address of the licence.",
-                        max_length=200,
-                        validators=[datastore_search.models.resources.validate_license],
-                        verbose_name="licence",
-                    ),
-                ),
-                (
-                    "source",
-                    models.CharField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        help_text="Where the data come from: an address, or a text.",
-                        max_length=500,
-                        verbose_name="source",
-                    ),
-                ),
-                (
-                    "publisher",
-                    models.CharField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        max_length=200,
-                        verbose_name="publisher",
-                    ),
-                ),
-                (
-                    "contact",
-                    models.CharField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        help_text="A person or an office that answers questions.",
-                        max_length=200,
-                        verbose_name="contact",
-                    ),
-                ),
-                (
-                    "contact_email",
-                    models.EmailField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        max_length=254,
-                        verbose_name="e-mail of the contact",
-                    ),
-                ),
-                (
-                    "tags",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(max_length=100),
-                        blank=True,
-                        db_default=[],
-                        default=list,
-                        help_text="Keywords of the resource, separated by commas.",
-                        size=50,
-                        verbose_name="tags",
-                    ),
-                ),
-                (
-                    "temporal_start",
-                    models.DateField(blank=True, null=True, verbose_name="first day covered"),
-                ),
-                (
-                    "temporal_end",
-                    models.DateField(blank=True, null=True, verbose_name="last day covered"),
-                ),
-                (
-                    "spatial",
-                    models.CharField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        help_text="The name of a place, or several.",
-                        max_length=300,
-                        verbose_name="area covered",
-                    ),
-                ),
-                (
-                    "frequency",
-                    models.CharField(
-                        blank=True,
-                        db_default="",
-                        default="",
-                        help_text="How often the data change, such as “monthly”.",
-                        max_length=100,
-                        verbose_name="frequency of updates",
-                    ),
-                ),
-                (
-                    "version_date",
-                    models.DateField(
-                        blank=True,
-                        help_text="The day that the data describe.",
-                        null=True,
-                        verbose_name="date of this version",
                     ),
                 ),
                 (

@@ -15,9 +15,7 @@ from .aliases import (
 )
 from .deletion import drop_deleted_tables, drop_tables_on_commit
 from .fields import Field
-from .metadata import METADATA, clean_metadata, get_metadata_field
 from .resources import (
-    MAX_TAGS,
     IndexKind,
     Reader,
     Resource,

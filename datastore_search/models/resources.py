@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
 from django.db import connections, models, router
 from django.db.models.functions import JSONObject
 from django.utils.functional import cached_property
@@ -34,7 +32,6 @@ from .fields import Field
 from .managers import PrimaryManager
 from .object_permissions import Permitted, find_permitted
 from .table_versions import TableVersion
-from .text_arrays import TextArrayField
 from .translations import (
     MAX_TITLE_LENGTH,
     LocalText,
@@ -48,14 +45,6 @@ Reader = AbstractBaseUser | AnonymousUser
 
 #: The texts of a resource that have translations.
 _TEXTS = frozenset({"title", "description"})
-
-#: Of a resource; each costs room in every description.
-MAX_TAGS: Final = 50
-
-#: Of a text: a column that was added to tables with rows has a default in the database, too.
-_MAY_BE_EMPTY: dict[str, Any] = {"blank": True, "default": "", "db_default": ""}
-
-_SPDX_ID = re.compile(r"[A-Za-z0-9.+-]{1,100}")
 
 
 def get_default_language() -> str:
@@ -75,15 +64,6 @@ def validate_indexes(kinds: Iterable[str]) -> None:
     connection = connections[router.db_for_write(Resource)]
     if IndexKind.SUBSTRINGS in kinds and not has_trigrams(connection):
         raise ValidationError(str(SubstringsNotSupported()))
-
-
-def validate_license(text: str) -> None:
-    """Refuse what is neither an SPDX id nor an address."""
-    if _SPDX_ID.fullmatch(text) is None:
-        try:
-            URLValidator(schemes=("https", "http"))(text)
-        except ValidationError as error:
-            raise ValidationError(_("This is neither an SPDX id nor an address.")) from error
 
 
 class IndexKind(models.TextChoices):
@@ -207,7 +187,9 @@ class Resource(GuardedModel):
     content_language = models.CharField(
         _("language of the texts"),
         max_length=35,
-        **_MAY_BE_EMPTY,
+        blank=True,
+        default="",
+        db_default="",
         validators=[validate_content_language],
         help_text=_(
             "The language of the title, the description, the labels and the notes. Empty: unknown."
@@ -229,56 +211,6 @@ class Resource(GuardedModel):
             "PostgreSQL’s text search configuration, such as “english” or “simple”. "
             "A change takes effect with the next load."
         ),
-    )
-    license = models.CharField(
-        _("licence"),
-        max_length=200,
-        **_MAY_BE_EMPTY,
-        validators=[validate_license],
-        help_text=_("An SPDX id, such as “CC-BY-4.0”, or the address of the licence."),
-    )
-    source = models.CharField(
-        _("source"),
-        max_length=500,
-        **_MAY_BE_EMPTY,
-        help_text=_("Where the data come from: an address, or a text."),
-    )
-    publisher = models.CharField(_("publisher"), max_length=200, **_MAY_BE_EMPTY)
-    contact = models.CharField(
-        _("contact"),
-        max_length=200,
-        **_MAY_BE_EMPTY,
-        help_text=_("A person or an office that answers questions."),
-    )
-    contact_email = models.EmailField(_("e-mail of the contact"), **_MAY_BE_EMPTY)
-    tags = TextArrayField(
-        models.CharField(max_length=100),
-        MAX_TAGS,
-        verbose_name=_("tags"),
-        default=list,
-        db_default=[],
-        blank=True,
-        help_text=_("Keywords of the resource, separated by commas."),
-    )
-    temporal_start = models.DateField(_("first day covered"), null=True, blank=True)
-    temporal_end = models.DateField(_("last day covered"), null=True, blank=True)
-    spatial = models.CharField(
-        _("area covered"),
-        max_length=300,
-        **_MAY_BE_EMPTY,
-        help_text=_("The name of a place, or several."),
-    )
-    frequency = models.CharField(
-        _("frequency of updates"),
-        max_length=100,
-        **_MAY_BE_EMPTY,
-        help_text=_("How often the data change, such as “monthly”."),
-    )
-    version_date = models.DateField(
-        _("date of this version"),
-        null=True,
-        blank=True,
-        help_text=_("The day that the data describe."),
     )
     table_version = models.OneToOneField(
         TableVersion,

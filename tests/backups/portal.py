@@ -28,7 +28,7 @@ from django.test import Client
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Alias, Resource
 
-from ..builders import SURVEY, act, ask, make_token
+from ..builders import SURVEY, act, ask, create_resource, make_token
 from ..files.builders import load_csv
 
 settings.ALLOWED_HOSTS = ["testserver"]
@@ -46,7 +46,7 @@ STATIONS = "number,name,since,level\n" + "".join(
 def fill_portal() -> None:
     """Create resources of every kind."""
     prepare_portal()
-    survey = Resource.objects.create(
+    survey = create_resource(
         pk=SURVEY_ID,
         name="survey",
         title="Survey",

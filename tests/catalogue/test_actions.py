@@ -19,6 +19,8 @@ from datastore_search.web.tokens import issue_token
 from ..builders import (
     act,
     check_error,
+    create_resource,
+    describe,
     get_result,
     make_listed_resource,
     make_resource,
@@ -67,7 +69,7 @@ def hidden(db: None) -> Resource:
 
 @pytest.fixture
 def unloaded(db: None) -> Resource:
-    return Resource.objects.create(
+    return create_resource(
         name="unloaded", title="Unloaded river", publisher="Nobody", tags=["unloaded"]
     )
 
@@ -438,6 +440,5 @@ def test_a_dataset_is_not_sent_again_unchanged(client: Client, water: Resource) 
     tag = client.get(address)["ETag"]
 
     assert client.get(address, headers={"If-None-Match": tag}).status_code == 304
-    water.tags = ["other"]
-    water.save()
+    describe(water, tags=["other"])
     assert client.get(address, headers={"If-None-Match": tag}).status_code == 200

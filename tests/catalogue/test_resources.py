@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.models import METADATA, Resource
+from datastore_search.contrib.catalogue.models import Dataset
+from datastore_search.contrib.catalogue.resource_members import METADATA
+from datastore_search.models import Resource
 
 from ..builders import (
     act,
@@ -64,7 +66,7 @@ def refuse(client: Client, action: str, sent: dict[str, Any], token: str) -> dic
 
 
 def read_metadata(resource: Resource) -> dict[str, Any]:
-    return dict(Resource.objects.filter(pk=resource.pk).values(*METADATA).get())
+    return dict(Dataset.objects.filter(resource=resource).values(*METADATA).get())
 
 
 # resource_create ----------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ def test_an_address_is_stored_as_the_source(client: Client, token: str) -> None:
 
     made = run(client, "datastore_create", {"resource": about, "records": [{"a": 1}]}, token)
 
-    assert Resource.objects.get(pk=made["resource_id"]).source == address
+    assert Dataset.objects.get(resource=made["resource_id"]).source == address
     for source in ("", address):
         about = {"url": address, "source": source}
         assert run(client, "resource_create", about, token)["source"] == address

@@ -39,7 +39,7 @@ def test_the_triggers_come_and_go_with_the_migrations() -> None:
 
     call_command("migrate", "datastore_search", "0001", verbosity=0)
     without = _list_triggers()
-    call_command("migrate", "datastore_search", verbosity=0)
+    call_command("migrate", verbosity=0)  # of the contrib apps, too
 
     assert (without, len(triggers)) == (set(), 9)
     assert _list_triggers() == triggers
@@ -53,7 +53,7 @@ def _list_triggers() -> set[tuple[str, str]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
-            " WHERE tgname LIKE 'datastore_search%'"
+            " WHERE tgname LIKE 'datastore_search%' AND tgname || relname NOT LIKE '%catalogue%'"
         )
         return set(cursor.fetchall())
 

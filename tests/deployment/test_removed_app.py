@@ -1,4 +1,4 @@
-"""A portal that takes the contrib app of files away again, before or after its tables."""
+"""A portal that takes a contrib app with tables away again, before or after its tables."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
 
+from datastore_search.contrib.catalogue.models import Dataset
+from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.models import Load, RowError
 from datastore_search.database.tables import list_record_tables
 from datastore_search.database.unserved import mark_unserved
@@ -24,7 +26,12 @@ from ..builders import make_resource, make_user
 from ..files.builders import load_csv, make_loaded_resource
 from ..processes import PROJECT, build_database_url
 
-_OTHERS = "agents analysis catalogue openapi operations pages"
+_APPS = ("agents", "analysis", "catalogue", "files", "openapi", "operations", "pages")
+#: The apps that have tables, with these.
+_TABLES = {
+    "files": {"datastore_search_files_load", "datastore_search_files_rowerror"},
+    "catalogue": {"datastore_search_catalogue_dataset"},
+}
 _VISIT = """
 import os, django
 django.setup()
@@ -38,6 +45,7 @@ from datastore_search.models import Resource, deletion
 call_command("check", databases=["default"])
 client, headers = Client(), {"Authorization": os.environ["TOKEN"]}
 first, second = Resource.objects.order_by("name")
+Resource.objects.create(name="later").delete()
 search = client.get(f"/en/api/action/datastore_search?resource_id={first.pk}&q=river")
 assert search.json()["result"]["total"] == 1, search.content
 page = client.get(f"/en/datastore/{first.pk}/")
@@ -65,10 +73,20 @@ def list_tables() -> set[str]:
     return {each for each in connection.introspection.table_names() if "record_" not in each}
 
 
+def list_functions() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT proname FROM pg_proc WHERE proname LIKE 'datastore_search%'")
+        return sorted(name for (name,) in cursor.fetchall())
+
+
+@pytest.mark.parametrize("app", _TABLES)
 @pytest.mark.django_db(transaction=True)
-def test_a_portal_without_files_goes_on_with_what_was_loaded() -> None:
-    for name in ("one", "two"):
-        make_loaded_resource("code,text\na,river\nb,lake\n", name=name)
+def test_a_portal_without_an_app_goes_on_with_what_was_loaded(app: str) -> None:
+    resources = [
+        make_loaded_resource("code,text\na,river\nb,lake\n", name=name, license="CC0-1.0")
+        for name in ("one", "two")
+    ]
+    sync_dataset(Dataset(id="own", name="own"), resources)
     RowError.objects.create(load=Load.objects.earliest("pk"), line=1, message={})
     token = issue_token(make_user(is_superuser=True, is_staff=True))
 
@@ -76,7 +94,8 @@ def test_a_portal_without_files_goes_on_with_what_was_loaded() -> None:
         [sys.executable, "-c", _VISIT], capture_output=True, text=True, check=False, timeout=120,
         env={
             **os.environ, "DATABASE_URL": build_database_url(), "TOKEN": token,
-            "CONTRIB_APPS": _OTHERS, "DJANGO_SETTINGS_MODULE": "tests.contrib_settings",
+            "CONTRIB_APPS": " ".join(each for each in _APPS if each != app),
+            "DJANGO_SETTINGS_MODULE": "tests.contrib_settings",
             "ALLOWED_HOSTS": "testserver", "PYTHONPATH": str(PROJECT),
         },
     )  # fmt: skip
@@ -84,20 +103,27 @@ def test_a_portal_without_files_goes_on_with_what_was_loaded() -> None:
     assert process.returncode == 0, process.stderr
     assert "(datastore_search.W021) The database “default” has tables of" in process.stderr
     assert (Load.objects.count(), RowError.objects.count()) == (0, 0)
+    assert [*Dataset.objects.values_list("pk", flat=True)] == ["own"]
     assert list_record_tables(connection) == set()
 
 
-def test_the_keys_of_loads_are_also_deleted_by_postgresql(db: None) -> None:
+def test_the_keys_of_contrib_apps_are_also_deleted_by_postgresql(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT attname, confdeltype, condeferred FROM pg_constraint JOIN pg_attribute"
             " ON attrelid = conrelid AND attnum = conkey[1] WHERE contype = 'f'"
-            " AND conrelid::regclass::text LIKE 'datastore_search_files%' ORDER BY attname"
+            " AND conrelid::regclass::text ~ '^datastore_search_(files|catalogue)_'"
+            " ORDER BY conrelid::regclass::text, attname"
         )
         found = cursor.fetchall()
 
-    assert found == [("load_id", "c", True), ("resource_id", "c", True),
-                     ("table_version_id", "n", True)]  # fmt: skip
+    assert found == [
+        ("part_of_id", "n", True),
+        ("resource_id", "c", True),
+        ("resource_id", "c", True),
+        ("table_version_id", "n", True),
+        ("load_id", "c", True),
+    ]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -112,18 +138,23 @@ def test_a_table_version_is_deleted_by_postgresql_and_its_load_stays() -> None:
     assert list(Load.objects.values_list("table_version", flat=True)) == [None, None]
 
 
+@pytest.mark.parametrize("app", _TABLES)
 @pytest.mark.django_db(transaction=True)
-def test_undoing_the_migrations_of_files_removes_its_tables_and_nothing_else() -> None:
+def test_undoing_the_migrations_of_an_app_removes_its_tables_and_nothing_else(app: str) -> None:
     resource = make_loaded_resource("a\n1\n")
-    before = list_tables()
+    before, functions = list_tables(), list_functions()
 
-    call_command("migrate", "datastore_search_files", "zero", verbosity=0)
+    call_command("migrate", f"datastore_search_{app}", "zero", verbosity=0)
     without = list_tables()
     records = list_record_tables(connection)
-    call_command("migrate", "datastore_search_files", verbosity=0)
+    left = [each for each in list_functions() if f"search_{app}" in each]
+    Resource.objects.create(name="later")
+    call_command("migrate", f"datastore_search_{app}", verbosity=0)
 
-    own = {"datastore_search_files_load", "datastore_search_files_rowerror"}
-    assert (before - without, without - before) == (own, set())
+    assert (before - without, without - before, left) == (_TABLES[app], set(), [])
+    assert list_functions() == functions
+    assert {each.shown_name for each in Dataset.objects.all()} == {resource.name, "later"}
+    Resource.objects.get(name="later").delete()
     assert list_tables() == before
     assert Resource.objects.get() == resource
     assert records == {resource.table_version_id}
@@ -148,12 +179,15 @@ def test_a_deleted_table_that_was_being_read_is_dropped_without_files(
     assert capsys.readouterr().out == "Dropped tables of deleted resources: 1.\n"
 
 
+@pytest.mark.parametrize("app", _TABLES)
 @pytest.mark.django_db
-def test_tables_of_an_app_that_is_not_installed_are_w021(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apps, "is_installed", "datastore_search.contrib.files".__ne__)
+def test_tables_of_an_app_that_is_not_installed_are_w021(
+    monkeypatch: pytest.MonkeyPatch, app: str
+) -> None:
+    monkeypatch.setattr(apps, "is_installed", f"datastore_search.contrib.{app}".__ne__)
 
     messages = run_checks(databases=["default"])
 
     (message,) = [each for each in messages if each.id == "datastore_search.W021"]
-    assert "datastore_search.contrib.files, which" in message.msg
-    assert "“migrate datastore_search_files zero”" in str(message.hint)
+    assert f"datastore_search.contrib.{app}, which" in message.msg
+    assert f"“migrate datastore_search_{app} zero”" in str(message.hint)

@@ -23,6 +23,7 @@ from datastore_search.contrib.pages.languages import (
 from datastore_search.models import Resource
 from datastore_search.web.languages import is_foreign, write_attributes
 
+from ..builders import describe
 from ..files.builders import make_loaded_resource
 from ..shared import ModuleTransaction
 
@@ -49,8 +50,9 @@ def _records(module_transaction: ModuleTransaction) -> Resource:
     for field in resource.fields.all():
         field.label, field.notes = LABELS[field.name], NOTES
         field.save()
-    resource.content_language, resource.spatial = "vi", PLACE
+    resource.content_language = "vi"
     resource.save()
+    describe(resource, spatial=PLACE)
     return resource
 
 

@@ -18,7 +18,7 @@ from datastore_search.guards.streams import StreamSlot
 from datastore_search.models import Field, Resource
 from datastore_search.search import StaleVersion
 
-from ..builders import make_resource, make_slow, make_token, make_user
+from ..builders import describe, make_resource, make_slow, make_token, make_user
 from .parsing import extract_text, parse_table
 
 
@@ -316,7 +316,8 @@ def test_a_transient_error_is_503(
 
 
 def test_a_page_says_where_its_data_come_from(client: Client, resource: Resource) -> None:
-    Resource.objects.filter(pk=resource.pk).update(
+    describe(
+        resource,
         license="CC-BY-4.0",
         source="https://example.org/a?b=1&c=<2>",
         publisher="Office <of> Water",

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.pages.sections import sections
-from datastore_search.models import Resource
 
+from ..builders import describe
 from ..files.files import load_new_resource
 
 PLACES = "name,lat,lon\nriver at Hue,16.46,107.59\nriver at Ha Noi,21.03,105.85\n"
@@ -26,7 +26,7 @@ SHOWN = {
 @pytest.mark.parametrize("name", sections)
 def test_a_section_is_shown(client: Client, db: None, name: str) -> None:
     resource = load_new_resource(PLACES)
-    Resource.objects.filter(pk=resource.pk).update(source="The river authority")
+    describe(resource, source="The river authority")
     query, text = SHOWN[name]
     page = client.get(f"/en/datastore/{resource.pk}/{query}")
 

@@ -17,10 +17,8 @@ from ...api.permissions import get_reader
 from ...guards.clients import Client
 from ...models import Field, Resource
 from ...search import open_snapshot
-from ..catalogue.conf import conf as catalogue_conf
-from ..catalogue.listing import CatalogueFilterSet, find_readable, list_tables
-from ..catalogue.portal import open_portal_datasets
-from ..catalogue.resource_conditions import match_word
+from ..catalogue.datasets import match_table
+from ..catalogue.listing import CatalogueFilterSet, list_tables
 from .answers import write_page
 
 DEFAULT_TABLES = 20
@@ -57,13 +55,10 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
 
 
 def _write_tables(request: Request, parameters: Mapping[str, Any], using: str) -> str:
-    reader = get_reader(request)
-    readable = find_readable(reader)
-    tables, match = list_tables(using).filter(readable.condition), match_word
-    if catalogue_conf.DATASETS:
-        datasets = open_portal_datasets(using, reader)
-        tables, match = tables.filter(pk__in=datasets.list_resource_ids()), datasets.match_table
-    filters = CatalogueFilterSet({"q": parameters.get("q", "")}, tables, match)
+    tables = list_tables(using)
+    readable = tables.readable_by(get_reader(request))
+    shown = tables.filter(readable.condition)
+    filters = CatalogueFilterSet({"q": parameters.get("q", "")}, shown, match_table)
     if not filters.is_valid():
         raise serializers.ValidationError(dict(filters.errors))
     offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)

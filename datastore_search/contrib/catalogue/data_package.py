@@ -10,7 +10,8 @@ from datetime import UTC
 from typing import Any, Final
 
 from ...downloads.table_schema import build_table_schema
-from ...models import Resource, write_translations
+from ...models import write_translations
+from .models import Dataset, get_metadata
 from .published import PublishedResource, build_license_address, drop_empty, find_address
 
 PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -26,7 +27,7 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
 
     Texts are the plain ones with their translations, whatever the active language.
     """
-    resource = published.resource
+    resource, metadata = published.resource, get_metadata(published.resource)
     name = resource.name.lower()
     address = next((file.address for file in published.files if file.format == "csv"), "")
     texts = {
@@ -52,19 +53,19 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
             "id": str(resource.pk),
             **texts,
             "homepage": published.page,
-            "version": resource.version_date and resource.version_date.isoformat(),
+            "version": metadata.shown_version,
             "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "keywords": sorted(resource.tags),
-            "licenses": _list_licenses(resource.license),
+            "keywords": sorted(metadata.tags),
+            "licenses": _list_licenses(metadata.license),
             "sources": [
-                drop_empty({"title": resource.source, "path": find_address(resource.source)})
+                drop_empty({"title": metadata.source, "path": find_address(metadata.source)})
             ]
-            if resource.source
+            if metadata.source
             else [],
-            "contributors": _list_contributors(resource),
-            "temporal": _describe_days(resource),
-            "spatial": {"name": resource.spatial} if resource.spatial else {},
-            "frequency": resource.frequency,
+            "contributors": _list_contributors(metadata),
+            "temporal": _describe_days(metadata),
+            "spatial": {"name": metadata.spatial} if metadata.spatial else {},
+            "frequency": metadata.frequency,
             "resources": [drop_empty(table)],
         }
     )
@@ -75,16 +76,16 @@ def _list_licenses(license_id: str) -> list[dict[str, str]]:
     return [drop_empty({"name": name, "path": path})] if license_id else []
 
 
-def _list_contributors(resource: Resource) -> list[dict[str, Any]]:
+def _list_contributors(metadata: Dataset) -> list[dict[str, Any]]:
     contributors = []
-    if resource.publisher:
-        contributors.append({"title": resource.publisher, "roles": ["publisher"]})
-    if title := resource.contact or resource.contact_email:
-        contact = {"title": title, "email": resource.contact_email, "roles": ["contact"]}
+    if metadata.publisher:
+        contributors.append({"title": metadata.publisher, "roles": ["publisher"]})
+    if title := metadata.contact or metadata.contact_email:
+        contact = {"title": title, "email": metadata.contact_email, "roles": ["contact"]}
         contributors.append(drop_empty(contact))
     return contributors
 
 
-def _describe_days(resource: Resource) -> dict[str, str]:
-    days = {"start": resource.temporal_start, "end": resource.temporal_end}
+def _describe_days(metadata: Dataset) -> dict[str, str]:
+    days = {"start": metadata.temporal_start, "end": metadata.temporal_end}
     return {name: day.isoformat() for name, day in days.items() if day}

@@ -1,23 +1,24 @@
-"""Datasets, with CKAN's members: returned by a portal's own function, or one for each resource."""
+"""What belongs to datasets: their organizations and groups, and what a user sees of a dataset."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
+from django.core.exceptions import ValidationError
 from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
 
-from ...models import LocalText, Resource, Translations
-from ...models.translations import choose_text
+from ...models import Resource
+
+if TYPE_CHECKING:
+    from .models import Dataset
 
 _NAMESPACE: Final = uuid.UUID("3a4d6d0e-9c0c-5d0e-8f1e-6a7f0a1f2c11")
-
-#: The texts of a resource, by the names that a dataset has for them.
-_TEXTS_OF_RESOURCE: Final = {"title": "title", "description": "notes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,36 @@ class Group:
     image_url: str = ""
     id: str = ""
 
-    #: CKAN's type of group.
+    #: CKAN's type of group, and the column of datasets.
     kind: ClassVar[str] = "group"
+    column: ClassVar[str] = "groups"
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """
+        Read what a dataset stores, or what a portal gives.
+
+        Raises: ``ValidationError``.
+        """
+        is_valid = isinstance(value, Mapping) and bool(value.get("name"))
+        if not is_valid or not all(
+            name in cls.__dataclass_fields__ and isinstance(text, str)
+            for name, text in value.items()
+        ):
+            text = _("Must have a “name”, and may have: title, description, image_url, id.")
+            raise ValidationError({cls.column: text})
+        return cls(**value)
+
+    def to_json(self) -> dict[str, str]:
+        """Write the members that have a value, and the id."""
+        names = ("name", "title", "description", "image_url")
+        given = {name: getattr(self, name) for name in names if getattr(self, name)}
+        return {**given, "id": self.id or build_id(f"{self.kind}/{self.name}")}
 
     @property
     def shown_title(self) -> str:
         """The title, or the name where there is none."""
         return self.title or self.name
-
-    @property
-    def shown_id(self) -> str:
-        """The id, or one derived from the name."""
-        return self.id or build_id(f"{self.kind}/{self.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,63 +68,7 @@ class Organization(Group):
     """An organization that publishes datasets."""
 
     kind: ClassVar[str] = "organization"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
-    """
-    A dataset: ``resources`` are the ids of its resources in order.
-
-    Only users who may read one of its resources see it, and only these resources, unless
-    ``is_public``: then everyone sees it.  Missing times are taken from the visible resources.
-    ``title`` and ``notes`` are in ``content_language``; ``translations`` map the codes of other
-    languages to ``title`` and ``notes``.  ``url`` is the source of the data.
-    """
-
-    id: str
-    name: str
-    resources: Sequence[uuid.UUID] = ()
-    title: str = ""
-    notes: str = ""
-    content_language: str = ""
-    translations: Translations = field(default_factory=dict)
-    is_public: bool = False
-    organization: Organization | None = None
-    groups: Sequence[Group] = ()
-    tags: Sequence[str] = ()
-    license: str = ""
-    url: str = ""
-    version: str = ""
-    author: str = ""
-    author_email: str = ""
-    maintainer: str = ""
-    maintainer_email: str = ""
-    frequency: str = ""
-    spatial: str = ""
-    temporal_start: date | None = None
-    temporal_end: date | None = None
-    metadata_created: datetime | None = None
-    metadata_modified: datetime | None = None
-    extras: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Refuse ids and times that cannot be compared with a resource's."""
-        if not all(isinstance(each, uuid.UUID) for each in self.resources):
-            raise TypeError("The resources of a dataset are named by UUIDs.")
-        times = (self.metadata_created, self.metadata_modified)
-        if any(moment is not None and moment.tzinfo is None for moment in times):
-            raise TypeError("The times of a dataset need a time zone.")
-
-    @property
-    def local_title(self) -> LocalText:
-        """The title for the active language; the name where there is none."""
-        title = choose_text("title", self.title, self.translations, self.content_language)
-        return title if title.text else LocalText(self.name)
-
-    @property
-    def local_notes(self) -> LocalText:
-        """The notes for the active language."""
-        return choose_text("notes", self.notes, self.translations, self.content_language)
+    column: ClassVar[str] = "organization"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +77,23 @@ class ListedDataset:
 
     dataset: Dataset
     resources: Sequence[Resource]
-    is_private: bool
+
+    @property
+    def is_private(self) -> bool:
+        """Return whether only some users see it."""
+        return not self.dataset.is_public and all(each.private for each in self.resources)
+
+    @property
+    def created_at(self) -> datetime | None:
+        """The time of the dataset, or of the first visible resource."""
+        given = self.dataset.metadata_created
+        return given or min((each.created_at for each in self.resources), default=None)
+
+    @property
+    def modified_at(self) -> datetime | None:
+        """The time of the dataset, or of the last change of a visible resource."""
+        given = self.dataset.metadata_modified
+        return given or max((each.modified_at for each in self.resources), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,49 +104,12 @@ class Place:
     position: int
 
 
-def make_dataset(resource: Resource) -> ListedDataset:
-    """Make a dataset of a single resource."""
-    publisher = resource.publisher
-    dataset = Dataset(
-        id=str(resource.pk),
-        name=resource.name,
-        resources=(resource.pk,),
-        title=resource.title,
-        notes=resource.description,
-        content_language=resource.content_language,
-        translations={
-            language: {_TEXTS_OF_RESOURCE[name]: text for name, text in texts.items()}
-            for language, texts in resource.translations.items()
-        },
-        organization=Organization(build_publisher_name(publisher), publisher)
-        if publisher
-        else None,
-        tags=sorted(resource.tags),
-        license=resource.license,
-        url=resource.source,
-        version=resource.version_date.isoformat() if resource.version_date else "",
-        author=publisher,
-        maintainer=resource.contact,
-        maintainer_email=resource.contact_email,
-        frequency=resource.frequency,
-        spatial=resource.spatial,
-        temporal_start=resource.temporal_start,
-        temporal_end=resource.temporal_end,
-        metadata_created=resource.created_at,
-        metadata_modified=resource.modified_at,
-    )
-    return ListedDataset(dataset, [resource], resource.private)
-
-
 @lru_cache(maxsize=2_000)
-def build_publisher_name(publisher: str) -> str:
-    """Build the name of a publisher for URLs; a digest if no character can be used."""
-    return slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex
-
-
-def build_publisher_id(publisher: str) -> str:
-    """Build the id of a publisher; all spellings of a name have the same id."""
-    return build_id(f"organization/{build_publisher_name(publisher)}")
+def build_organization(publisher: str) -> Organization:
+    """Build the organization of a publisher; all spellings of a name have the same name and id."""
+    return Organization(
+        slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex, publisher
+    )
 
 
 def build_id(name: str) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from .dataset import Dataset
+from ...models import LocalText
+from .models import Dataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
     File,
@@ -114,25 +115,24 @@ def build_dcat_catalog(
 
 
 def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
-    dataset = published.dataset
+    dataset = published.listed.dataset
     frequency = _FREQUENCIES.get(dataset.frequency.strip().lower())
     versions = [each.resource.table_version for each in published.resources]
-    changes = [dataset.metadata_modified, *(each.published_at for each in versions if each)]
+    changes = [published.listed.modified_at, *(each.published_at for each in versions if each)]
     changed = max((moment for moment in changes if moment), default=None)
     return drop_empty(
         {
             "@id": published.identifier,
             "@type": "dcat:Dataset",
-            "dct:title": _list_texts(dataset, "title", dataset.title or dataset.name),
-            "dct:description": _list_texts(dataset, "notes", dataset.notes)
-            or dataset.local_title.text,
+            "dct:title": _list_texts(dataset, "title") or dataset.shown_name,
+            "dct:description": _list_texts(dataset, "notes") or dataset.local_title.text,
             "dct:identifier": dataset.id,
-            "dct:issued": _write_time(dataset.metadata_created),
+            "dct:issued": _write_time(published.listed.created_at),
             "dct:modified": _write_time(changed),
-            "dcat:version": dataset.version,
+            "dcat:version": dataset.shown_version,
             "dcat:keyword": sorted(dataset.tags),
-            "dct:publisher": dataset.organization
-            and {"@type": "foaf:Agent", "foaf:name": dataset.organization.shown_title},
+            "dct:publisher": dataset.owner
+            and {"@type": "foaf:Agent", "foaf:name": dataset.owner.shown_title},
             "dcat:contactPoint": _describe_contact(dataset),
             "dcat:landingPage": {"@id": published.page, "@type": "foaf:Document"},
             "dct:provenance": _describe_provenance(dataset),
@@ -150,43 +150,38 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
     )
 
 
-def _list_texts(dataset: Dataset, name: str, plain: str) -> list[Any]:
+def _list_texts(dataset: Dataset, name: str) -> list[Any]:
     """List a text of a dataset in every language; the language of the original may be unknown."""
-    translations = dataset.translations.items()
-    texts = {language: each[name] for language, each in translations if each.get(name)}
-    plain = plain[:MAX_DESCRIPTION_LENGTH]
-    language = dataset.content_language
-    return [
-        *([_tag_text(plain, language) if language else plain] if plain else []),
-        *(_tag_text(text[:MAX_DESCRIPTION_LENGTH], each) for each, text in sorted(texts.items())),
-    ]
+    return [_tag_text(each) for each in dataset.list_texts(name)]
 
 
-def _tag_text(text: str, language: str) -> dict[str, str]:
+def _tag_text(text: LocalText) -> str | dict[str, str]:
+    shown = text.text[:MAX_DESCRIPTION_LENGTH]
     # Django has variants such as ca@valencia, which no language tag can be.
-    return {"@value": text, "@language": language.partition("@")[0]}
+    language = text.language.partition("@")[0]
+    return {"@value": shown, "@language": language} if language else shown
 
 
 def _describe_provenance(dataset: Dataset) -> dict[str, Any]:
     """Describe the source; ``dct:source`` would have to be a dataset with a description."""
-    if not dataset.url:
+    if not dataset.source:
         return {}
-    address = find_address(dataset.url)
+    address = find_address(dataset.source)
     return drop_empty(
         {
             "@type": "dct:ProvenanceStatement",
-            "rdfs:label": dataset.url,
+            "rdfs:label": dataset.source,
             "rdfs:seeAlso": address and {"@id": address},
         }
     )
 
 
 def _describe_contact(dataset: Dataset) -> dict[str, Any]:
-    address = dataset.maintainer_email
-    if not dataset.maintainer and not address:
+    address = dataset.contact_email
+    if not dataset.contact and not address:
         return {}
     email = address and {"@id": quote_iri(f"mailto:{address}")}
-    name = dataset.maintainer or address
+    name = dataset.contact or address
     return drop_empty({"@type": "vcard:Kind", "vcard:fn": name, "vcard:hasEmail": email})
 
 
@@ -205,7 +200,8 @@ def _describe_file(
 ) -> dict[str, Any]:
     """Describe a file; its title names the resource where the dataset has several."""
     resource = published.resource
-    license_address = build_license_address(resource.license or dataset.dataset.license)
+    license_id = get_metadata(resource).license or dataset.listed.dataset.license
+    license_address = build_license_address(license_id)
     file_type = _FILE_TYPES.get(file.format)
     address = {"@id": quote_iri(file.address), "@type": "rdfs:Resource"}
     has_several = len(dataset.resources) > 1

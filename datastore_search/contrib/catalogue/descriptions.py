@@ -9,10 +9,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-from ...models import METADATA, Resource
+from ...models import Resource
 from ...web.addresses import ResourceAddresses
-from .dataset import Dataset, Group, ListedDataset, Organization, Place, build_id
+from .dataset import Group, ListedDataset, Organization, Place, build_id
 from .licenses import describe_license
+from .models import Dataset, get_metadata
+from .resource_members import METADATA
 
 #: The format of the file at the address of a resource.
 FORMAT: Final = "CSV"
@@ -21,12 +23,12 @@ MEDIA_TYPE: Final = "text/csv"
 
 def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dict[str, Any]:
     """Describe a dataset with its resources."""
-    dataset, organization = listed.dataset, listed.dataset.organization
+    dataset, organization = listed.dataset, listed.dataset.owner
     license_title, license_url, is_open = describe_license(dataset.license)
     tags = [describe_tag(tag) for tag in sorted(dataset.tags)]
     page = addresses.build("resource", listed.resources[0].pk) if listed.resources else ""
     return {
-        "author": dataset.author or None,
+        "author": dataset.author or dataset.publisher or None,
         "author_email": dataset.author_email or None,
         "creator_user_id": None,
         "id": dataset.id,
@@ -34,39 +36,39 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
         "license_id": dataset.license or None,
         "license_title": license_title or None,
         **({"license_url": license_url} if license_url else {}),
-        "maintainer": dataset.maintainer or None,
-        "maintainer_email": dataset.maintainer_email or None,
-        "metadata_created": _write_time(dataset.metadata_created),
-        "metadata_modified": _write_time(dataset.metadata_modified),
-        "name": dataset.name,
+        "maintainer": dataset.contact or None,
+        "maintainer_email": dataset.contact_email or None,
+        "metadata_created": _write_time(listed.created_at),
+        "metadata_modified": _write_time(listed.modified_at),
+        "name": dataset.shown_name,
         "notes": dataset.local_notes.text,
         "num_resources": len(listed.resources),
         "num_tags": len(tags),
         "organization": describe_organization(organization) if organization else None,
-        "owner_org": organization.shown_id if organization else None,
+        "owner_org": organization.id if organization else None,
         "private": listed.is_private,
         "state": "active",
         "title": dataset.local_title.text,
         "type": "dataset",
-        "url": dataset.url or page or None,
-        "version": dataset.version or None,
+        "url": dataset.source or page or None,
+        "version": dataset.shown_version or None,
         "extras": _list_extras(dataset),
         "resources": [
             describe_resource(resource, addresses, Place(dataset.id, position))
             for position, resource in enumerate(listed.resources)
         ],
         "tags": tags,
-        "groups": [describe_group(group) for group in dataset.groups],
+        "groups": [describe_group(group) for group in dataset.shown_groups],
         "relationships_as_subject": [],
         "relationships_as_object": [],
     }
 
 
 def describe_resource(
-    resource: Resource, addresses: ResourceAddresses, place: Place | None
+    resource: Resource, addresses: ResourceAddresses, place: Place
 ) -> dict[str, Any]:
-    """Describe a resource; its address is its dump; without a place it has no dataset."""
-    version = resource.table_version
+    """Describe a resource; its address is its dump."""
+    version, metadata = resource.table_version, get_metadata(resource)
     return {
         "cache_last_updated": None,
         "cache_url": None,
@@ -81,21 +83,21 @@ def describe_resource(
         "mimetype": MEDIA_TYPE,
         "mimetype_inner": None,
         "name": resource.local_title.text,
-        "package_id": place.dataset_id if place else None,
-        "position": place.position if place else 0,
+        "package_id": place.dataset_id,
+        "position": place.position,
         "resource_type": None,
         "size": None,
         "state": "active",
         "url": addresses.build("dump", resource.pk),
         "url_type": "datastore",
-        **{name: _write_value(getattr(resource, name)) for name in METADATA},
+        **{name: _write_value(getattr(metadata, name)) for name in METADATA},
     }
 
 
 def describe_organization(organization: Organization) -> dict[str, Any]:
     """Describe an organization, as datasets contain it."""
     return {
-        "id": organization.shown_id,
+        "id": organization.id,
         "name": organization.name,
         "title": organization.shown_title,
         "type": "organization",
@@ -113,7 +115,7 @@ def describe_group(group: Group) -> dict[str, Any]:
     return {
         "description": group.description,
         "display_name": group.shown_title,
-        "id": group.shown_id,
+        "id": group.id,
         "image_display_url": group.image_url,
         "name": group.name,
         "title": group.shown_title,

@@ -1,4 +1,4 @@
-"""The resources that a user may read, and the filter of the catalogue."""
+"""The resources with their numbers of fields, and the filter of the catalogue."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Coalesce, Lower, NullIf
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
 from ...messages.search import TooManyWords
-from ...models import Field, Resource
-from ...models.object_permissions import Permitted
-from .datasets import list_loaded_resources
-from .query import SortTerm
-from .resource_conditions import match_word, order_resources
+from ...models import Resource, ResourceQuerySet
+from .datasets import count_fields, list_loaded_resources
 
 MAX_CATALOGUE_Q_LENGTH = 200
 
@@ -46,35 +43,23 @@ class CatalogueFilterSet(FilterSet):
         model = Resource
         fields = ()
 
-    def __init__(
-        self, data: Any, resources: QuerySet[Resource], match: Callable[[str], Q] = match_word
-    ) -> None:
-        """Filter resources; ``match`` decides which contain a word."""
-        super().__init__(data, resources)
+    def __init__(self, data: Any, rows: QuerySet[Any], match: Callable[[str], Q]) -> None:
+        """Filter datasets or resources; ``match`` decides which contain a word."""
+        super().__init__(data, rows)
         self._match = match
 
-    def filter_by_words(
-        self, resources: QuerySet[Resource], name: str, text: str
-    ) -> QuerySet[Resource]:
-        """Keep the resources that hold every word."""
+    def filter_by_words(self, rows: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
+        """Keep the rows that hold every word."""
         for word in text.split():
-            resources = resources.filter(self._match(word))
-        return resources
+            rows = rows.filter(self._match(word))
+        return rows
 
 
-def find_readable(user: Any) -> Permitted:
-    """Find the loaded resources that a user may read."""
-    return Resource.objects.filter(table_version__isnull=False).readable_by(user)
-
-
-def list_tables(using: str) -> QuerySet[Resource]:
+def list_tables(using: str) -> ResourceQuerySet:
     """List the loaded resources with their numbers of fields, ordered by title."""
-    # A join would count the fields of all resources, not of those on the page alone.
-    fields = Field.objects.filter(resource=OuterRef("pk")).order_by().values("resource")
-    count = fields.annotate(number=Count("pk"))
     return (
         list_loaded_resources(using)
         .select_related("table_version")
-        .annotate(field_count=Coalesce(Subquery(count.values("number")), 0))
-        .order_by(*order_resources([SortTerm("title"), SortTerm("id")]))
+        .annotate(field_count=count_fields("pk"))
+        .order_by(Lower(Coalesce(NullIf("title", Value("")), "name")), "pk")
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ...models import Resource
-from .dataset import Dataset
+from .dataset import ListedDataset
 from .licenses import OPEN_LICENSES
 
 #: The length of a description; search engines read no more.
@@ -49,7 +49,7 @@ class PublishedResource:
 class PublishedDataset:
     """A dataset and its resources with absolute addresses; ``identifier`` has no language."""
 
-    dataset: Dataset
+    listed: ListedDataset
     identifier: str
     page: str
     resources: Sequence[PublishedResource]

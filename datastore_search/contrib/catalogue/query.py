@@ -12,30 +12,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
 from .errors import InvalidCatalogueQuery, UnknownCatalogueField
 
-#: Each clause compares every resource.
+NOTHING: Final = Q(pk__in=())
+EVERYTHING: Final = ~NOTHING
+
+#: Each clause compares every dataset.
 MAX_CLAUSES: Final = 50
 MAX_DEPTH: Final = 10
 
-#: What all datasets have in common, by the names of fields.
-CONSTANTS: Final[Mapping[str, str]] = {
-    "state": "active",
-    "type": "dataset",
-    "dataset_type": "dataset",
-    "entity_type": "package",
-}
+#: The fields that a range may bound, with their columns (``conditions.build_columns``).
+TIMES: Final[Mapping[str, str]] = {"metadata_modified": "modified", "metadata_created": "created"}
 
-#: The word for a private dataset, by the names of fields.
-PRIVATE: Final[Mapping[str, str]] = {"capacity": "private", "private": "true"}
-
-#: The fields that a range may bound.
-TIMES: Final = frozenset({"metadata_modified", "metadata_created"})
+#: The conditions on a text, by the names of fields; the empty name is for words without one.
+Fields = Mapping[str, Callable[[str], Q]]
 
 #: The names of ``sort``; ``score`` has no meaning without ranks.
 _SORTS: Final = frozenset({"metadata_modified", "metadata_created", "name", "id", "title"})
@@ -60,56 +55,15 @@ _TOKEN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """A condition on one value in memory; it is combined like Django's ``Q``."""
-
-    is_met_by: Callable[[Any], bool]
-
-    def __and__(self, other: Predicate) -> Predicate:
-        """Require both."""
-        return Predicate(lambda value: self.is_met_by(value) and other.is_met_by(value))
-
-    def __or__(self, other: Predicate) -> Predicate:
-        """Require one of them."""
-        return Predicate(lambda value: self.is_met_by(value) or other.is_met_by(value))
-
-    def __invert__(self) -> Predicate:
-        """Require that it is not met."""
-        return Predicate(lambda value: not self.is_met_by(value))
-
-
-#: What a query becomes: SQL, or a test of values in memory.
-Condition = TypeVar("Condition", Q, Predicate)
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions(Generic[Condition]):
-    """
-    The conditions that a query may have.
-
-    ``fields`` match a text, each by its name; the empty name is for words without a field.
-    ``match_privacy`` matches private datasets, or public ones, ``match_times`` one of ``TIMES``
-    within bounds.
-    """
-
-    everything: Condition
-    fields: Mapping[str, Callable[[str], Condition]]
-    match_privacy: Callable[[bool], Condition]
-    match_times: Callable[[str, datetime | None, datetime | None], Condition]
-
-
-def parse_catalogue_query(
-    text: str, parameter: str, conditions: Conditions[Condition]
-) -> Condition:
+def parse_catalogue_query(text: str, parameter: str, fields: Fields) -> Q:
     """
     Parse a query into a condition on datasets; an empty one matches every dataset.
 
     Raises: ``InvalidCatalogueQuery``; ``UnknownCatalogueField``.
     """
     if not text.strip():
-        return conditions.everything
-    parser = _Parser(text, parameter, conditions)
+        return EVERYTHING
+    parser = _Parser(text, parameter, fields)
     condition = parser.parse_alternatives("", 0)
     if parser.kind:
         raise parser.build_error()
@@ -146,12 +100,12 @@ def parse_catalogue_sort(text: str) -> list[SortTerm]:
 # Parsing ------------------------------------------------------------------------------------------
 
 
-class _Parser(Generic[Condition]):
+class _Parser:
     """The parser of one query; ``kind`` and ``value`` describe the next token."""
 
-    def __init__(self, text: str, parameter: str, conditions: Conditions[Condition]) -> None:
+    def __init__(self, text: str, parameter: str, fields: Fields) -> None:
         self._parameter = parameter
-        self._conditions: Conditions[Condition] = conditions
+        self._fields = fields
         self._clauses = 0
         self._tokens = self._read_tokens(text)
         self.kind, self.value = "", ("", "")
@@ -161,7 +115,7 @@ class _Parser(Generic[Condition]):
         """Build the exception that shows where the query cannot be understood."""
         return InvalidCatalogueQuery(parameter=self._parameter, text=self.value[0][:100])
 
-    def parse_alternatives(self, field: str, depth: int) -> Condition:
+    def parse_alternatives(self, field: str, depth: int) -> Q:
         """Parse clauses, and ``OR`` between them, up to a closing bracket or the end."""
         if depth > MAX_DEPTH:
             raise self.build_error()
@@ -171,7 +125,7 @@ class _Parser(Generic[Condition]):
             found |= self._parse_conjunction(field, depth)
         return found
 
-    def _parse_conjunction(self, field: str, depth: int) -> Condition:
+    def _parse_conjunction(self, field: str, depth: int) -> Q:
         found = self._parse_clause(field, depth)
         while self.kind not in {"", "close"} and not self._is_operator("OR", "||"):
             if self._is_operator("AND", "&&"):
@@ -179,7 +133,7 @@ class _Parser(Generic[Condition]):
             found &= self._parse_clause(field, depth)
         return found
 
-    def _parse_clause(self, field: str, depth: int) -> Condition:
+    def _parse_clause(self, field: str, depth: int) -> Q:
         self._clauses += 1
         if self._clauses > MAX_CLAUSES:
             raise self.build_error()
@@ -189,13 +143,13 @@ class _Parser(Generic[Condition]):
             self._advance()
         if self.kind == "field":
             field = self.value[0]
-            if field not in {*CONSTANTS, *PRIVATE, *self._conditions.fields}:
+            if field not in self._fields:
                 raise UnknownCatalogueField(parameter=self._parameter, field=field[:100])
             self._advance()
         condition = self._parse_value(field, depth)
         return ~condition if is_negated else condition
 
-    def _parse_value(self, field: str, depth: int) -> Condition:
+    def _parse_value(self, field: str, depth: int) -> Q:
         kind, (value, high) = self.kind, self.value
         if kind in {"", "close", "sign", "field"}:
             raise self.build_error()
@@ -207,23 +161,14 @@ class _Parser(Generic[Condition]):
             self._advance()
             return condition
         if kind == "everything" or (kind == "word" and value == "*" and not field):
-            return self._conditions.everything
+            return EVERYTHING
         if kind == "range":
             if field not in TIMES:
                 raise self.build_error()
-            bounds = self._parse_time(value), self._parse_time(high)
-            return self._conditions.match_times(field, *bounds)
-        return self._match(field, re.sub(r"\\(.)", r"\1", value))
-
-    def _match(self, field: str, text: str) -> Condition:
-        everything = self._conditions.everything
-        if field in CONSTANTS:
-            return everything if text.casefold() in {CONSTANTS[field], "*"} else ~everything
-        if field not in PRIVATE:
-            return self._conditions.fields[field](text)
-        if text == "*":
-            return everything
-        return self._conditions.match_privacy(text.casefold() == PRIVATE[field])
+            bounds = {"gte": self._parse_time(value), "lte": self._parse_time(high)}
+            compared = {f"{TIMES[field]}__{name}": bound for name, bound in bounds.items() if bound}
+            return EVERYTHING & Q(**compared)
+        return self._fields[field](re.sub(r"\\(.)", r"\1", value))
 
     def _parse_time(self, text: str) -> datetime | None:
         """Parse an end of a range; None for an open one."""

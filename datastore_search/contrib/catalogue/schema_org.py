@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from ...models import Field, Resource
-from .dataset import Dataset
+from .models import Dataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
     File,
@@ -46,11 +46,12 @@ def build_dataset(
     ``catalogue`` comes from ``build_data_catalog``, ``parent`` from ``build_parent`` or is empty.
     """
     resource, version = published.resource, published.resource.table_version
+    metadata = get_metadata(resource)
     without_context = {name: each for name, each in catalogue.items() if name != "@context"}
     described = [_describe_field(field, resource) for field in fields]
     sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
     described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
-    publisher = _describe_publisher(resource) or parent.get("creator")
+    publisher = _describe_publisher(metadata) or parent.get("creator")
     published_at = version.published_at if version else None
     return drop_empty(
         {
@@ -61,15 +62,15 @@ def build_dataset(
             "description": _describe_at_length(published, fields[: len(described)]),
             "url": published.page,
             "identifier": str(resource.pk),
-            "license": build_license_address(resource.license) or parent.get("license"),
+            "license": build_license_address(metadata.license) or parent.get("license"),
             "creator": publisher,
             "publisher": publisher,
-            "keywords": sorted(resource.tags),
+            "keywords": sorted(metadata.tags),
             "inLanguage": resource.content_language,
-            "spatialCoverage": resource.spatial and {"@type": "Place", "name": resource.spatial},
-            "temporalCoverage": _write_interval(resource),
-            "isBasedOn": find_address(resource.source),
-            "version": resource.version_date and resource.version_date.isoformat(),
+            "spatialCoverage": metadata.spatial and {"@type": "Place", "name": metadata.spatial},
+            "temporalCoverage": _write_interval(metadata),
+            "isBasedOn": find_address(metadata.source),
+            "version": metadata.shown_version,
             "dateCreated": resource.created_at.isoformat(),
             "dateModified": resource.modified_at.isoformat(),
             "datePublished": published_at and published_at.isoformat(),
@@ -84,7 +85,7 @@ def build_dataset(
 
 def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
     """Build the description of the portal's own dataset with a resource."""
-    title, owner = dataset.local_title.text, dataset.organization
+    title, owner = dataset.local_title.text, dataset.owner
     description = (dataset.local_notes.text or title)[:MAX_DESCRIPTION_LENGTH]
     # Search engines report a Dataset with a shorter description as an error.
     is_described = len(description) >= MIN_DESCRIPTION_LENGTH
@@ -116,14 +117,14 @@ def build_data_catalog(name: str, description: str, address: str) -> dict[str, A
     )
 
 
-def _describe_publisher(resource: Resource) -> dict[str, Any]:
-    if not resource.publisher:
+def _describe_publisher(metadata: Dataset) -> dict[str, Any]:
+    if not metadata.publisher:
         return {}
-    contact = drop_empty({"name": resource.contact, "email": resource.contact_email})
+    contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})
     return drop_empty(
         {
             "@type": "Organization",
-            "name": resource.publisher,
+            "name": metadata.publisher,
             "contactPoint": contact and {"@type": "ContactPoint", **contact},
         }
     )
@@ -164,7 +165,7 @@ def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -
     return f"{description.rstrip('.')}. {words}"[:MAX_DESCRIPTION_LENGTH]
 
 
-def _write_interval(resource: Resource) -> str:
+def _write_interval(metadata: Dataset) -> str:
     """Write the days covered as an ISO 8601 interval; an open end is two dots."""
-    days = (resource.temporal_start, resource.temporal_end)
+    days = (metadata.temporal_start, metadata.temporal_end)
     return "/".join(day.isoformat() if day else ".." for day in days) if any(days) else ""

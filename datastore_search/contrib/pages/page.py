@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -120,8 +120,7 @@ class ResourcePageView(ResourceWebView, PageView):
         """Answer the question of the parameters, for a user who may read the resource."""
         resource = read.resource
         self.check_may_read(resource)
-        parts = self.list_dependencies(resource)
-        validators = self._build_validators(resource, *parts)
+        validators = self._build_validators(resource)
         self.status, self.is_complete, self.link = HTTPStatus.OK, True, ""
         query = parse_page_query(clean_parameters(self.request.GET), resource)
         self.shared_parameters = list_shared_parameters(query)
@@ -139,10 +138,6 @@ class ResourcePageView(ResourceWebView, PageView):
             response["Link"] = self.link
         return response
 
-    def list_dependencies(self, resource: Resource) -> Iterable[object]:
-        """List what the page depends on beside the resource and the address."""
-        return ()
-
     @abstractmethod
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
@@ -154,7 +149,7 @@ class ResourcePageView(ResourceWebView, PageView):
         is not ``is_complete``, and no cache repeats it.  ``link`` is its header of that name.
         """
 
-    def _build_validators(self, resource: Resource, *parts: object) -> Validators | None:
+    def _build_validators(self, resource: Resource) -> Validators | None:
         """
         Build the page's validators.
 
@@ -168,7 +163,7 @@ class ResourcePageView(ResourceWebView, PageView):
         # A browser that has the page keeps its policy.
         policy = list_frame_ancestors() if self.is_embedded else ()
         return Validators.from_resource(
-            resource, self.request, conf.PAGES_VERSION, *policy, *parts, vary=_VARY
+            resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
         )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from django.http import HttpRequest
 
-from ...models import Profiles, Resource
+from ...models import Profiles
 from ...search import ConsistentRead
 from .table.columns import Column, ColumnChoice
 from .table.page_query import PageQuery
@@ -28,11 +28,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageQuestion:
-    """
-    What a page shows: the read and the query, its columns, the profiles of the fields, the total.
-
-    ``known`` has what each section has found for the validators, by the name of the section.
-    """
+    """What a page shows: the read and the query, its columns, profiles of fields, the total."""
 
     request: HttpRequest
     read: ConsistentRead
@@ -40,7 +36,6 @@ class PageQuestion:
     columns: Sequence[Column]
     choice: ColumnChoice
     profiles: Profiles | None
-    known: Mapping[str, Any] = field(default_factory=dict)
     total: int = 0
 
 
@@ -50,15 +45,13 @@ class Section:
     A part of the data page: a place, a template, and what the template shows (``section``).
 
     ``build`` answers a question; None where there is nothing to show.  A context with
-    ``is_complete`` false keeps the page out of caches.  ``find`` finds what the page depends on
-    beside its resource, before anything is read; None for nothing.
+    ``is_complete`` false keeps the page out of caches.
     """
 
     name: str
     place: Place
     template: str
     build: Callable[[PageQuestion], Mapping[str, Any] | None]
-    find: Callable[[HttpRequest, Resource], Any] | None = None
 
 
 #: By name, in the order of registration, which is that of the page.
@@ -68,12 +61,6 @@ sections: dict[str, Section] = {}
 def register(*new: Section) -> None:
     """Add sections; a portal's app does so in its ``ready``."""
     sections.update((section.name, section) for section in new)
-
-
-def find_known(request: HttpRequest, resource: Resource) -> dict[str, Any]:
-    """Find what the sections depend on beside the resource."""
-    found = ((each.name, each.find(request, resource)) for each in sections.values() if each.find)
-    return {name: known for name, known in found if known is not None}
 
 
 def build_sections(

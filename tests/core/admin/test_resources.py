@@ -21,7 +21,8 @@ ADD = f"{LIST}add/"
 def build_form(**values: Any) -> dict[str, Any]:
     return {
         "title": "A survey", "name": "survey", "description": "", "language": "english",
-        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0, **values,
+        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0, **values,
     }  # fmt: skip
 
 

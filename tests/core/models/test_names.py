@@ -143,7 +143,8 @@ def test_the_admin_gives_no_name_of_another(
     admin_client: Client, survey: Resource, name: str
 ) -> None:
     name = str(survey.pk) if name == "ID" else name
-    form = {"language": "english", "aliases-TOTAL_FORMS": 0, **ALIASES}
+    inlines = {"aliases-TOTAL_FORMS": 0, "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0}
+    form = {"language": "english", **inlines, **ALIASES}
 
     answer = admin_client.post(
         "/en/admin/datastore_search/resource/add/", {**form, "title": "T", "name": name}

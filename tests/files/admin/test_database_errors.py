@@ -42,6 +42,7 @@ def test_a_write_to_a_read_only_database_says_that_nothing_was_changed(staff: Cl
     form: dict[str, Any] = {
         "title": "A", "name": "a", "description": "", "language": "english",
         "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0,
         "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
     }  # fmt: skip
     file = SimpleUploadedFile("a.csv", b"a\n1\n")

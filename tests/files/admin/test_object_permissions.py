@@ -124,6 +124,7 @@ def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_delete
     form = {
         "title": "Changed", "description": "", "language": "english",
         "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "dataset-TOTAL_FORMS": 0, "dataset-INITIAL_FORMS": 0,
         "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
     }  # fmt: skip
     file = SimpleUploadedFile("a.csv", b"a\n1\n")

@@ -1,7 +1,7 @@
 """
 The reading actions of CKAN's catalogue: datasets, resources, organizations, tags and licences.
 
-Each resource is a dataset of its own, unless the portal has others.  Lists have the public ones,
+Each resource is a dataset of its own, unless it is part of another.  Lists have the public ones,
 as CKAN's; ``package_search`` has the private ones that the user may read, with ``include_private``.
 
 Source: CKAN's actions of these names.
@@ -27,9 +27,18 @@ from ....models import Resource, ResourceQuerySet
 from ....search import open_snapshot
 from ....web.addresses import ResourceAddresses
 from ....web.caching import Validators
-from ..conf import conf
-from ..dataset import Group, ListedDataset, Organization, make_dataset
-from ..datasets import AnyGroup, Counted, Facet, find_resource, read_resources
+from ..conditions import match_format, match_text
+from ..dataset import Group, ListedDataset, Organization
+from ..datasets import (
+    AnyGroup,
+    Counted,
+    Datasets,
+    Facet,
+    find_resource,
+    open_public_datasets,
+    open_readable_datasets,
+    read_resources,
+)
 from ..descriptions import (
     describe_dataset,
     describe_group,
@@ -39,6 +48,7 @@ from ..descriptions import (
 )
 from ..errors import InvalidCatalogueQuery, UnknownCatalogueField
 from ..licenses import list_licenses
+from ..models import get_metadata
 from ..parameters import (
     DEFAULT_FACET_VALUES,
     DEFAULT_ROWS,
@@ -58,15 +68,7 @@ from ..parameters import (
     ResourceViewListParameters,
     TagListParameters,
 )
-from ..portal import (
-    Datasets,
-    find_place,
-    open_portal_datasets,
-    open_public_datasets,
-    open_readable_datasets,
-)
-from ..query import SortTerm, parse_catalogue_sort
-from ..resource_conditions import match_format, match_text
+from ..query import parse_catalogue_sort
 
 DEFAULT_SORT = "score desc, metadata_modified desc"
 
@@ -82,8 +84,12 @@ class _Call(NamedTuple):
     def open_datasets(self) -> Datasets:
         """Open the public datasets, or with ``include_private`` those that the user may see."""
         if self.parameters.get("include_private"):
-            return open_readable_datasets(self.using, get_reader(self.request))
+            return self.open_readable()
         return open_public_datasets(self.using)
+
+    def open_readable(self) -> Datasets:
+        """Open the datasets that the user may see."""
+        return open_readable_datasets(self.using, get_reader(self.request))
 
     def describe(self, listed: Iterable[ListedDataset]) -> list[dict[str, Any]]:
         """Describe datasets."""
@@ -114,14 +120,16 @@ def _list_packages(call: _Call) -> Answer:
 
 def _show_package(call: _Call) -> Answer:
     name = str(call.parameters.get("id") or call.parameters["name_or_id"])
-    if conf.DATASETS:
-        found = open_portal_datasets(call.using, get_reader(call.request)).find(name)
-        if found is None:
-            raise UnknownDataset(dataset=make_printable(name))
+    if found := call.open_readable().find(name):
         return Answer(call.describe([found])[0], public=False)
-    resource = call.find_resource(name)
-    validators = call.authorize_read(resource, name)
-    return Answer(call.describe([make_dataset(resource)])[0], validators=validators)
+    try:
+        resource = call.find_resource(name)
+    except UnknownResource as error:
+        raise UnknownDataset(dataset=make_printable(name)) from error
+    validators, row = call.authorize_read(resource, name), get_metadata(resource)
+    if row.part_of_id:
+        raise UnknownDataset(dataset=make_printable(name))
+    return Answer(call.describe([ListedDataset(row, [resource])])[0], validators=validators)
 
 
 def _search_packages(call: _Call) -> Answer:
@@ -180,7 +188,7 @@ def _list_current_packages(call: _Call) -> Answer:
 def _show_resource(call: _Call) -> Answer:
     name = str(call.parameters["id"])
     resource = call.find_resource(name)
-    place = find_place(call.using, get_reader(call.request), resource.pk)
+    place = call.open_readable().locate([resource])[resource.pk]
     validators = call.authorize_read(resource, name, repr(place))
     described = describe_resource(resource, ResourceAddresses(call.request), place)
     return Answer(described, validators=validators)
@@ -199,9 +207,9 @@ _RESOURCE_FIELDS: Mapping[str, Callable[[str], Q]] = {
     "format": match_format,
 }
 _RESOURCE_ORDERS = {
-    "name": SortTerm("name"),
-    "created": SortTerm("metadata_created"),
-    "last_modified": SortTerm("metadata_modified"),
+    "name": "name",
+    "created": "created_at",
+    "last_modified": "modified_at",
 }
 
 
@@ -217,11 +225,12 @@ def _search_resources(call: _Call) -> Answer:
     order_by = call.parameters.get("order_by", "name")
     if order_by not in _RESOURCE_ORDERS:
         raise UnknownCatalogueField(parameter="order_by", field=order_by[:100])
-    order = [_RESOURCE_ORDERS[order_by], SortTerm("id")]
     datasets, bounds = call.open_datasets(), call.bound(MAX_ROWS)
-    found, count = read_resources(datasets.resources.filter(condition), order, bounds)
+    resources = datasets.resources.filter(condition).order_by(_RESOURCE_ORDERS[order_by], "pk")
+    found, count = read_resources(resources, bounds)
     addresses = ResourceAddresses(call.request)
-    results = [describe_resource(each, addresses, datasets.locate(each.pk)) for each in found]
+    places = datasets.locate(found)
+    results = [describe_resource(each, addresses, places[each.pk]) for each in found]
     return Answer({"count": count, "results": results}, public=True)
 
 
@@ -249,13 +258,15 @@ def _show_organization(call: _Call) -> Answer:
     name = call.parameters["id"]
     datasets = call.open_datasets()
     for each in datasets.list_organizations():
-        if name in {each.group.name, each.group.shown_id}:
+        if name in {each.group.name, each.group.id}:
             break
     else:
         raise UnknownOrganization(organization=make_printable(name))
     result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
     if call.parameters.get("include_datasets"):
-        found = datasets.owned_by(each).list_page(parse_catalogue_sort(""), slice(0, MAX_ROWS))
+        found = datasets.owned_by(each.group.name).list_page(
+            parse_catalogue_sort(""), slice(0, MAX_ROWS)
+        )
         result["packages"] = call.describe(found)
     return Answer(result, public=True)
 

@@ -3,8 +3,7 @@
 
 They change the metadata of a resource; ``datastore_create`` makes its table.
 
-Source: CKAN's actions of these names.  Each resource is a dataset of its own here, so a new one
-makes its dataset.
+Source: CKAN's actions of these names.  A new resource is a dataset of its own here.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from ....api.new_resources import add_resource, get_resources
 from ....api.parameters import make_printable
 from ....api.permissions import check_may_write, get_reader
 from ....api.resource_parameters import (
-    ChangedResourceMembers,
-    NewResourceMembers,
     read_resource_values,
     read_translations,
     refuse_other_members,
@@ -32,9 +29,10 @@ from ....database.writes import RowToLock, begin_write_transaction
 from ....messages.access import UnknownResource
 from ....models import Resource
 from ....web.addresses import ResourceAddresses
-from ..datasets import find_resource
+from ..datasets import find_resource, open_readable_datasets
 from ..descriptions import describe_resource
-from ..portal import find_place
+from ..models import get_metadata
+from ..resource_members import ChangedMembers, NewMembers, read_metadata_values
 from .datasets import find_visible_resource
 
 # resource_create ----------------------------------------------------------------------------------
@@ -49,7 +47,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
-    parameters = ChangedResourceMembers.parse(sent)
+    parameters = ChangedMembers.parse(sent)
     name, using = str(parameters["id"]), router.db_for_write(Resource)
     known = find_visible_resource(request, get_resources(), name)
     check_may_write(request, known, name)
@@ -58,13 +56,55 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
         resource = find_resource(get_resources(), str(known.pk)) if is_found else None
         if resource is None:
             raise UnknownResource(resource=make_printable(name))
-        refuse_other_members(sent, show_resource(request, resource), resource)
+        shown = show_resource(request, resource)
+        refuse_other_members(sent, shown, _list_accepted(sent, resource))
         values = _select_changes(resource, sent, parameters, is_complete=is_complete)
         for column, value in values.items():
             setattr(resource, column, value)
         if values:
             resource.save(using=using, update_fields=[*values, "modified_at"])
+        store_metadata(resource, sent, parameters, is_complete=is_complete)
     return Answer(show_resource(request, resource))
+
+
+#: What pushers send as it was shown some time ago, or with their own values.
+_OF_PUSHERS = frozenset({"datastore_active", "force", "hash", "url_type"})
+_TIMES = ("last_modified", "metadata_modified")
+
+
+def _list_accepted(sent: Mapping[str, object], resource: Resource) -> set[str]:
+    """
+    List the members that are stored, or were shown some time ago.
+
+    These are two times that are the same, and the address of the dump in another language.
+    """
+    accepted = ChangedMembers.list_stored(sent) | _OF_PUSHERS
+    if sent.get(_TIMES[0]) == sent.get(_TIMES[1]):
+        accepted.update(_TIMES)
+    if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
+        accepted.add("url")
+    return accepted
+
+
+def store_metadata(
+    resource: Resource,
+    sent: Mapping[str, object],
+    parsed: Mapping[str, Any],
+    *,
+    is_complete: bool = False,
+) -> None:
+    """Store the metadata that differ; the resource then has another version."""
+    row = get_metadata(resource)
+    values = read_metadata_values(sent, parsed, is_complete=is_complete)
+    if parsed.get("url") and not values.get("source"):
+        values["source"] = parsed["url"]
+    changes = {name: value for name, value in values.items() if value != getattr(row, name)}
+    for name, value in changes.items():
+        setattr(row, name, value)
+    if changes:
+        using = router.db_for_write(Resource)
+        row.save(using=using)
+        resource.refresh_from_db(using, ["modified_at", "version"])
 
 
 def _select_changes(
@@ -93,28 +133,28 @@ def _select_changes(
 def show_resource(request: Request, resource: Resource) -> dict[str, Any]:
     """Describe a resource as ``resource_show`` does."""
     using = router.db_for_write(Resource)
-    place = find_place(using, get_reader(request), resource.pk)
-    return describe_resource(resource, ResourceAddresses(request), place)
+    places = open_readable_datasets(using, get_reader(request)).locate([resource])
+    return describe_resource(resource, ResourceAddresses(request), places[resource.pk])
 
 
 resource_actions = (
     Action(
         "resource_create",
-        NewResourceMembers,
+        NewMembers,
         _create,
         _("Create a resource without records, and its dataset."),
         is_writing=True,
     ),
     Action(
         "resource_update",
-        ChangedResourceMembers,
+        ChangedMembers,
         partial(_change, is_complete=True),
         _("Replace the description of a resource: members that are not sent are emptied."),
         is_writing=True,
     ),
     Action(
         "resource_patch",
-        ChangedResourceMembers,
+        ChangedMembers,
         partial(_change, is_complete=False),
         _("Change the description of a resource: members that are not sent stay."),
         is_writing=True,

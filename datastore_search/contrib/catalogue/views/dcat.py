@@ -9,9 +9,8 @@ from typing import Any
 
 from ....web.addresses import ResourceAddresses, find_search_path
 from ..dataset import ListedDataset
-from ..datasets import CatalogueState
+from ..datasets import CatalogueState, Datasets
 from ..dcat import CataloguePage, build_dcat_catalog
-from ..portal import Datasets
 from ..query import SortTerm
 from ..turtle import write_turtle
 from .public_lists import ListPage, PublicListView

@@ -14,8 +14,7 @@ from ....messages.requests import UnknownPage
 from ....search import open_snapshot
 from ....web.caching import Validators
 from ....web.views import WebView, parse_page_number
-from ..datasets import CatalogueState
-from ..portal import Datasets, open_public_datasets
+from ..datasets import CatalogueState, Datasets, open_public_datasets
 from .published import get_site_description, get_site_title
 
 Item = TypeVar("Item")

@@ -17,8 +17,9 @@ from ....downloads.formats import formats
 from ....messages.bidi import BIDI_CONTROLS
 from ....models import Resource
 from ....web.addresses import ResourceAddresses, find_path, reverse_in_locale
-from ..conf import conf
-from ..dataset import Dataset, ListedDataset
+from ..dataset import ListedDataset
+from ..datasets import find_dataset_of
+from ..models import Dataset
 from ..published import File, PublishedDataset, PublishedResource
 from ..schema_org import build_data_catalog, build_dataset, build_parent
 
@@ -57,14 +58,14 @@ def add_addresses(resource: Resource, addresses: ResourceAddresses) -> Published
 def add_addresses_to_dataset(
     request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
 ) -> PublishedDataset:
-    """Add absolute addresses to a dataset: its resource's, or its own if the portal has any."""
+    """Add absolute addresses to a dataset: those of its resource, or of its place on a page."""
     published = [add_addresses(resource, addresses) for resource in listed.resources]
-    if not conf.DATASETS:
+    if listed.dataset.resource:
         (only,) = published
-        return PublishedDataset(listed.dataset, only.identifier, only.page, published)
+        return PublishedDataset(listed, only.identifier, only.page, published)
     catalogue = request.build_absolute_uri(find_catalogue_path(request))
     return PublishedDataset(
-        dataset=listed.dataset,
+        listed=listed,
         identifier=build_dataset_identifier(request, listed.dataset),
         page=f"{catalogue}?{urlencode({'q': listed.dataset.id})}",
         resources=published,
@@ -111,15 +112,12 @@ def describe_catalogue(request: HttpRequest) -> SafeString:
     return _dump_for_script(_build_catalogue(request))
 
 
-def describe_resource(
-    request: HttpRequest, resource: Resource, dataset: Dataset | None
-) -> SafeString:
-    """
-    Describe a resource, whose fields have been read.
-
-    ``dataset`` is the portal's own that has it.
-    """
-    published = add_addresses(resource, ResourceAddresses(request))
+def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
+    """Describe a resource, whose fields have been read, and the dataset that it is part of."""
+    published, dataset = (
+        add_addresses(resource, ResourceAddresses(request)),
+        find_dataset_of(resource),
+    )
     parent = build_parent(dataset, build_dataset_identifier(request, dataset)) if dataset else {}
     return _dump_for_script(
         build_dataset(published, resource.schema, _build_catalogue(request), parent)

@@ -14,8 +14,8 @@ from ....downloads.xml_text import clean_xml
 from ....models import Resource
 from ....web.addresses import ResourceAddresses, reverse_in_locale
 from ....web.languages import choose_language_codes
-from ..datasets import CatalogueState, read_state, select_columns
-from ..portal import Datasets
+from ..datasets import CatalogueState, Datasets, read_state, select_columns
+from ..models import get_metadata
 from ..published import MAX_DESCRIPTION_LENGTH
 from .public_lists import ListPage, PublicListView
 from .published import (
@@ -138,6 +138,7 @@ class FeedView(ResourceListView):
 
 def _describe_entry(resource: Resource, addresses: ResourceAddresses) -> dict[str, Any]:
     description = resource.local_description.text[:MAX_DESCRIPTION_LENGTH]
+    metadata = get_metadata(resource)
     return {
         "title": clean_xml(resource.local_title.text),
         "link": addresses.build_page(resource.pk),
@@ -145,6 +146,6 @@ def _describe_entry(resource: Resource, addresses: ResourceAddresses) -> dict[st
         "unique_id": addresses.build_identifier(resource.pk),
         "pubdate": resource.created_at,
         "updateddate": resource.modified_at,
-        "author_name": clean_xml(resource.publisher) or None,
-        "categories": [clean_xml(tag) for tag in resource.tags],
+        "author_name": clean_xml(metadata.publisher) or None,
+        "categories": [clean_xml(tag) for tag in metadata.tags],
     }

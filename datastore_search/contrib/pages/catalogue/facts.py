@@ -11,8 +11,9 @@ from django.utils.formats import date_format
 
 from ....messages.bidi import show_bidi_controls
 from ....models import Resource
-from ....models.metadata import get_metadata_field
 from ...catalogue.licenses import describe_license
+from ...catalogue.models import Dataset, get_metadata
+from ...catalogue.resource_members import get_metadata_field
 
 #: What staff write in words, in the language of the resource.
 _WORDS = frozenset({"source", "publisher", "contact", "tags", "spatial"})
@@ -33,24 +34,24 @@ def list_facts(resource: Resource) -> list[dict[str, str]]:
             "link": link,
             "language": resource.content_language if name in _WORDS and not link else "",
         }
-        for name, text, link in _list_texts(resource)
+        for name, text, link in _list_texts(get_metadata(resource))
         if text
     ]
 
 
-def _list_texts(resource: Resource) -> Iterator[tuple[str, str, str]]:
-    title, license_link, _is_open = describe_license(resource.license)
+def _list_texts(metadata: Dataset) -> Iterator[tuple[str, str, str]]:
+    title, license_link, _is_open = describe_license(metadata.license)
     yield "license", title, license_link
-    yield "source", resource.source, _find_link(resource.source)
-    yield "publisher", resource.publisher, ""
-    mail = f"mailto:{resource.contact_email}" if resource.contact_email else ""
-    yield "contact", resource.contact or resource.contact_email, mail
-    yield "tags", ", ".join(resource.tags), ""
-    yield "temporal_start", _format_day(resource.temporal_start), ""
-    yield "temporal_end", _format_day(resource.temporal_end), ""
-    yield "spatial", resource.spatial, ""
-    yield "frequency", resource.frequency, ""
-    yield "version_date", _format_day(resource.version_date), ""
+    yield "source", metadata.source, _find_link(metadata.source)
+    yield "publisher", metadata.publisher, ""
+    mail = f"mailto:{metadata.contact_email}" if metadata.contact_email else ""
+    yield "contact", metadata.contact or metadata.contact_email, mail
+    yield "tags", ", ".join(metadata.tags), ""
+    yield "temporal_start", _format_day(metadata.temporal_start), ""
+    yield "temporal_end", _format_day(metadata.temporal_end), ""
+    yield "spatial", metadata.spatial, ""
+    yield "frequency", metadata.frequency, ""
+    yield "version_date", _format_day(metadata.version_date), ""
 
 
 def _find_link(text: str) -> str:

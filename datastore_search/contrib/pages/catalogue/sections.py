@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.contrib.auth.models import AnonymousUser
-from django.http import HttpRequest
-
-from ....models import Resource
-from ...catalogue.portal import find_dataset_of
 from ...catalogue.views.published import describe_resource
 from ..sections import PageQuestion, Place, Section
 from .facts import list_facts
@@ -20,25 +15,15 @@ def _show_facts(question: PageQuestion) -> Mapping[str, Any] | None:
     return {"facts": facts} if facts else None
 
 
-def _find_dataset(request: HttpRequest, resource: Resource) -> Any:
-    is_described = not resource.private and not request.GET
-    return find_dataset_of(AnonymousUser(), resource.pk) if is_described else None
-
-
 def _describe(question: PageQuestion) -> Mapping[str, Any] | None:
     """Describe a public resource at its address without parameters, the one for engines."""
     resource = question.read.resource
     if resource.private or question.request.GET:
         return None
-    dataset = question.known.get("structured_data")
-    return {"data": describe_resource(question.request, resource, dataset)}
+    return {"data": describe_resource(question.request, resource)}
 
 
 FACTS = Section("facts", Place.ABOUT, "datastore_search/_facts.html", _show_facts)
 STRUCTURED_DATA = Section(
-    "structured_data",
-    Place.HEAD,
-    "datastore_search/_structured_data.html",
-    _describe,
-    _find_dataset,
+    "structured_data", Place.HEAD, "datastore_search/_structured_data.html", _describe
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from ....guards.clients import Client
@@ -16,10 +14,8 @@ from ....models import Resource
 from ....search import open_snapshot
 from ....web.addresses import reverse_in_locale
 from ....web.views import parse_page_number
-from ...catalogue.conf import conf as catalogue_conf
-from ...catalogue.datasets import find_page
-from ...catalogue.listing import CatalogueFilterSet, find_readable, list_tables
-from ...catalogue.portal import open_portal_datasets
+from ...catalogue.datasets import open_readable_datasets
+from ...catalogue.listing import CatalogueFilterSet
 from ...catalogue.query import SortTerm
 from ...catalogue.views.published import build_catalogue_links, describe_catalogue
 from ..page import PageView
@@ -30,7 +26,7 @@ ENTRIES_PER_PAGE = 20
 
 class CatalogueView(PageView):
     """
-    The resources that the user may read, or the portal's own datasets.
+    The datasets that the user may see.
 
     One statement finds those that hold the words of a query; the time limit of a search applies.
     """
@@ -42,8 +38,8 @@ class CatalogueView(PageView):
 
     def _answer(self, using: str) -> HttpResponse:
         request = self.request
-        readable = find_readable(request.user)
-        filters = CatalogueFilterSet(request.GET, list_tables(using).filter(readable.condition))
+        datasets = open_readable_datasets(using, request.user)
+        filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word)
         if not filters.is_valid():
             return self.render_page(
                 "catalogue.html", {"filters": filters}, private=True, status=HTTPStatus.BAD_REQUEST
@@ -51,14 +47,13 @@ class CatalogueView(PageView):
         number, q = parse_page_number(request), filters.form.cleaned_data["q"]
         offset = (number - 1) * ENTRIES_PER_PAGE
         bounds = slice(offset, offset + ENTRIES_PER_PAGE)
-        if catalogue_conf.DATASETS:
-            shown, total = self._read_datasets(using, q.split(), bounds)
-        else:
-            shown, total = self._read_resources(using, filters.qs, bounds)
+        order = [SortTerm("title"), SortTerm("id")]
+        listed, total = datasets.read_page(order, bounds, filters.qs)
         if offset >= max(total, 1):
             raise UnknownPage(page=number)
         self.shared_parameters = [("q", q)] if q else []
-        context = shown | {
+        context: dict[str, Any] = {
+            "entries": [(each, list(map(self._describe_table, each.resources))) for each in listed],
             "filters": filters,
             "q": q,
             "pagination": Pagination(
@@ -67,7 +62,7 @@ class CatalogueView(PageView):
                 number,
                 ENTRIES_PER_PAGE,
                 total,
-                is_exact=readable.is_complete,
+                is_exact=datasets.is_complete,
             ),
         }
         # Of all addresses of the catalogue, and of a table, one is for search engines.
@@ -80,28 +75,6 @@ class CatalogueView(PageView):
         if link := build_catalogue_links(request):
             response["Link"] = link
         return response
-
-    def _read_resources(
-        self, using: str, found: QuerySet[Resource], bounds: slice
-    ) -> tuple[dict[str, Any], int]:
-        """Read a page of resources, and count those that are found."""
-        ids, total = find_page(found, bounds)
-        tables = list_tables(using).filter(pk__in=ids) if ids else []
-        return {"entries": [self._describe_table(each) for each in tables]}, total
-
-    def _read_datasets(
-        self, using: str, words: Sequence[str], bounds: slice
-    ) -> tuple[dict[str, Any], int]:
-        """Read a page of the portal's own datasets, and count those that are found."""
-        datasets = open_portal_datasets(using, self.request.user).holding(words)
-        listed, total = datasets.read_page([SortTerm("title"), SortTerm("id")], bounds)
-        ids = {resource.pk for each in listed for resource in each.resources}
-        tables = {each.pk: each for each in list_tables(using).filter(pk__in=ids)}
-        entries = [
-            (each, [self._describe_table(tables[resource.pk]) for resource in each.resources])
-            for each in listed
-        ]
-        return {"datasets": entries}, total
 
     def _describe_table(self, resource: Resource) -> dict[str, Any]:
         """Describe a resource with its numbers of records and fields as text."""

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 
 from ....messages.bidi import show_bidi_controls
 from ....messages.requests import UnknownPage
-from ....models import Resource, read_profiles
+from ....models import read_profiles
 from ....search import ConsistentRead
 from ....web.addresses import ResourceAddresses, find_search_path
 from ....web.views import parse_page_number
@@ -20,7 +20,7 @@ from ..embedding.framing import EMBED
 from ..links import add_query_string
 from ..maps.query import has_map
 from ..page import ResourcePageView
-from ..sections import PageQuestion, Place, build_sections, find_known
+from ..sections import PageQuestion, Place, build_sections
 from .chips import build_chips
 from .columns import Column, ColumnChoice, choose_columns
 from .downloads import list_downloads
@@ -39,11 +39,6 @@ class ResourceView(ResourcePageView):
     can_be_embedded = True
 
     template = "resource.html"
-
-    def list_dependencies(self, resource: Resource) -> list[str]:
-        """List what the sections depend on beside the resource."""
-        self.known = {} if self.is_embedded else find_known(self.request, resource)
-        return [repr(known) for known in self.known.values()]
 
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
@@ -78,7 +73,7 @@ class ResourceView(ResourcePageView):
             "has_api": bool(find_search_path(self.request)),
             "api_link": add_query_string("api/", parameters),
         }
-        question = PageQuestion(self.request, read, query, columns, choice, profiles, self.known)
+        question = PageQuestion(self.request, read, query, columns, choice, profiles)
         context["sections"] = build_sections(question, Place.ABOUT)
         if not query.is_valid:
             return context

@@ -1,0 +1,284 @@
+"""Conditions and orders of the catalogue in SQL: of resources, and of datasets."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Self, cast
+
+from django.db.models import F, Func, Max, Min, OuterRef, Q, Subquery, TextField, Value
+from django.db.models.expressions import Combinable, OrderBy
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Coalesce, Lower, NullIf
+from django.db.models.lookups import IContains
+
+from ...models import Field, ResourceQuerySet
+from ...models.translations import list_active_languages
+from .descriptions import FORMAT
+from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
+
+# Resources ----------------------------------------------------------------------------------------
+
+
+def match_word(word: str) -> Q:
+    """Match resources with a word in their name, texts, publisher, tags, id or fields."""
+    described = Q(dataset__publisher__icontains=word) | Q(dataset__tags__contains=[word])
+    return described | Q(id__icontains=word) | _match_texts(word)
+
+
+def _match_texts(word: str, owner: str = "") -> Q:
+    """Match resources with a word in their name, title, description or fields."""
+    # PostgreSQL makes one hash table of them, in place of a look-up for each resource.
+    fields = Field.objects.filter(Q(name__icontains=word) | Q(label__icontains=word))
+    return (
+        match_text("title", word, owner)
+        | Q(**{f"{owner}name__icontains": word})
+        | match_text("description", word, owner)
+        | Q(**{f"{owner}pk__in": fields.order_by().values("resource_id")})
+    )
+
+
+def match_text(name: str, part: str, owner: str = "") -> Q:
+    """
+    Match rows whose text of this name contains a part, or its translation does.
+
+    ``owner`` is the name of a related row that has the texts, with two underscores.
+    """
+    condition = Q(**{f"{owner}{name}__icontains": part})
+    for language in list_active_languages():
+        text = KeyTextTransform(name, KeyTransform(language, f"{owner}translations"))
+        # Null would be neither true nor, where the condition is negated, false.
+        known = Coalesce(text, Value(""), output_field=TextField())
+        condition |= Q(IContains(known, part))
+    return condition
+
+
+def match_format(text: str) -> Q:
+    """Match all resources by the format of their files, or none."""
+    return _match_constant(FORMAT.casefold(), text)
+
+
+# Datasets -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """The loaded resources that a user may read: all of a database that meet a condition."""
+
+    loaded: ResourceQuerySet
+    condition: Q
+
+    @property
+    def resources(self) -> ResourceQuerySet:
+        """The resources, in no order."""
+        return self.loaded.filter(self.condition)
+
+    @property
+    def of_datasets(self) -> Q:
+        """The datasets of one resource, which is readable."""
+        return _relate(self.condition) & Q(resource__table_version__isnull=False)
+
+    def match_parts(self, condition: Q) -> Q:
+        """Match the datasets of which a readable part meets a condition on resources."""
+        parts = self.resources.filter(condition, dataset__part_of__isnull=False)
+        return Q(pk__in=parts.values("dataset__part_of"))
+
+
+def _relate(condition: Q) -> Q:
+    """Write a condition on resources as one on datasets of one resource."""
+    children = [
+        _relate(child) if isinstance(child, Q) else (f"resource__{child[0]}", child[1])
+        for child in cast("list[Q | tuple[str, Any]]", condition.children)
+    ]
+    return Q(*children, _connector=condition.connector, _negated=condition.negated)
+
+
+def build_columns(readable: Readable) -> dict[str, Any]:
+    """Build what conditions and orders of datasets compare, and what is never null but times."""
+
+    def find_time(field: str, of_resource: str, choose: type[Max | Min]) -> Combinable:
+        # PostgreSQL asks the parts only of a dataset that has neither.
+        parts = readable.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
+        times = parts.values("dataset__part_of").annotate(chosen=choose(of_resource))
+        return Coalesce(F(field), F(f"resource__{of_resource}"), Subquery(times.values("chosen")))
+
+    return {
+        "shown_as": Coalesce("name", "resource__name"),
+        "sorted_as": Lower(
+            Coalesce(
+                *(NullIf("title", Value("")), "name"),
+                *(NullIf("resource__title", Value("")), "resource__name"),
+                output_field=TextField(),
+            )
+        ),
+        "created": find_time("metadata_created", "created_at", Min),
+        "modified": find_time("metadata_modified", "modified_at", Max),
+        "written_by": Coalesce(NullIf("author", Value("")), "publisher"),
+        "organization_name": _read_member("name"),
+        "organization_id": _read_member("id"),
+        "tag_names": _JsonList("tags"),
+        "group_names": _JsonList.of_path("groups", "$[*].name"),
+        "group_ids": _JsonList.of_path("groups", "$[*].id"),
+    }
+
+
+_COLUMNS: Final = {**TIMES, "name": "shown_as", "id": "pk", "title": "sorted_as"}
+
+#: What all datasets have in common, by the names of fields.
+_CONSTANTS: Final = {
+    "state": "active",
+    "type": "dataset",
+    "dataset_type": "dataset",
+    "entity_type": "package",
+}
+
+#: The word for a private dataset, by the names of fields.
+_PRIVATE: Final = {"capacity": "private", "private": "true"}
+
+
+def order_datasets(terms: Sequence[SortTerm]) -> list[OrderBy]:
+    """Write an order of datasets as SQL; one without a time comes before all others."""
+    return [
+        OrderBy(
+            F(_COLUMNS[each.name]),
+            descending=each.is_descending,
+            nulls_first=True if each.name in TIMES and not each.is_descending else None,
+            nulls_last=True if each.name in TIMES and each.is_descending else None,
+        )
+        for each in terms
+    ]
+
+
+def match_dataset_word(word: str) -> Q:
+    """Match the datasets that hold a word in a text of their own."""
+    texts = (
+        Q(name__icontains=word)
+        | Q(title__icontains=word)
+        | Q(notes__icontains=word)
+        | Q(IContains(_JsonList.of_path("translations", "$.*.*"), word))
+        | Q(IContains(_read_member("title"), word))
+    )
+    of_both = Q(id__icontains=word) | Q(publisher__icontains=word) | Q(tags__icontains=word)
+    return of_both | Q(resource=None) & texts
+
+
+def build_fields(readable: Readable) -> Fields:
+    """Build conditions on datasets with ``build_columns``, and on their readable resources."""
+
+    def match_anywhere(text: str) -> Q:
+        word = text.strip("*")
+        if not word:
+            return EVERYTHING
+        of_dataset = match_dataset_word(word) | _match_texts(word, "resource__")
+        return of_dataset | readable.match_parts(match_word(word))
+
+    def match_part(name: str, of_resource: str, text: str) -> Q:
+        part = text.strip("*")
+        return match_text(name, part) | match_text(of_resource, part, "resource__")
+
+    def match_text_of_resources(name: str, text: str) -> Q:
+        part = text.strip("*")
+        return match_text(name, part, "resource__") | readable.match_parts(match_text(name, part))
+
+    def match_file(text: str) -> Q:
+        is_filled = Q(is_public=False) | readable.match_parts(EVERYTHING)
+        return match_format(text) & is_filled
+
+    def match_access(private: str, text: str) -> Q:
+        if text == "*":
+            return EVERYTHING
+        of_resources = Q(resource__private=False) | readable.match_parts(Q(private=False))
+        is_seen_by_all = Q(is_public=True) | of_resources
+        return ~is_seen_by_all if text.casefold() == private else is_seen_by_all
+
+    return {
+        "": match_anywhere,
+        "text": match_anywhere,
+        "id": _match_id,
+        "title": partial(match_part, "title", "title"),
+        "notes": partial(match_part, "notes", "description"),
+        "res_format": match_file,
+        "res_name": partial(match_text_of_resources, "title"),
+        "res_description": partial(match_text_of_resources, "description"),
+        **{name: partial(match, columns) for name, (match, *columns) in _FIELDS.items()},
+        **{name: partial(match_access, word) for name, word in _PRIVATE.items()},
+        **{name: partial(_match_constant, value) for name, value in _CONSTANTS.items()},
+    }
+
+
+def _match_constant(value: str, text: str) -> Q:
+    return EVERYTHING if text.casefold() in {value, "*"} else NOTHING
+
+
+def _match_id(text: str) -> Q:
+    with suppress(ValueError):
+        text = str(uuid.UUID(text))
+    return _match_value(["pk"], text) if text != "*" else EVERYTHING
+
+
+def _match_value(columns: Sequence[str], text: str) -> Q:
+    """Match a value exactly, or its beginning where the text ends in ``*``."""
+    condition = Q()
+    for column in columns:
+        if text == "*":
+            condition |= ~Q(**{column: ""})
+        elif text.endswith("*"):
+            condition |= Q(**{f"{column}__istartswith": text[:-1]})
+        else:
+            condition |= Q(**{f"{column}__iexact": text})
+    return condition
+
+
+def _match_element(columns: Sequence[str], text: str) -> Q:
+    """Match an element of a JSON list as text, or the beginning of one."""
+    condition = Q()
+    for column in columns:
+        if text == "*":
+            condition |= ~Q(**{column: "[]"})
+        else:
+            quoted = json.dumps(text.removesuffix("*"), ensure_ascii=False)
+            part = quoted[:-1] if text.endswith("*") else quoted
+            condition |= Q(**{f"{column}__icontains": part})
+    return condition
+
+
+def _match_known(columns: Sequence[str], text: str) -> Q:
+    return Q(**{f"{columns[0]}__isnull": False}) if text == "*" else NOTHING
+
+
+def _read_member(name: str) -> Combinable:
+    """Read a member of the organization as a text, which is empty where there is none."""
+    text = KeyTextTransform(name, "organization")
+    return Coalesce(text, Value(""), output_field=TextField())
+
+
+class _JsonList(Func):
+    """The values of a column as the text of a JSON list."""
+
+    output_field = TextField()
+    template = "to_jsonb(%(expressions)s)::text"
+
+    @classmethod
+    def of_path(cls, column: str, path: str) -> Self:
+        """Read the values at a path of a JSON column."""
+        return cls(column, template=f"jsonb_path_query_array(%(expressions)s, '{path}')::text")
+
+
+#: How a field is compared, and with which columns.
+_FIELDS: Final[Mapping[str, tuple[Callable[..., Q], *tuple[str, ...]]]] = {
+    "name": (_match_value, "shown_as"),
+    "tags": (_match_element, "tag_names"),
+    "organization": (_match_value, "organization_name", "organization_id"),
+    "owner_org": (_match_value, "organization_name", "organization_id"),
+    "groups": (_match_element, "group_names", "group_ids"),
+    "license_id": (_match_value, "license"),
+    "maintainer": (_match_value, "contact"),
+    "author": (_match_value, "written_by"),
+    "url": (_match_value, "source"),
+    "metadata_modified": (_match_known, "modified"),
+    "metadata_created": (_match_known, "created"),
+}

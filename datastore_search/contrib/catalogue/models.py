@@ -1,0 +1,250 @@
+"""Datasets: what is published, with its metadata, in one or several resources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.timezone import is_naive
+from django.utils.translation import gettext_lazy as _
+
+from ...messages.bidi import show_bidi_controls
+from ...models import MAX_TITLE_LENGTH, LocalText, Resource, validate_content_language
+from ...models.base import GuardedModel
+from ...models.managers import PrimaryManager
+from ...models.translations import choose_text, validate_translations
+from .dataset import Group, Organization, build_organization
+from .text_arrays import TextArrayField
+
+#: Of a dataset; each costs room in every description.
+MAX_TAGS: Final = 50
+
+_TEXTS: Final = frozenset({"title", "notes"})
+
+#: The trigger that inserts a row for each new resource leaves these columns out.
+_TEXT: Final[dict[str, Any]] = {"blank": True, "default": "", "db_default": ""}
+_LIST: Final[dict[str, Any]] = {"blank": True, "default": list, "db_default": []}
+_OBJECT: Final[dict[str, Any]] = {"blank": True, "default": dict, "db_default": {}}
+
+_SPDX_ID: Final = re.compile(r"[A-Za-z0-9.+-]{1,100}")
+
+
+def validate_license(text: str) -> None:
+    """Refuse what is neither an SPDX id nor an address."""
+    if _SPDX_ID.fullmatch(text) is None:
+        try:
+            URLValidator(schemes=("https", "http"))(text)
+        except ValidationError as error:
+            raise ValidationError(_("This is neither an SPDX id nor an address.")) from error
+
+
+class Dataset(GuardedModel):
+    """
+    What is published, with its metadata.
+
+    Each resource has a row, with the id of the resource, which a trigger inserts: it holds the
+    metadata of the resource, whose name and texts are those of the dataset.  A row without a
+    resource is a dataset of the portal's own, which ``sync_dataset`` writes.  The row of a resource
+    that is put into such a dataset is ``part_of`` it, and is then no dataset by itself.
+
+    Only users who may read one of its resources see a dataset, unless it ``is_public``.
+    """
+
+    guarded_fields = frozenset({"resource", "part_of", "position", "version"})
+
+    id = models.CharField(primary_key=True, max_length=100, editable=False)
+    resource = models.OneToOneField(
+        Resource,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="dataset",
+    )
+    part_of = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, editable=False, related_name="parts"
+    )
+    #: The place among the parts.
+    position = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+
+    name = models.SlugField(max_length=100, unique=True, null=True, blank=True)
+    title = models.CharField(max_length=MAX_TITLE_LENGTH, **_TEXT)
+    notes = models.TextField(**_TEXT)
+    content_language = models.CharField(
+        max_length=35, **_TEXT, validators=[validate_content_language]
+    )
+    #: A language → ``title``, ``notes`` → the text.
+    translations = models.JSONField(**_OBJECT, editable=False)
+    is_public = models.BooleanField(default=False, db_default=False, editable=False)
+    license = models.CharField(
+        _("licence"),
+        max_length=200,
+        **_TEXT,
+        validators=[validate_license],
+        help_text=_("An SPDX id, such as “CC-BY-4.0”, or the address of the licence."),
+    )
+    source = models.CharField(
+        _("source"),
+        max_length=500,
+        **_TEXT,
+        help_text=_("Where the data come from: an address, or a text."),
+    )
+    publisher = models.CharField(_("publisher"), max_length=200, **_TEXT)
+    contact = models.CharField(
+        _("contact"),
+        max_length=200,
+        **_TEXT,
+        help_text=_("A person or an office that answers questions."),
+    )
+    contact_email = models.EmailField(_("e-mail of the contact"), **_TEXT)
+    tags = TextArrayField(
+        models.CharField(max_length=100),
+        MAX_TAGS,
+        verbose_name=_("tags"),
+        **_LIST,
+        help_text=_("Keywords of the resource, separated by commas."),
+    )
+    temporal_start = models.DateField(_("first day covered"), null=True, blank=True)
+    temporal_end = models.DateField(_("last day covered"), null=True, blank=True)
+    spatial = models.CharField(
+        _("area covered"),
+        max_length=300,
+        **_TEXT,
+        help_text=_("The name of a place, or several."),
+    )
+    frequency = models.CharField(
+        _("frequency of updates"),
+        max_length=100,
+        **_TEXT,
+        help_text=_("How often the data change, such as “monthly”."),
+    )
+    version_date = models.DateField(
+        _("date of this version"),
+        null=True,
+        blank=True,
+        help_text=_("The day that the data describe."),
+    )
+    #: As ``to_json`` writes it; that of the publisher if there is one.
+    organization = models.JSONField(**_OBJECT, editable=False)
+    groups = models.JSONField(**_LIST, editable=False)
+    version_name = models.CharField(max_length=100, **_TEXT)
+    author = models.CharField(max_length=200, **_TEXT)
+    author_email = models.EmailField(**_TEXT)
+    extras = models.JSONField(**_OBJECT, editable=False)
+    #: Where these are null, they are those of the resources that a user may read.
+    metadata_created = models.DateTimeField(null=True, blank=True, editable=False)
+    metadata_modified = models.DateTimeField(null=True, blank=True, editable=False)
+    #: Set by a trigger, as those of a resource (``database/sql/versions.sql``).
+    version = models.BigIntegerField(default=0, db_default=0, editable=False)
+    modified_at = models.DateTimeField(auto_now=True, db_default=Now())
+
+    objects = PrimaryManager()
+
+    class Meta:
+        verbose_name = _("dataset")
+        verbose_name_plural = _("datasets")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(is_public=False) | models.Q(resource=None),
+                name="datastore_search_public_dataset",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return show_bidi_controls(self.local_title.text)
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save the row; one of a resource has its id, and what can be derived is derived."""
+        if self.resource_id:
+            self.id = str(self.resource_id)
+        self.derive()
+        if (names := options.get("update_fields")) is not None:
+            options["update_fields"] = {*names, "organization", "groups"}
+        super().save(*args, **options)
+
+    def derive(self) -> None:
+        """Derive the organization of a publisher, and the ids of organization and groups."""
+        if self.publisher or self.resource_id:
+            organization = build_organization(self.publisher) if self.publisher else None
+            self.organization = organization.to_json() if organization else {}
+        elif self.organization:
+            self.organization = Organization.from_json(self.organization).to_json()
+        groups = {group.name: group.to_json() for group in map(Group.from_json, self.groups or ())}
+        self.groups = list(groups.values())
+
+    def clean(self) -> None:
+        """Check what no form shows as it is kept."""
+        super().clean()
+        validate_translations(self.translations, _TEXTS)
+        self.derive()
+        extras = self.extras.items() if isinstance(self.extras, Mapping) else [(None, None)]
+        if not all(isinstance(text, str) for pair in extras for text in pair):
+            raise ValidationError({"extras": _("Must map names to texts.")})
+        for name in ("metadata_created", "metadata_modified"):
+            if (moment := getattr(self, name)) and is_naive(moment):
+                raise ValidationError({name: _("The time needs a time zone.")})
+
+    @property
+    def shown_name(self) -> str:
+        """The name for addresses."""
+        return self.name or (self.resource.name if self.resource else "")
+
+    @property
+    def local_title(self) -> LocalText:
+        """The title for the active language; the name where there is none."""
+        if self.resource:
+            return self.resource.local_title
+        title = choose_text("title", self.title, self.translations, self.content_language)
+        return title if title.text else LocalText(self.shown_name)
+
+    @property
+    def local_notes(self) -> LocalText:
+        """The notes for the active language."""
+        if self.resource:
+            return self.resource.local_description
+        return choose_text("notes", self.notes, self.translations, self.content_language)
+
+    def list_texts(self, name: str) -> list[LocalText]:
+        """List the ``title`` or the ``notes``: the plain text, then the translations in order."""
+        row, column = self.resource or self, name
+        if self.resource and name == "notes":
+            column = "description"
+        texts = [LocalText(getattr(row, column), row.content_language)]
+        for language, translated in sorted(row.translations.items()):
+            texts.append(LocalText(translated.get(column, ""), language))
+        return [each for each in texts if each.text]
+
+    @property
+    def owner(self) -> Organization | None:
+        """The organization."""
+        return Organization(**self.organization) if self.organization else None
+
+    @property
+    def shown_groups(self) -> list[Group]:
+        """The groups in the order that the portal gives."""
+        return [Group(**group) for group in self.groups]
+
+    @property
+    def shown_version(self) -> str:
+        """The version as the portal names it, or its day."""
+        return self.version_name or (self.version_date.isoformat() if self.version_date else "")
+
+
+def get_metadata(resource: Resource) -> Dataset:
+    """
+    Get the row with the metadata of a resource, from the database that the resource was read from.
+
+    A resource without a row, such as a new one, has an empty one.
+    """
+    state, found = resource._state, None  # noqa: SLF001 - Django documents it
+    if Resource.dataset.is_cached(resource):
+        found = getattr(resource, "dataset", None)
+    elif not state.adding:
+        found = Dataset.objects.using(state.db).filter(resource=resource).first()
+    resource.dataset = found or Dataset(id=str(resource.pk), resource=resource)
+    return resource.dataset

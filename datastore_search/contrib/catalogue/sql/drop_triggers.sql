@@ -1,0 +1,6 @@
+DROP TRIGGER datastore_search_catalogue_added ON datastore_search_resource;
+DROP TRIGGER datastore_search_version ON datastore_search_catalogue_dataset;
+DROP TRIGGER datastore_search_updated ON datastore_search_catalogue_dataset;
+DROP TRIGGER datastore_search_deleted ON datastore_search_catalogue_dataset;
+DROP FUNCTION datastore_search_catalogue_add_datasets();
+DROP FUNCTION datastore_search_catalogue_touch_resources();

@@ -1,0 +1,119 @@
+"""Keep datasets of a portal's own in step with what the portal has."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from django.core.exceptions import ValidationError
+from django.db import connections, router
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from ...database.writes import begin_write_transaction
+from ...models import Resource
+from .models import Dataset
+
+#: What only this module and triggers set.
+_KEPT: Final = Dataset.guarded_fields | {"id", "modified_at"}
+
+#: The names of the columns that are copied.
+_COPIED: Final = [each.name for each in Dataset._meta.concrete_fields if each.name not in _KEPT]
+
+
+def sync_dataset(dataset: Dataset, resources: Iterable[Resource | uuid.UUID | str] = ()) -> bool:
+    """
+    Create a dataset, or update the one with its id, and put resources into it.
+
+    ``dataset`` is a new object with an ``id`` and a ``name``; what it does not name is emptied.
+    ``resources`` are all of its resources in order, or their ids.  One that is left out becomes a
+    dataset of its own again.  Returns whether anything was changed: if nothing was, no version
+    changes.
+
+    Raises: ``ValidationError`` by the names of fields, ``resources`` among them; ``WriteBlocked``.
+    """
+    named = (each.pk if isinstance(each, Resource) else each for each in resources)
+    ids = list(dict.fromkeys(map(str, named)))
+    using = router.db_for_write(Dataset)
+    with begin_write_transaction(connections[using]):
+        rows = Dataset.objects.using(using)
+        known = rows.select_for_update().filter(pk=dataset.pk).first()
+        _lock_resources(using, Q(dataset__pk__in=ids) | Q(dataset__part_of=dataset.pk))
+        parts = _find_parts(dataset, ids, using)
+        _check_names(dataset, known, parts, using)
+        row = known or Dataset(pk=dataset.pk)
+        before = _read_values(row)
+        for name in _COPIED:
+            setattr(row, name, getattr(dataset, name))
+        row.full_clean()
+        is_changed = known is None or _read_values(row) != before
+        if is_changed:
+            row.save(using=using)
+        left = rows.filter(part_of=row).exclude(pk__in=[part.pk for part in parts])
+        moved = []
+        for position, part in enumerate(parts):
+            if (part.part_of_id, part.position) != (row.pk, position):
+                part.part_of, part.position = row, position
+                moved.append(part)
+        rows.bulk_update(moved, ["part_of", "position"])
+        return bool(left.update(part_of=None)) or is_changed or bool(moved)
+
+
+def delete_dataset(dataset_id: str) -> bool:
+    """
+    Delete a dataset of the portal's own; its resources become datasets of their own again.
+
+    Returns whether there was one.
+
+    Raises: ``WriteBlocked``.
+    """
+    using = router.db_for_write(Dataset)
+    with begin_write_transaction(connections[using]):
+        rows = Dataset.objects.using(using).filter(pk=dataset_id, resource=None)
+        _lock_resources(using, Q(dataset__part_of=dataset_id))
+        return bool(rows.delete()[0])
+
+
+def has_dataset(name: str) -> bool:
+    """Return whether a dataset of the portal's own, visible or not, has an id or a name."""
+    rows = Dataset.objects.using(router.db_for_write(Dataset))
+    return rows.filter(Q(pk=name) | Q(name=name), resource=None).exists()
+
+
+def _read_values(row: Dataset) -> list[object]:
+    return [getattr(row, name) for name in _COPIED]
+
+
+def _lock_resources(using: str, condition: Q) -> None:
+    """Lock resources before the rows of their datasets, as everything that writes them does."""
+    locked = Resource.objects.using(using).select_for_update(of=("self",), no_key=True)
+    list(locked.filter(condition).order_by("pk").values_list("pk"))
+
+
+def _find_parts(dataset: Dataset, ids: Sequence[str], using: str) -> Sequence[Dataset]:
+    """Find the rows of resources in order, none of which may be part of another dataset."""
+    by_id = Dataset.objects.using(using).filter(resource__isnull=False).in_bulk(ids)
+    for each in ids:
+        if each not in by_id:
+            text = _("There is no resource “%(resource)s”.")
+        elif by_id[each].part_of_id not in {None, dataset.pk}:
+            text = _("The resource “%(resource)s” is part of another dataset.")
+        else:
+            continue
+        raise ValidationError({"resources": ValidationError(text, params={"resource": each})})
+    return [by_id[each] for each in ids]
+
+
+def _check_names(
+    dataset: Dataset, known: Dataset | None, parts: Sequence[Dataset], using: str
+) -> None:
+    """Refuse an id or a name by which clients find something else."""
+    others = Dataset.objects.using(using).filter(resource=None).exclude(pk=dataset.pk)
+    resources = Resource.objects.using(using).exclude(pk__in=[part.pk for part in parts])
+    for field, name in (("id", dataset.pk), ("name", dataset.name)):
+        if not name:
+            raise ValidationError({field: Dataset.name.field.error_messages["blank"]})
+        is_taken = others.filter(Q(pk=name) | Q(name=name)).exists()
+        if is_taken or resources.known_as(name).exists() or (known and known.resource_id):
+            raise ValidationError({field: dataset.unique_error_message(Dataset, (field,))})
