@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from datastore_search.contrib.files.models import FINISHED, Load
-from datastore_search.contrib.files.tables.staging import list_staging_tables
+from datastore_search.contrib.files.tables.filling import list_staging_tables
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 

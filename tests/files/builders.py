@@ -10,8 +10,7 @@ from django.db import connection
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.contrib.files.models import Load
-from datastore_search.contrib.files.tables.filling import Batch, create_records
-from datastore_search.contrib.files.tables.staging import NewTable
+from datastore_search.contrib.files.tables.filling import Batch, NewTable, create_records
 from datastore_search.models import Resource, TableVersion
 
 from ..builders import SURVEY, create_resource

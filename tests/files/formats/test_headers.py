@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.contrib.files.formats.headers import (
+from datastore_search.contrib.files.formats.header_rows import (
     clean_labels,
     describe_name_changes,
     make_unique_names,

@@ -13,7 +13,7 @@ from openpyxl import Workbook
 
 from datastore_search.contrib.files.formats import workbooks
 from datastore_search.contrib.files.formats.process import open_table
-from datastore_search.contrib.files.formats.workbook_cells import format_number
+from datastore_search.contrib.files.formats.workbook_rows import format_number
 from datastore_search.contrib.files.formats.workbooks import read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed

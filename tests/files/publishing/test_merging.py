@@ -14,8 +14,8 @@ from django.test import Client
 from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import merging
+from datastore_search.contrib.files.tables.filling import list_staging_tables
 from datastore_search.contrib.files.tables.merging import add_rows, stage_rows
-from datastore_search.contrib.files.tables.staging import list_staging_tables
 from datastore_search.database.indexes import create_order_indexes
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.contrib.files.publishing import histogram
+from datastore_search.contrib.files.publishing import profiles
 from datastore_search.models import Resource, read_profiles
 
 from ...builders import act, make_writer_token
@@ -214,10 +214,10 @@ def test_rows_that_were_left_out_are_not_profiled(db: None) -> None:
 def test_a_histogram_has_at_most_twenty_bins() -> None:
     for span in (1e-9, 0.3, 1, 7, 19, 20, 21, 99, 12_345, 1e15, 1e300):
         for low in (-1e5, -0.3, 0, 3.7):
-            bounds = histogram.compute_number_bounds(low, low + span, whole=False)
+            bounds = profiles.compute_number_bounds(low, low + span, whole=False)
             if low + span == low:
                 continue
-            assert 2 <= len(bounds) <= histogram.MAX_BINS + 1
+            assert 2 <= len(bounds) <= profiles.MAX_BINS + 1
             assert float(bounds[0]) <= low <= low + span <= float(bounds[-1])
 
 
@@ -230,8 +230,8 @@ def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
         datetime(2031, 5, 1, tzinfo=UTC),
         datetime.max.replace(tzinfo=UTC),
     ):
-        bounds = histogram.compute_date_bounds(low, high, whole_days=False)
-        assert 2 <= len(bounds) <= histogram.MAX_BINS + 1
+        bounds = profiles.compute_date_bounds(low, high, whole_days=False)
+        assert 2 <= len(bounds) <= profiles.MAX_BINS + 1
         assert bounds[0] <= low
         assert bounds == sorted(set(bounds))
         assert high <= bounds[-1]

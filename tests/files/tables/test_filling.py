@@ -15,8 +15,7 @@ from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, loa
 from datastore_search.contrib.files.messages.failures import UnstorableRecord
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import replacing
-from datastore_search.contrib.files.tables.filling import Batch, create_records
-from datastore_search.contrib.files.tables.staging import NewTable
+from datastore_search.contrib.files.tables.filling import Batch, NewTable, create_records
 from datastore_search.contrib.operations.tables import diagnose_record_table
 from datastore_search.database.tables import drop_record_table, list_record_tables
 from datastore_search.models import Resource

@@ -9,8 +9,11 @@ import pytest
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
 from datastore_search.contrib.files.types.chosen_formats import parse_field_format
 from datastore_search.contrib.files.types.inference import decide_formats
-from datastore_search.contrib.files.types.month_names import find_month_names, list_month_languages
 from datastore_search.contrib.files.types.options import LoadOptions
+from datastore_search.contrib.files.types.written_dates import (
+    find_month_names,
+    list_month_languages,
+)
 
 from ..failures import fails_with
 from ..formats.staging import stage_columns

@@ -30,9 +30,9 @@ from ..messages.failures import LoadFailed
 from ..sources.addresses import parse_address
 from ..types.chosen_formats import OFFERED_FORMATS, parse_field_format
 from ..types.field_formats import DAY_ORDERS, field_formats
-from ..types.month_names import find_month_names
 from ..types.options import LoadOptions, load_options
 from ..types.schema import parse_table_schema
+from ..types.written_dates import find_month_names
 from .uploads import MAX_SCHEMA_BYTES
 
 # Inputs -------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
 from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
 from .footers import delete_rows, describe_footer, find_staged_footer
-from .headers import make_unique_names
+from .header_rows import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, StagedTable, StagingArea
 from .stored_rows import STAGED_ROWS, get_column, list_columns

@@ -25,12 +25,12 @@ from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .gdal import CoordinateConverter, limit_gdal
-from .headers import clean_labels, make_unique_names
+from .header_rows import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .shortages import find_shortage, is_write_refused
 from .staging import StagedTable, StagingArea, find_number_types
-from .workbook_cells import format_number
+from .workbook_rows import format_number
 
 _CPU_FACTOR = 20
 #: GDAL reads a KML whole.

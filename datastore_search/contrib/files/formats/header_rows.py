@@ -1,17 +1,19 @@
 """
-Join headers over several rows: “2020” above “Budget” becomes “2020 | Budget”.
+Make the names and labels of fields from a header, of one row or of several.
 
-They are joined by choice only.  They are recognised where the upper row has gaps above names of the
-lower one, and typed values are below both.
+Several rows are joined by choice only: “2020” above “Budget” becomes “2020 | Budget”.  They are
+recognised where the upper row has gaps above names of the lower one, and typed values are below.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from ..messages import Notice
 from .options import MAX_HEADER_ROWS, ReadOptions
 
 _SEPARATOR = " | "
@@ -168,3 +170,99 @@ def _join_parts(parts: Iterable[str]) -> str:
         if name and name not in joined[-1:]:
             joined.append(name)
     return _SEPARATOR.join(joined)
+
+
+MAX_NAME_LENGTH = 200
+
+#: The length of ``Field.label``.
+_MAX_LABEL_LENGTH = 500
+
+#: The number of a record.
+_RESERVED_NAME = "_id"
+#: Blanks of all kinds, characters that control a terminal, and invisible ones.
+_BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\\s\u200b\u2060\ufeff]+")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_MAX_LISTED_NAMES = 20
+
+_CODES = (
+    "notice.names_missing",
+    "notice.names_tidied",
+    "notice.names_shortened",
+    "notice.names_repeated",
+    "notice.names_reserved",
+)
+
+
+def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:
+    """
+    Make the names of the fields from a header: composed, without control characters, unique.
+
+    An empty name is replaced by its position, a repeated one gets a number, and ``_id`` is
+    reserved.  Names that differ only in case are different.
+
+    Source: CKAN ``datastore_create``, whose field ids differ by case.
+    """
+    taken = {_RESERVED_NAME}
+    numbers: dict[str, int] = {}
+    names = []
+    for position, label in enumerate(header, start=1):
+        wanted = _shorten_name(_tidy_label(label)) or f"field_{position}"
+        name = wanted
+        while name in taken:
+            numbers[wanted] = numbers.get(wanted, 1) + 1
+            suffix = f"_{numbers[wanted]}"
+            name = wanted[: MAX_NAME_LENGTH - len(suffix)] + suffix
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def clean_labels(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of a header as they can be stored: without what cannot, and shortened."""
+    return tuple(_UNSTORABLE.sub("�", label)[:_MAX_LABEL_LENGTH] for label in header)
+
+
+def describe_name_changes(header: Sequence[str], names: Sequence[str]) -> tuple[Notice, ...]:
+    """Describe how the names differ from the header, with one notice for each kind of change."""
+    changed: dict[str, list[str]] = {}
+    for label, name in zip(header, names, strict=True):
+        for code in _find_changes(label, name):
+            changed.setdefault(code, []).append(name)
+    return tuple(
+        Notice(code, fields=_list_names(changed[code]), most=MAX_NAME_LENGTH)
+        if code == "notice.names_shortened"
+        else Notice(code, fields=_list_names(changed[code]))
+        for code in _CODES
+        if code in changed
+    )
+
+
+def _find_changes(label: str, name: str) -> list[str]:
+    tidied = _tidy_label(label)
+    if not tidied:
+        return ["notice.names_missing"]
+    shortened = _shorten_name(tidied)
+    codes: list[str] = []
+    if tidied != unicodedata.normalize("NFC", label).strip(" "):
+        codes.append("notice.names_tidied")
+    if shortened != tidied:
+        codes.append("notice.names_shortened")
+    if name != shortened:
+        is_reserved = shortened == _RESERVED_NAME
+        codes.append("notice.names_reserved" if is_reserved else "notice.names_repeated")
+    return codes
+
+
+def _tidy_label(label: str) -> str:
+    """Compose letters with their accents, and make all blanks single spaces."""
+    composed = unicodedata.normalize("NFC", _UNSTORABLE.sub("�", label))
+    return _BLANKS.sub(" ", composed).strip()
+
+
+def _shorten_name(name: str) -> str:
+    return name[:MAX_NAME_LENGTH].strip()
+
+
+def _list_names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MAX_LISTED_NAMES])
+    return f"{shown}, …" if len(names) > _MAX_LISTED_NAMES else shown

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from .headers import make_unique_names
+from .header_rows import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types

@@ -14,7 +14,7 @@ from ....field_types.limits import MAX_FIELDS
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
-from .headers import make_unique_names
+from .header_rows import make_unique_names
 from .options import ReadOptions
 from .row_writer import MAX_ROW_BYTES
 from .shortages import is_write_refused

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..messages.failures import LoadFailed
 from ..sources.archives import unpack
 from . import InputFormat, detect_format, formats
-from .headers import clean_labels, describe_name_changes
+from .header_rows import clean_labels, describe_name_changes
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 

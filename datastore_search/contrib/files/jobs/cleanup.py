@@ -23,8 +23,8 @@ from ....models import Resource, TableVersion
 from ..messages.failures import LoadFailed
 from ..models import FINISHED, Load, LoadState
 from ..sources.folders import delete_abandoned_folders
+from ..tables.filling import drop_staging_table, list_staging_tables
 from ..tables.locks import is_running
-from ..tables.staging import drop_staging_table, list_staging_tables
 from .completion import discard_tables, mark_failed
 from .uploads import delete_old_uploads, delete_stray_uploads
 

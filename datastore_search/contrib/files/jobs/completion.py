@@ -20,7 +20,7 @@ from ..formats.shortages import find_shortage
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, Load, LoadState
 from ..signals import load_failed, resource_loaded
-from ..tables.staging import drop_staging_table, list_staging_tables
+from ..tables.filling import drop_staging_table, list_staging_tables
 from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from ..formats.staging import quote_message
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import LoadState, Mode
+from ..tables.filling import drop_staging_table
 from ..tables.locks import begin_load_transaction
 from ..tables.merging import (
     add_rows,
@@ -20,12 +21,10 @@ from ..tables.merging import (
     stage_rows,
     update_records,
 )
-from ..tables.staging import drop_staging_table
 from ..types.options import save_options
-from .changes import build_field
 from .fingerprint import compute_fingerprint
 from .keys import record_bad_keys
-from .plan import LoadPlan, ProgressReporter, report_batches
+from .plan import LoadPlan, ProgressReporter, build_field, report_batches
 from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, render_rows
 

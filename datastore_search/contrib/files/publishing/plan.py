@@ -1,15 +1,15 @@
-"""Plan a load: what its file holds and which rows cannot be loaded, before anything is written."""
+"""Plan a load before anything is written: what changes, and which rows cannot be loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from ....models import Resource
+from ....models import Field, Resource
 from ..formats.staging import StagedTable
 from ..messages import Notice
 from ..messages.failures import LoadFailed
@@ -17,7 +17,6 @@ from ..models import Load, LoadState, Mode
 from ..types.field_formats import Decision, FieldFormat
 from ..types.inference import collect_type_notices, decide_formats
 from ..types.options import LoadOptions, resolve_key
-from .changes import FieldChanges, compare_fields, quote_names
 from .keys import check_key, record_key_errors
 from .merge_options import resolve_merge_key, resolve_merge_options
 from .postgres_limits import record_unstorable_values
@@ -146,3 +145,65 @@ def _resolve_replacing_key(
     if options.key is None and missing:
         return (), [Notice("notice.key_dropped", fields=", ".join(missing))]
     return key, []
+
+
+@dataclass(frozen=True, slots=True)
+class RetypedField:
+    """A field that has another type than before; both are names of types."""
+
+    name: str
+    before: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChanges:
+    """The names of fields that the file adds or lacks, and the fields with another type."""
+
+    added: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    retyped: tuple[RetypedField, ...] = ()
+
+    def build_notices(self, *, replaces: bool) -> list[Notice]:
+        """Build a notice of each change; ``replaces`` if missing fields are dropped."""
+        notices: list[Notice] = []
+        if self.added:
+            notices.append(Notice("notice.fields_added", fields=quote_names(self.added)))
+        if self.missing:
+            code = "notice.fields_dropped" if replaces else "notice.fields_empty"
+            notices.append(Notice(code, fields=quote_names(self.missing)))
+        notices += [
+            Notice("notice.field_retyped", field=each.name, before=each.before, type=each.type)
+            for each in self.retyped
+        ]
+        return notices
+
+
+def compare_fields(
+    resource: Resource, table: StagedTable, decisions: Sequence[Decision]
+) -> FieldChanges:
+    """Compare a file with a resource; one without a table has no fields that could change."""
+    if resource.table_version_id is None:
+        return FieldChanges()
+    before = dict(resource.fields.values_list("name", "type"))
+    now = dict(zip(table.names, decisions, strict=True))
+    return FieldChanges(
+        added=tuple(name for name in now if name not in before),
+        missing=tuple(name for name in before if name not in now),
+        retyped=tuple(
+            RetypedField(name, before[name], decision.field_type.name)
+            for name, decision in now.items()
+            if before.get(name, decision.field_type.name) != decision.field_type.name
+        ),
+    )
+
+
+def quote_names(names: Sequence[str]) -> str:
+    """List names in a message."""
+    return ", ".join(f"“{name}”" for name in names)
+
+
+def build_field(resource: Resource, name: str, label: str, type_name: str) -> Field:
+    """Build a new field of a file, without a label that equals the name."""
+    label = label if label != name else ""
+    return Field(resource=resource, name=name, label=label, type=type_name)

@@ -18,8 +18,7 @@ from ..messages.failures import LoadFailed
 from ..models import Load, RowError
 from ..types.matching import find_first_cells
 from ..types.options import LoadOptions, resolve_options
-from .changes import FieldChanges
-from .plan import LoadPlan, build_plan
+from .plan import FieldChanges, LoadPlan, build_plan
 from .row_errors import read_row_errors
 
 _MAX_ROWS = 20

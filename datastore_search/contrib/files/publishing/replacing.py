@@ -18,14 +18,12 @@ from ..conf import conf
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import Load, LoadState
-from ..tables.filling import Batch, create_records
+from ..tables.filling import Batch, NewTable, create_records
 from ..tables.indexing import count_common_values, create_indexes
 from ..tables.locks import begin_load_transaction
-from ..tables.staging import NewTable
 from ..types.options import save_options
-from .changes import build_field
 from .fingerprint import compute_fingerprint
-from .plan import LoadPlan, ProgressReporter, report_batches
+from .plan import LoadPlan, ProgressReporter, build_field, report_batches
 from .profiles import build_profiles
 from .rows import find_line, is_wide, render_rows, render_searchable_rows
 

@@ -23,11 +23,17 @@ from django.db import DataError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from ....database.tables import create_table, maintain_vectors, quote_record_table
+from ....database.tables import (
+    LOCK_TIMEOUT,
+    create_table,
+    drop_table,
+    list_numbers,
+    maintain_vectors,
+    quote_record_table,
+)
 from ..messages.failures import UnstorableRecord
 from .lexicon import DatabaseLexicon, can_build_vectors
 from .locks import begin_load_transaction
-from .staging import NewTable
 from .vectors.process import VectorProcess, start_vector_process
 
 #: JSON texts and vectors hold no control characters, so CSV with these needs no escaping.
@@ -322,3 +328,29 @@ def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) ->
                 table=quote_record_table(table_id), number=sql.Literal(number)
             )
         )
+
+
+_PREFIX = "datastore_search_staging_"
+
+
+def quote_staging_table(load_id: int) -> sql.Identifier:
+    """Name the staging table of a load."""
+    return sql.Identifier(f"{_PREFIX}{load_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """A record table that a load is making."""
+
+    id: int
+    load_id: int
+
+
+def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
+    """Drop the staging table of a load, if there is one, and return whether it was possible."""
+    return drop_table(connection, quote_staging_table(load_id), LOCK_TIMEOUT)
+
+
+def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
+    """List the loads that have a staging table."""
+    return list_numbers(connection, _PREFIX)

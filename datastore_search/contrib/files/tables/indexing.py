@@ -21,8 +21,8 @@ from ....database.indexes import (
     name_order_index,
 )
 from ....database.tables import quote_record_table
+from .filling import NewTable
 from .locks import begin_load_transaction, build_statement_comment
-from .staging import NewTable
 
 
 def create_indexes(

@@ -13,9 +13,8 @@ from psycopg import errors, sql
 from ....database.indexes import build_key_expression
 from ....database.tables import quote_record_table
 from ..messages.failures import UnstorableRecord
-from .filling import build_copy, parse_copy_line
+from .filling import build_copy, parse_copy_line, quote_staging_table
 from .locks import begin_load_transaction
-from .staging import quote_staging_table
 
 _MAX_FETCHED_ROWS = 2_000
 

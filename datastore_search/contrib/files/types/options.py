@@ -14,8 +14,8 @@ from ....models import Resource, add_translations
 from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
 from .chosen_formats import parse_field_format
-from .month_names import list_month_languages
 from .schema import parse_table_schema
+from .written_dates import list_month_languages
 
 
 class BadRowsChoice(StrEnum):
