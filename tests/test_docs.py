@@ -37,8 +37,7 @@ from datastore_search.contrib.files.models import LoadState, Mode
 from datastore_search.contrib.files.types.duckdb_types import NEVER, duckdb_types
 from datastore_search.contrib.files.types.schema import parse_table_schema
 from datastore_search.downloads.parameters import DumpParameters
-from datastore_search.field_types import Operators, field_types, type_aliases
-from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.field_types import MAX_FIELDS, Operators, field_types, type_aliases
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.grammar import (
     MAX_DEPTH,

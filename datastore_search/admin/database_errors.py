@@ -16,7 +16,7 @@ from django.urls import URLPattern
 from ..database.refusals import explain_refusal
 from ..database.writes import begin_write_transaction
 from ..messages.availability import DatabaseUnreachable, WriteBlocked
-from ..web.outages import ADMIN_TEMPLATE, answer_refusal
+from ..web.errors import ADMIN_TEMPLATE, answer_refusal
 
 View = Callable[..., HttpResponse]
 

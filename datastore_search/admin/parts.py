@@ -10,7 +10,7 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.admin.options import InlineModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.urls import NoReverseMatch, URLPattern, reverse
 
 from ..models import Field, Resource
 
@@ -68,3 +68,13 @@ def register(part: ResourcePart) -> None:
     """Add a part, once: Django starts the apps again where a test installs others."""
     if part not in parts:
         parts.append(part)
+
+
+def get_page_address(resource: Resource) -> str | None:
+    """Return the address of the data page; None without records, or without the pages."""
+    if not resource.table_version_id:
+        return None
+    try:
+        return reverse("datastore_search:resource", args=[resource.pk])
+    except NoReverseMatch:
+        return None

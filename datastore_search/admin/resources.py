@@ -25,8 +25,7 @@ from ..models import Alias, Field, Resource
 from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
 from .field_parts import FieldPart, get_shown_rows, split_fields
 from .forms import FieldForm, ResourceForm
-from .links import get_page_address
-from .parts import parts
+from .parts import get_page_address, parts
 from .permissions import (
     LabelledFormSet,
     ResourceInline,

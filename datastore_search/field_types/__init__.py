@@ -337,3 +337,7 @@ def guess_type(given: Iterable[Json]) -> FieldType:
     filled = [value for value in given if value not in (None, "")]
     guessed = (kind for kind in field_types.values() if kind.holds and all(map(kind.holds, filled)))
     return next(guessed) if filled else _TEXT
+
+
+#: PostgreSQL returns 1,664 columns at most, and CKAN has them in its tables.
+MAX_FIELDS = 1_600

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ..messages.bidi import show_bidi_controls
 from ..messages.writing import InvalidAlias
-from .managers import PrimaryManager
+from .base import PrimaryManager
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200

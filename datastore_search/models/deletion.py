@@ -8,8 +8,12 @@ from datetime import UTC, datetime
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from ..database.tables import drop_record_table, list_record_tables
-from ..database.unserved import mark_unserved, read_unserved_since
+from ..database.tables import (
+    drop_record_table,
+    list_record_tables,
+    mark_unserved,
+    read_unserved_since,
+)
 
 #: A table that is not served since then is dropped by the next clean-up.
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

@@ -9,8 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from ..messages.bidi import show_bidi_controls
-from .base import GuardedModel
-from .managers import PrimaryManager
+from .base import GuardedModel, PrimaryManager
 from .translations import (
     MAX_LABEL_LENGTH,
     LocalText,

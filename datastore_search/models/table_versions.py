@@ -11,7 +11,7 @@ from django.db import connections, models, router
 from django.utils.translation import gettext_lazy as _
 
 from ..database.tables import reserve_table_id
-from .managers import PrimaryManager
+from .base import PrimaryManager
 
 
 class Origin(models.TextChoices):

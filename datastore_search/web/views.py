@@ -33,13 +33,18 @@ from ..guards.sizes import check_query_string
 from ..messages.access import AccessDenied
 from ..messages.requests import UnknownPage
 from ..models import Resource
-from ..models.managers import exclude_from_atomic_requests
+from ..models.base import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
 from ..signals import request_answered
 from .caching import NotModified
-from .errors import REPORTED_ERRORS, ErrorMessage, describe_error, error_pages
+from .errors import (
+    REPORTED_ERRORS,
+    ErrorMessage,
+    describe_error,
+    error_pages,
+    forget_unreadable_user,
+)
 from .languages import find_path_language
-from .outages import forget_unreadable_user
 
 logger = logging.getLogger("datastore_search.slow_requests")
 

@@ -12,8 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ..database.indexes import name_order_index
 from ..database.tables import drop_indexes, remove_fields
-from ..field_types import field_types, get_field_type, guess_type, is_storable
-from ..field_types.limits import MAX_FIELDS
+from ..field_types import MAX_FIELDS, field_types, get_field_type, guess_type, is_storable
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..models import Field, Resource

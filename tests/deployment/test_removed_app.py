@@ -16,8 +16,7 @@ from django.db import connection
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.models import Load, RowError
-from datastore_search.database.tables import list_record_tables
-from datastore_search.database.unserved import mark_unserved
+from datastore_search.database.tables import list_record_tables, mark_unserved
 from datastore_search.management.commands import datastore_cleanup
 from datastore_search.models import Resource, deletion
 from datastore_search.web.tokens import issue_token
@@ -38,7 +37,7 @@ django.setup()
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
-from datastore_search.database.unserved import mark_unserved
+from datastore_search.database.tables import mark_unserved
 from datastore_search.management.commands import datastore_cleanup
 from datastore_search.models import Resource, deletion
 

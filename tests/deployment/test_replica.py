@@ -19,7 +19,7 @@ from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.contrib.files.models import LoadState, Mode
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
-from datastore_search.models.managers import PrimaryManager
+from datastore_search.models.base import PrimaryManager
 from datastore_search.web.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, make_user

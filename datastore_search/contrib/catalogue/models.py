@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...messages.bidi import show_bidi_controls
 from ...models import MAX_TITLE_LENGTH, LocalText, Resource, validate_content_language
-from ...models.base import GuardedModel
-from ...models.managers import PrimaryManager
+from ...models.base import GuardedModel, PrimaryManager
 from ...models.translations import choose_text, validate_translations
 from .dataset import Group, Organization, build_organization
 from .text_arrays import TextArrayField

@@ -16,8 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ...messages.bidi import show_bidi_controls
-from ...models.base import GuardedModel
-from ...models.managers import PrimaryManager
+from ...models.base import GuardedModel, PrimaryManager
 from .messages import BadRow, Message, render_messages
 from .messages.failures import LoadFailed
 

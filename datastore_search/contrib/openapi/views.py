@@ -23,7 +23,7 @@ from rest_framework.settings import api_settings
 
 from ...conf import conf
 from ...guards.cache import BoundedCache
-from ...models.managers import exclude_from_atomic_requests
+from ...models.base import exclude_from_atomic_requests
 from ...web.caching import set_cache_headers
 
 #: Compressed documents of a process.

@@ -23,8 +23,7 @@ from ...database.indexes import (
 )
 from ...database.substrings import name_substring_index
 from ...database.tables import count_records as count_table_records
-from ...database.tables import drop_indexes, has_table
-from ...database.unserved import mark_unserved
+from ...database.tables import drop_indexes, has_table, mark_unserved
 from ...field_types import field_types
 from ...models import Alias, Field, IndexKind, Resource, TableVersion
 from ...writing.changes import add_fields, create_order_indexes, drop_order_indexes

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.test import Client, RequestFactory
 
 from datastore_search.admin.field_parts import split_fields
-from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.field_types import MAX_FIELDS
 from datastore_search.models import Resource
 
 from ...builders import make_resource

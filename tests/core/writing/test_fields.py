@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.field_types import field_types
-from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.field_types import MAX_FIELDS, field_types
 from datastore_search.messages.writing import UnknownFieldType
 
 from ..ckan.writing.step import STOCK_FIELDS

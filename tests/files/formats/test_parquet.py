@@ -12,7 +12,7 @@ import pytest
 from datastore_search.contrib.files.formats.parquet import read_parquet
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.field_types import MAX_FIELDS
 
 from ..contents import build_parquet
 from .staging import get_read_failure, read_content

@@ -17,7 +17,7 @@ from datastore_search.contrib.files.formats.workbook_rows import format_number
 from datastore_search.contrib.files.formats.workbooks import read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
-from datastore_search.field_types.limits import MAX_FIELDS
+from datastore_search.field_types import MAX_FIELDS
 
 from ..contents import (
     build_ods,

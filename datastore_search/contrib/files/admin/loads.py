@@ -16,7 +16,7 @@ from django.utils.translation import get_language, gettext
 from django.views.decorators.http import require_POST
 
 from ....admin.database_errors import DatabaseErrorAdmin
-from ....admin.links import get_page_address
+from ....admin.parts import get_page_address
 from ....admin.permissions import (
     ViewableAdmin,
     check_id_length,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from ....field_types.limits import MAX_FIELDS
+from ....field_types import MAX_FIELDS
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_encoding import convert_to_utf8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....field_types.limits import MAX_FIELDS
+from ....field_types import MAX_FIELDS
 from ..messages.failures import LoadFailed
 from .json_parser import Document, Number
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import duckdb
 
-from ....field_types import dump_json
-from ....field_types.limits import MAX_FIELDS
+from ....field_types import MAX_FIELDS, dump_json
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal

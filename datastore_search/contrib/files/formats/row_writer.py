@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from ....conf import conf as core_conf
-from ....field_types.limits import MAX_FIELDS
+from ....field_types import MAX_FIELDS
 from ..messages import BadRow
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, read_csv

@@ -18,7 +18,7 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from ....field_types.limits import MAX_FIELDS
+from ....field_types import MAX_FIELDS
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange

@@ -17,8 +17,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from ....database.tables import drop_record_table, list_record_tables
-from ....database.unserved import mark_unserved, read_unserved_since
+from ....database.tables import (
+    drop_record_table,
+    list_record_tables,
+    mark_unserved,
+    read_unserved_since,
+)
 from ....models import Resource, TableVersion
 from ..messages.failures import LoadFailed
 from ..models import FINISHED, Load, LoadState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ....field_types.limits import MAX_FIELDS
+from ....field_types import MAX_FIELDS
 from ....models import Resource, TableVersion
 from ..formats.duckdb_sql import SQL, quote_identifier
 from ..formats.staging import StagedTable

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import generate_latest
 
 from ....guards.cache import BriefCache
-from ....models.managers import exclude_from_atomic_requests
+from ....models.base import exclude_from_atomic_requests
 from .counters import build_registry
 
 #: Prometheus' own text format, which every version of it reads.

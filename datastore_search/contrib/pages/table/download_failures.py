@@ -14,8 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from ....web.addresses import find_path
-from ....web.errors import ErrorMessage, describe_access_denied
-from ....web.outages import forget_unreadable_user
+from ....web.errors import ErrorMessage, describe_access_denied, forget_unreadable_user
 from ..page import PageView
 
 _TITLES: Mapping[int, str | Promise] = {
