@@ -157,7 +157,7 @@ def test_the_admin_makes_loads_and_deletes_a_resource(boss: Client, uploads: Pat
     assert added.status_code == 302, added.context["errors"]
     file = ContentFile(b"a,b\n1,x\n2,y\n", name="lakes.csv")
     draft = boss.post(added["Location"], {"file": file, "mode": "replace", "bad_rows": "refuse"})
-    seen = boss.get(draft["Location"]).context["preview"].digest
+    seen = boss.get(draft["Location"]).context["preview"]["digest"]
     sent = {"load": "1", "bad_rows": "refuse", "seen": seen, "type_0": "", "type_1": ""}
     loaded = boss.post(draft["Location"], sent)
     page = boss.get(loaded["Location"])
