@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, Self, cast
 
 from django.db.models import F, Func, Max, Min, OuterRef, Q, Subquery, TextField, Value
@@ -19,6 +19,7 @@ from django.db.models.lookups import IContains
 from ...models import Field, ResourceQuerySet
 from ...models.translations import list_active_languages
 from .descriptions import FORMAT
+from .models import Dataset
 from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
 
 # Resources ----------------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ def match_format(text: str) -> Q:
 # Datasets -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Readable:
     """The loaded resources that a user may read: all of a database that meet a condition."""
 
@@ -77,6 +78,11 @@ class Readable:
         """The resources, in no order."""
         return self.loaded.filter(self.condition)
 
+    @cached_property
+    def has_portal_datasets(self) -> bool:
+        """Whether the portal has datasets of its own; without them, SQL asks much less."""
+        return Dataset.objects.using(self.loaded.db).filter(resource=None).exists()
+
     @property
     def of_datasets(self) -> Q:
         """The datasets of one resource, which is readable."""
@@ -84,6 +90,8 @@ class Readable:
 
     def match_parts(self, condition: Q) -> Q:
         """Match the datasets of which a readable part meets a condition on resources."""
+        if not self.has_portal_datasets:
+            return NOTHING
         parts = self.resources.filter(condition, dataset__part_of__isnull=False)
         return Q(pk__in=parts.values("dataset__part_of"))
 
@@ -101,20 +109,21 @@ def build_columns(readable: Readable) -> dict[str, Any]:
     """Build what conditions and orders of datasets compare, and what is never null but times."""
 
     def find_time(field: str, of_resource: str, choose: type[Max | Min]) -> Combinable:
+        if not readable.has_portal_datasets:
+            return F(f"resource__{of_resource}")
         # PostgreSQL asks the parts only of a dataset that has neither.
         parts = readable.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
         times = parts.values("dataset__part_of").annotate(chosen=choose(of_resource))
         return Coalesce(F(field), F(f"resource__{of_resource}"), Subquery(times.values("chosen")))
 
+    shown_as: Combinable = F("resource__name")
+    titles: list[Combinable] = [NullIf("resource__title", Value("")), shown_as]
+    if readable.has_portal_datasets:
+        titles = [NullIf("title", Value("")), F("name"), *titles]
+        shown_as = Coalesce("name", shown_as)
     return {
-        "shown_as": Coalesce("name", "resource__name"),
-        "sorted_as": Lower(
-            Coalesce(
-                *(NullIf("title", Value("")), "name"),
-                *(NullIf("resource__title", Value("")), "resource__name"),
-                output_field=TextField(),
-            )
-        ),
+        "shown_as": shown_as,
+        "sorted_as": Lower(Coalesce(*titles, output_field=TextField())),
         "created": find_time("metadata_created", "created_at", Min),
         "modified": find_time("metadata_modified", "modified_at", Max),
         "written_by": Coalesce(NullIf("author", Value("")), "publisher"),

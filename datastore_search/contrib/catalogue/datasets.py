@@ -105,9 +105,11 @@ class Datasets:
     @property
     def rows(self) -> QuerySet[Dataset]:
         """The datasets as rows, with the columns of ``build_columns``, in no order."""
-        of_portal = Q(is_public=True) | self._readable.match_parts(EVERYTHING)
-        is_seen = self._readable.of_datasets | Q(resource=None) & of_portal
-        return self._rows.filter(is_seen, self._condition, part_of=None)
+        is_seen = self._readable.of_datasets
+        if self._readable.has_portal_datasets:
+            of_portal = Q(is_public=True) | self._readable.match_parts(EVERYTHING)
+            is_seen = is_seen & Q(part_of=None) | Q(resource=None) & of_portal
+        return self._rows.filter(is_seen, self._condition)
 
     @property
     def _rows(self) -> QuerySet[Dataset]:
@@ -139,9 +141,11 @@ class Datasets:
 
     def read_state(self) -> CatalogueState:
         """Read the state of the datasets and of their resources in one statement."""
-        parts = self.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
-        sums = parts.values("dataset__part_of").annotate(sum=Sum("version") + Count("pk"))
-        below = Coalesce(F("resource__version"), Subquery(sums.values("sum")), 0)
+        below: Any = F("resource__version")
+        if self._readable.has_portal_datasets:
+            parts = self.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
+            sums = parts.values("dataset__part_of").annotate(sum=Sum("version") + Count("pk"))
+            below = Coalesce(below, Subquery(sums.values("sum")), 0)
         return _read_state(self.rows.annotate(below=below), F("version") + F("below"))
 
     def list_names(self, bounds: slice) -> list[str]:
