@@ -74,7 +74,7 @@ _INFERRED_TYPES: Sequence[tuple[str, Callable[[str], object]]] = (
 def create_resource(**values: Any) -> Resource:
     """Create a resource without records; its metadata is stored where there is a catalogue."""
     values.setdefault("name", f"resource-{Resource.objects.count() + 1}")
-    columns = {field.name for field in Resource._meta.concrete_fields}
+    columns = {"pk", *(field.name for field in Resource._meta.concrete_fields)}
     resource = Resource.objects.create(
         **{name: value for name, value in values.items() if name in columns}
     )

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from knox.models import get_token_model
 
+from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.models import Field, Resource
 from datastore_search.web.tokens import issue_token
@@ -72,10 +73,14 @@ class Command(BaseCommand):
                 name: sample[name]
                 for name in ("name", "title", "description", "private", "language")
             }
-            | sample.get("about", {}),
+            | {"content_language": sample.get("content_language", "")},
         )
         if resource.table_version_id:
             return
+        dataset = Dataset.objects.get(resource=resource)
+        for name, value in sample.get("about", {}).items():
+            setattr(dataset, name, value)
+        dataset.save()
         load = load_file(
             resource, _SAMPLES / sample["file"], options=LoadOptions(types=sample.get("types", {}))
         )

@@ -109,11 +109,12 @@ class Table:
 
 
 def list_contrib_rows() -> list[dict[str, Any]]:
-    """List the rows of all models of the contrib apps that are installed."""
+    """List the rows of all contrib apps that are installed, but the datasets of resources."""
     contrib = [
         model
         for model in apps.get_models()
         if model._meta.app_label.startswith("datastore_search_")
+        and model._meta.label != "datastore_search_catalogue.Dataset"
     ]
     return [row for model in contrib for row in model._base_manager.order_by("pk").values()]
 

@@ -74,9 +74,9 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
     with connection.cursor() as cursor:  # as where only record tables have been restored so far
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
-            "TRUNCATE datastore_search_resource, datastore_search_files_load,"
-            " datastore_search_field, datastore_search_alias, datastore_search_files_rowerror,"
-            " datastore_search_tableversion"
+            "TRUNCATE datastore_search_resource, datastore_search_catalogue_dataset,"
+            " datastore_search_files_load, datastore_search_field, datastore_search_alias,"
+            " datastore_search_files_rowerror, datastore_search_tableversion"
         )
 
     assert clean_up_loads() == 0
