@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from ..api.parameter_types import BooleanField, ChoiceField
@@ -18,16 +20,23 @@ from .formats import formats
 HEADERS = ("names", "labels")
 
 
+def _list_formats_with_header() -> str:
+    return ", ".join(f"`{each.name}`" for each in formats.values() if each.has_header)
+
+
 class DumpParameters(QueryParameters):
     """The parameters of the dump."""
 
     format = ChoiceField(formats, help_text=_("The format of the file."), shown_default="csv")
     headers = ChoiceField(
         HEADERS,
-        help_text=_(
-            "The header row of `csv`, `csv-excel`, `tsv` and `xlsx`: the names of the "
-            "fields, or their labels in the language of the path. A field without a label "
-            "has its name, and a label that occurs twice is followed by the name."
+        help_text=format_lazy(
+            _(
+                "The header row of {formats}: the names of the fields, or their labels in the"
+                " language of the path. A field without a label has its name, and a label that"
+                " occurs twice is followed by the name."
+            ),
+            formats=lazy(_list_formats_with_header, str)(),
         ),
         shown_default="names",
     )

@@ -19,7 +19,7 @@ class FormatNotInstalled(UnwritableFile):
 
 class NoHeaderRow(InvalidParameter):
     parameter = "headers"
-    message = _("%(format)s has no header row. Leave “headers” out, or ask for CSV, TSV or Excel.")
+    message = _("%(format)s has no header row. Leave “headers” out, or ask for another format.")
 
 
 class TooManyRowsForWorkbook(UnwritableFile):
