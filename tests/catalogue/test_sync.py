@@ -519,6 +519,41 @@ def test_the_number_of_datasets_costs_no_statements(client: Client, ages: Resour
     assert counts[0] == counts[1]
 
 
+_SAME = (
+    *("", "q=ages", "q=-ages", "q=office", "q=zqincome", "q=res_name:ages", "q=id:*"),
+    *("fq=tags:health", "fq=tags:*", "fq=organization:office", "fq=license_id:CC*"),
+    *("fq=author:office", "fq=maintainer:desk", "fq=url:*", "fq=private:true", "fq=groups:*"),
+    *("fq=res_format:csv", "fq=-title:ages", "fq=name:h*", "fq=metadata_modified:[2020 TO *]"),
+    *("sort=title+asc", "sort=name+desc", "sort=id+asc", "include_private=true", "start=1"),
+)
+
+
+@pytest.mark.parametrize("query", _SAME)
+def test_a_hidden_dataset_of_the_portal_changes_no_answer(
+    query: str, client: Client, ages: Resource, homes: Resource, hidden: Resource
+) -> None:
+    described = {"license": "CC-BY-4.0", "source": "https://example.org/", "contact": "Desk"}
+    row = Dataset.objects.get(resource=ages)
+    for name, value in {**described, "publisher": "Office", "tags": ["health"]}.items():
+        setattr(row, name, value)
+    row.save()
+    facets = '["tags","organization","license_id","res_format","groups"]'
+    paths = [
+        f"/api/3/action/package_search?{query}&facet.field={facets}",
+        *(f"/api/3/action/{name}" for name in ("package_list", "organization_list", "tag_list")),
+        "/api/3/action/current_package_list_with_resources",
+        "/en/datastore/?q=ages",
+    ]
+
+    def read() -> list[bytes]:
+        return [client.get(path).content for path in paths]
+
+    before = read()
+    sync_dataset(Dataset(id="unseen", name="unseen", title="Ages", tags=["health"]))
+
+    assert read() == before
+
+
 # Synchronization ----------------------------------------------------------------------------------
 
 
@@ -718,7 +753,7 @@ def test_a_lost_row_is_a_resource_without_metadata(client: Client, ages: Resourc
 
     assert get(client, "resource_show", id="ages")["license"] is None
     act(client, "resource_patch", {"id": "ages", "license": "CC0-1.0"}, token)
-    assert get(client, "package_search")["results"][0]["license_id"] == "CC0-1.0"
+    assert get(client, "package_search", q="ages")["results"][0]["license_id"] == "CC0-1.0"
 
 
 def test_a_new_resource_is_changed_once(db: None) -> None:

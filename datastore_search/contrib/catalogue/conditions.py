@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from django.db.models import F, Func, Max, Min, OuterRef, Q, Subquery, TextField, Value
 from django.db.models.expressions import Combinable, OrderBy
@@ -16,7 +16,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.db.models.lookups import IContains
 
-from ...models import Field, ResourceQuerySet
+from ...models import Field, Resource, ResourceQuerySet
 from ...models.translations import list_active_languages
 from .descriptions import FORMAT
 from .models import Dataset
@@ -80,13 +80,26 @@ class Readable:
 
     @cached_property
     def has_portal_datasets(self) -> bool:
-        """Whether the portal has datasets of its own; without them, SQL asks much less."""
+        """Whether the portal has datasets of its own; without them, SQL reads resources instead."""
         return Dataset.objects.using(self.loaded.db).filter(resource=None).exists()
 
     @property
-    def of_datasets(self) -> Q:
-        """The datasets of one resource, which is readable."""
-        return _relate(self.condition) & Q(resource__table_version__isnull=False)
+    def hidden(self) -> ResourceQuerySet:
+        """The other resources of the database, in no order."""
+        is_readable = self.condition & Q(table_version__isnull=False)
+        return Resource.objects.using(self.loaded.db).exclude(is_readable).order_by()
+
+    def of_portal(self, condition: Q) -> Q:
+        """Match nothing instead where only datasets of the portal's own meet a condition."""
+        return condition if self.has_portal_datasets else NOTHING
+
+    def of_resource(self, name: str) -> str:
+        """Name a column of resources in SQL."""
+        return f"resource__{name}" if self.has_portal_datasets else name
+
+    def of_dataset(self, name: str) -> str:
+        """Name a column of datasets in SQL."""
+        return name if self.has_portal_datasets else f"dataset__{name}"
 
     def match_parts(self, condition: Q) -> Q:
         """Match the datasets of which a readable part meets a condition on resources."""
@@ -96,28 +109,19 @@ class Readable:
         return Q(pk__in=parts.values("dataset__part_of"))
 
 
-def _relate(condition: Q) -> Q:
-    """Write a condition on resources as one on datasets of one resource."""
-    children = [
-        _relate(child) if isinstance(child, Q) else (f"resource__{child[0]}", child[1])
-        for child in cast("list[Q | tuple[str, Any]]", condition.children)
-    ]
-    return Q(*children, _connector=condition.connector, _negated=condition.negated)
-
-
-def build_columns(readable: Readable) -> dict[str, Any]:
-    """Build what conditions and orders of datasets compare, and what is never null but times."""
+def build_shared_columns(readable: Readable) -> dict[str, Any]:
+    """Build what datasets are sorted by, and what they share with a resource."""
 
     def find_time(field: str, of_resource: str, choose: type[Max | Min]) -> Combinable:
         if not readable.has_portal_datasets:
-            return F(f"resource__{of_resource}")
+            return F(of_resource)
         # PostgreSQL asks the parts only of a dataset that has neither.
         parts = readable.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
         times = parts.values("dataset__part_of").annotate(chosen=choose(of_resource))
         return Coalesce(F(field), F(f"resource__{of_resource}"), Subquery(times.values("chosen")))
 
-    shown_as: Combinable = F("resource__name")
-    titles: list[Combinable] = [NullIf("resource__title", Value("")), shown_as]
+    shown_as: Combinable = F(readable.of_resource("name"))
+    titles = [NullIf(readable.of_resource("title"), Value("")), shown_as]
     if readable.has_portal_datasets:
         titles = [NullIf("title", Value("")), F("name"), *titles]
         shown_as = Coalesce("name", shown_as)
@@ -126,12 +130,24 @@ def build_columns(readable: Readable) -> dict[str, Any]:
         "sorted_as": Lower(Coalesce(*titles, output_field=TextField())),
         "created": find_time("metadata_created", "created_at", Min),
         "modified": find_time("metadata_modified", "modified_at", Max),
-        "written_by": Coalesce(NullIf("author", Value("")), "publisher"),
-        "organization_name": _read_member("name"),
-        "organization_id": _read_member("id"),
-        "tag_names": _JsonList("tags"),
-        "group_names": _JsonList.of_path("groups", "$[*].name"),
-        "group_ids": _JsonList.of_path("groups", "$[*].id"),
+        "pk": F("pk"),
+    }
+
+
+def build_columns(readable: Readable) -> dict[str, Any]:
+    """Build what conditions on datasets compare, which is never null but times."""
+    of_dataset, shared = readable.of_dataset, build_shared_columns(readable)
+    del shared["pk"]
+    publisher, organization = of_dataset("publisher"), of_dataset("organization")
+    return {
+        **shared,
+        "written_by": Coalesce(NullIf(of_dataset("author"), Value("")), publisher),
+        "organization_name": _read_member("name", organization),
+        "organization_id": _read_member("id", organization),
+        **{f"{name}_text": F(of_dataset(name)) for name in ("license", "contact", "source")},
+        "tag_names": _JsonList(of_dataset("tags")),
+        "group_names": _JsonList.of_path(of_dataset("groups"), "$[*].name"),
+        "group_ids": _JsonList.of_path(of_dataset("groups"), "$[*].id"),
     }
 
 
@@ -149,11 +165,12 @@ _CONSTANTS: Final = {
 _PRIVATE: Final = {"capacity": "private", "private": "true"}
 
 
-def order_datasets(terms: Sequence[SortTerm]) -> list[OrderBy]:
+def order_datasets(readable: Readable, terms: Sequence[SortTerm]) -> list[OrderBy]:
     """Write an order of datasets as SQL; one without a time comes before all others."""
+    columns = build_shared_columns(readable)
     return [
         OrderBy(
-            F(_COLUMNS[each.name]),
+            columns[_COLUMNS[each.name]],
             descending=each.is_descending,
             nulls_first=True if each.name in TIMES and not each.is_descending else None,
             nulls_last=True if each.name in TIMES and each.is_descending else None,
@@ -163,16 +180,21 @@ def order_datasets(terms: Sequence[SortTerm]) -> list[OrderBy]:
 
 
 def match_dataset_word(word: str) -> Q:
-    """Match the datasets that hold a word in a text of their own."""
+    """Match the portal's own datasets that hold a word."""
     texts = (
         Q(name__icontains=word)
         | Q(title__icontains=word)
         | Q(notes__icontains=word)
         | Q(IContains(_JsonList.of_path("translations", "$.*.*"), word))
-        | Q(IContains(_read_member("title"), word))
+        | Q(IContains(_read_member("title", "organization"), word))
     )
-    of_both = Q(id__icontains=word) | Q(publisher__icontains=word) | Q(tags__icontains=word)
-    return of_both | Q(resource=None) & texts
+    return Q(resource=None) & (texts | _match_metadata(word, str))
+
+
+def _match_metadata(word: str, of_dataset: Callable[[str], str]) -> Q:
+    """Match what all datasets have."""
+    names = ("id", of_dataset("publisher"), of_dataset("tags"))
+    return Q(*((f"{name}__icontains", word) for name in names), _connector=Q.OR)
 
 
 def build_fields(readable: Readable) -> Fields:
@@ -182,27 +204,30 @@ def build_fields(readable: Readable) -> Fields:
         word = text.strip("*")
         if not word:
             return EVERYTHING
-        of_dataset = match_dataset_word(word) | _match_texts(word, "resource__")
-        return of_dataset | readable.match_parts(match_word(word))
+        found = _match_texts(word, owner) | _match_metadata(word, readable.of_dataset)
+        of_portal = readable.of_portal(match_dataset_word(word))
+        return found | of_portal | readable.match_parts(match_word(word))
 
     def match_part(name: str, of_resource: str, text: str) -> Q:
         part = text.strip("*")
-        return match_text(name, part) | match_text(of_resource, part, "resource__")
+        return match_text(of_resource, part, owner) | readable.of_portal(match_text(name, part))
 
     def match_text_of_resources(name: str, text: str) -> Q:
         part = text.strip("*")
-        return match_text(name, part, "resource__") | readable.match_parts(match_text(name, part))
+        return match_text(name, part, owner) | readable.match_parts(match_text(name, part))
 
     def match_file(text: str) -> Q:
-        is_filled = Q(is_public=False) | readable.match_parts(EVERYTHING)
-        return match_format(text) & is_filled
+        is_empty = Q(is_public=True) & ~readable.match_parts(EVERYTHING)
+        return match_format(text) & ~readable.of_portal(is_empty)
 
     def match_access(private: str, text: str) -> Q:
         if text == "*":
             return EVERYTHING
-        of_resources = Q(resource__private=False) | readable.match_parts(Q(private=False))
-        is_seen_by_all = Q(is_public=True) | of_resources
+        of_portal = Q(is_public=True) | readable.match_parts(Q(private=False))
+        is_seen_by_all = Q(**{f"{owner}private": False}) | readable.of_portal(of_portal)
         return ~is_seen_by_all if text.casefold() == private else is_seen_by_all
+
+    owner = readable.of_resource("")
 
     return {
         "": match_anywhere,
@@ -259,9 +284,9 @@ def _match_known(columns: Sequence[str], text: str) -> Q:
     return Q(**{f"{columns[0]}__isnull": False}) if text == "*" else NOTHING
 
 
-def _read_member(name: str) -> Combinable:
+def _read_member(name: str, organization: str) -> Combinable:
     """Read a member of the organization as a text, which is empty where there is none."""
-    text = KeyTextTransform(name, "organization")
+    text = KeyTextTransform(name, organization)
     return Coalesce(text, Value(""), output_field=TextField())
 
 
@@ -284,10 +309,10 @@ _FIELDS: Final[Mapping[str, tuple[Callable[..., Q], *tuple[str, ...]]]] = {
     "organization": (_match_value, "organization_name", "organization_id"),
     "owner_org": (_match_value, "organization_name", "organization_id"),
     "groups": (_match_element, "group_names", "group_ids"),
-    "license_id": (_match_value, "license"),
-    "maintainer": (_match_value, "contact"),
+    "license_id": (_match_value, "license_text"),
+    "maintainer": (_match_value, "contact_text"),
     "author": (_match_value, "written_by"),
-    "url": (_match_value, "source"),
+    "url": (_match_value, "source_text"),
     "metadata_modified": (_match_known, "modified"),
     "metadata_created": (_match_known, "created"),
 }

@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 from django.db.models import (
     CharField,
     Count,
+    Exists,
     F,
     Func,
     JSONField,
@@ -22,6 +23,7 @@ from django.db.models import (
     Sum,
     Window,
 )
+from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce
 
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
@@ -29,11 +31,12 @@ from .conditions import (
     Readable,
     build_columns,
     build_fields,
+    build_shared_columns,
     match_dataset_word,
     match_word,
     order_datasets,
 )
-from .dataset import Group, ListedDataset, Organization, Place
+from .dataset import Group, ListedDataset, Organization, Place, build_organization
 from .descriptions import FORMAT
 from .models import Dataset, get_metadata
 from .query import EVERYTHING, SortTerm, parse_catalogue_query
@@ -43,6 +46,12 @@ Row = TypeVar("Row", Dataset, Resource)
 
 _HEAVY = ("options", "indexes", "primary_key")
 _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes")
+#: What only datasets of the portal's own have, and the description of a dataset.
+_OF_PORTAL = (
+    *("name", "title", "notes", "content_language", "translations", "is_public", "organization"),
+    *("groups", "version_name", "author", "author_email", "extras", "metadata_created"),
+    *("metadata_modified", "version", "modified_at"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +112,33 @@ class Datasets:
         return self._readable.resources
 
     @property
-    def rows(self) -> QuerySet[Dataset]:
-        """The datasets as rows, with the columns of ``build_columns``, in no order."""
-        is_seen = self._readable.of_datasets
+    def rows(self) -> QuerySet[Any]:
+        """The datasets, or their resources if the portal has none of its own, in no order."""
+        rows: QuerySet[Any] = self.resources
         if self._readable.has_portal_datasets:
             of_portal = Q(is_public=True) | self._readable.match_parts(EVERYTHING)
-            is_seen = is_seen & Q(part_of=None) | Q(resource=None) & of_portal
-        return self._rows.filter(is_seen, self._condition)
+            of_resources = Q(resource__in=self.resources, part_of=None)
+            rows = Dataset.objects.using(self.resources.db)
+            rows = rows.filter(of_resources | Q(resource=None) & of_portal)
+        if self._condition:
+            rows = rows.alias(**build_columns(self._readable)).filter(self._condition)
+        return rows
 
     @property
-    def _rows(self) -> QuerySet[Dataset]:
-        rows = Dataset.objects.using(self._readable.loaded.db)
-        return rows.alias(**build_columns(self._readable))
+    def _described(self) -> QuerySet[Dataset]:
+        """The datasets, whose columns are counted."""
+        if self._readable.has_portal_datasets:
+            return self.rows
+        rows = Dataset.objects.using(self.resources.db)
+        if self._condition:
+            return rows.filter(resource__in=self.rows.values("pk"))
+        # Few are hidden, so PostgreSQL has less to join.
+        return rows.exclude(Exists(self._readable.hidden.filter(pk=OuterRef("resource_id"))))
 
     def matching(self, text: str, parameter: str) -> Self:
         """Keep the datasets that meet a query."""
+        if not text.strip():
+            return self
         return self._keep(parse_catalogue_query(text, parameter, build_fields(self._readable)))
 
     def match_word(self, word: str) -> Q:
@@ -129,63 +150,69 @@ class Datasets:
         return self._keep(Q(organization_name=name))
 
     def _keep(self, condition: Q) -> Self:
+        if not self._readable.has_portal_datasets:
+            condition &= Q(dataset__isnull=False)  # an inner join, as each resource has a row
         return replace(self, _condition=self._condition & condition)
 
     def find(self, name: str) -> ListedDataset | None:
         """Find a dataset of the portal's own by its id or its name."""
         named = Dataset.objects.using(self.resources.db).filter(Q(pk=name) | Q(name=name))
         ids = list(named.filter(resource=None).values_list("pk", flat=True))
-        return (
-            next(iter(self._read(self.rows.filter(pk__in=ids).values("pk"))), None) if ids else None
-        )
+        found = self._read(self.rows.filter(pk__in=ids).values("pk")) if ids else []
+        return found[0] if found else None
 
     def read_state(self) -> CatalogueState:
         """Read the state of the datasets and of their resources in one statement."""
-        below: Any = F("resource__version")
-        if self._readable.has_portal_datasets:
-            parts = self.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
-            sums = parts.values("dataset__part_of").annotate(sum=Sum("version") + Count("pk"))
-            below = Coalesce(below, Subquery(sums.values("sum")), 0)
-        return _read_state(self.rows.annotate(below=below), F("version") + F("below"))
+        if not self._readable.has_portal_datasets:  # those of a dataset change with its resource
+            return read_state(self.rows)
+        parts = self.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
+        sums = parts.values("dataset__part_of").annotate(sum=Sum("version") + Count("pk"))
+        below = Coalesce(F("resource__version"), Subquery(sums.values("sum")), 0)
+        return read_state(self.rows.annotate(below=below), F("version") + F("below"))
 
     def list_names(self, bounds: slice) -> list[str]:
         """List their names in order."""
-        names = self.rows.annotate(listed_as=F("shown_as")).order_by(F("shown_as"))
+        name = build_shared_columns(self._readable)["shown_as"]
+        names = self.rows.annotate(listed_as=name).order_by("listed_as")
         return list(names.values_list("listed_as", flat=True)[bounds])
 
     def list_page(self, order: Sequence[SortTerm], bounds: slice) -> list[ListedDataset]:
         """Read a page in one statement, and one more for parts."""
-        rows = self.rows.order_by(*order_datasets(order))
-        return self._read(rows.values("pk")[bounds], order)
+        ordered = order_datasets(self._readable, order)
+        return self._read(self.rows.order_by(*ordered).values("pk")[bounds], *ordered)
 
     def read_page(
-        self, order: Sequence[SortTerm], bounds: slice, rows: QuerySet[Dataset] | None = None
+        self, order: Sequence[SortTerm], bounds: slice, rows: QuerySet[Any] | None = None
     ) -> tuple[list[ListedDataset], int]:
         """Read a page, and count all datasets, or all of some ``rows``."""
-        found = self.rows if rows is None else rows
-        ids, count = find_page(found.order_by(*order_datasets(order)), bounds)
-        return self._read(ids, order) if ids else [], count
+        found, ordered = self.rows if rows is None else rows, order_datasets(self._readable, order)
+        ids, count = find_page(found.order_by(*ordered), bounds)
+        return self._read(ids, *ordered) if ids else [], count
 
-    def _read(self, ids: Any, order: Sequence[SortTerm] = ()) -> list[ListedDataset]:
+    def _read(self, ids: Any, *order: OrderBy) -> list[ListedDataset]:
         """Read datasets with the resources that the user may read, and their ``field_count``."""
-        rows = self._rows.filter(pk__in=ids).order_by(*order_datasets(order))
+        using = self.resources.db
+        if not self._readable.has_portal_datasets:
+            resources = Resource.objects.using(using).annotate(field_count=count_fields("pk"))
+            shown = select_columns(resources).filter(pk__in=ids).order_by(*order)
+            return [ListedDataset(get_metadata(each), [each]) for each in shown]
+        rows = Dataset.objects.using(using).annotate(field_count=count_fields("resource_id"))
         rows = rows.select_related("resource__table_version").defer(*_list_heavy("resource__"))
-        datasets = list(rows.annotate(field_count=count_fields("resource_id")))
+        datasets = list(rows.filter(pk__in=ids).order_by(*order))
         parts = self._list_parts(each.pk for each in datasets if each.resource is None)
-        listed = []
-        for dataset in datasets:
-            resources = parts[dataset.pk]
-            if dataset.resource:
-                vars(dataset.resource)["field_count"] = vars(dataset)["field_count"]
-                resources = [dataset.resource]
-            listed.append(ListedDataset(dataset, resources))
-        return listed
+        for each in datasets:
+            if each.resource:
+                vars(each.resource)["field_count"] = vars(each)["field_count"]
+                parts[each.pk] = [each.resource]
+        return [ListedDataset(each, parts.get(each.pk, ())) for each in datasets]
 
-    def _list_parts(self, ids: Iterable[str]) -> Mapping[str | None, Sequence[Resource]]:
+    def _list_parts(self, ids: Iterable[str]) -> dict[str | None, list[Resource]]:
         """List the resources of datasets of the portal's own, in order."""
         found: defaultdict[str | None, list[Resource]] = defaultdict(list)
-        parts = select_columns(self.resources).annotate(field_count=count_fields("pk"))
-        shown = parts.filter(dataset__part_of__in=[*ids])
+        if not (homes := list(ids)):
+            return found
+        parts = select_listed(self.resources).annotate(field_count=count_fields("pk"))
+        shown = parts.filter(dataset__part_of__in=homes)
         for resource in shown.order_by("dataset__position", "pk"):
             found[get_metadata(resource).part_of_id].append(resource)
         return found
@@ -206,28 +233,35 @@ class Datasets:
             groups = self.list_groups() if name == "groups" else self.list_organizations()
             facets = [Facet(each.group.name, each.group.shown_title, each.count) for each in groups]
         elif name == "license_id":
-            licensed = self.rows.exclude(license="").values_list("license")
+            licensed = self._described.exclude(license="").values_list("license")
             facets = [Facet(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
         elif name == "res_format":
-            count = self.matching(f"res_format:{FORMAT}", "").rows.count()
+            of_files = self.matching(f"res_format:{FORMAT}", "")
+            count = (of_files if self._readable.has_portal_datasets else self).rows.count()
             facets = [Facet(FORMAT, FORMAT, count)] if count else []
         return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]
 
     def list_organizations(self) -> list[Counted[Organization]]:
         """List the organizations; of several titles of a name, the first one is shown."""
-        owned = self.rows.exclude(Q(organization_name="")).values_list("organization")
-        return _count_groups(Organization, owned.annotate(n=Count("pk")))
+        if self._readable.has_portal_datasets:
+            owned = self._described.exclude(organization={}).values_list("organization")
+            return _count_groups(Organization, owned.annotate(n=Count("pk")))
+        named = self._described.exclude(publisher="").values_list("publisher")
+        counted = [
+            (build_organization(name).to_json(), n) for name, n in named.annotate(n=Count("pk"))
+        ]
+        return _count_groups(Organization, counted)
 
     def list_groups(self) -> list[Counted[Group]]:
         """List the groups."""
-        groups = self.rows.annotate(
-            group=_Unnest("groups", function="jsonb_array_elements", output_field=JSONField())
-        ).values_list("group")
+        group = _Unnest("groups", function="jsonb_array_elements", output_field=JSONField())
+        groups = self._described.exclude(groups=[]).annotate(group=group).values_list("group")
         return _count_groups(Group, groups.annotate(n=Count("pk")))
 
     def list_tags(self) -> list[Facet]:
         """List the tags in order."""
-        tags = self.rows.annotate(tag=_Unnest("tags", output_field=CharField())).values_list("tag")
+        tag = _Unnest("tags", output_field=CharField())
+        tags = self._described.annotate(tag=tag).values_list("tag")
         facets = (Facet(tag, tag, count) for tag, count in tags.annotate(n=Count("pk")))
         return sorted(facets, key=lambda facet: facet.name.casefold())
 
@@ -283,12 +317,8 @@ def match_table(word: str) -> Q:
     return match_word(word) | Q(dataset__part_of__in=held)
 
 
-def read_state(resources: ResourceQuerySet) -> CatalogueState:
-    """Read the state of resources in one statement."""
-    return _read_state(resources, F("version"))
-
-
-def _read_state(rows: QuerySet[Any], version: Any) -> CatalogueState:
+def read_state(rows: QuerySet[Any], version: Combinable | str = "version") -> CatalogueState:
+    """Read the state of resources, or of other rows with a version, in one statement."""
     figures = rows.aggregate(count=Count("pk"), last=Max(version), sum=Sum(version))
     return CatalogueState(figures["count"], int(figures["last"] or 0), int(figures["sum"] or 0))
 
@@ -296,7 +326,7 @@ def _read_state(rows: QuerySet[Any], version: Any) -> CatalogueState:
 def read_resources(found: ResourceQuerySet, bounds: slice) -> tuple[list[Resource], int]:
     """Read a page of resources in order, and count them all."""
     ids, count = find_page(found, bounds)
-    by_id = select_columns(Resource.objects.using(found.db)).in_bulk(ids) if ids else {}
+    by_id = select_listed(Resource.objects.using(found.db)).in_bulk(ids) if ids else {}
     return [by_id[pk] for pk in ids if pk in by_id], count
 
 
@@ -312,6 +342,11 @@ def find_page(found: QuerySet[Row], bounds: slice) -> tuple[list[Any], int]:
 def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
     """Select the table version and the metadata, without columns that no description needs."""
     return resources.select_related("table_version", "dataset").defer(*_list_heavy(""))
+
+
+def select_listed(resources: ResourceQuerySet) -> ResourceQuerySet:
+    """Select what describes resources, and not their datasets."""
+    return select_columns(resources).defer(*(f"dataset__{name}" for name in _OF_PORTAL))
 
 
 def _list_heavy(resource: str) -> Iterable[str]:

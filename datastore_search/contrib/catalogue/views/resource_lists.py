@@ -14,7 +14,7 @@ from ....downloads.xml_text import clean_xml
 from ....models import Resource
 from ....web.addresses import ResourceAddresses, reverse_in_locale
 from ....web.languages import choose_language_codes
-from ..datasets import CatalogueState, Datasets, read_state, select_columns
+from ..datasets import CatalogueState, Datasets, read_state, select_listed
 from ..models import get_metadata
 from ..published import MAX_DESCRIPTION_LENGTH
 from .public_lists import ListPage, PublicListView
@@ -38,7 +38,7 @@ class ResourceListView(PublicListView[Resource]):
 
     def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
         """Read the resources of a page."""
-        return list(select_columns(datasets.resources).order_by(*self.order)[bounds])
+        return list(select_listed(datasets.resources).order_by(*self.order)[bounds])
 
 
 # The sitemap --------------------------------------------------------------------------------------
