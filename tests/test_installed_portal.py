@@ -20,8 +20,9 @@ OPERATING, UNINSTALLING = (
     ROOT / "docs" / "how-to" / f"{name}.md" for name in ("operate", "uninstall")
 )
 
-#: A package that an example imports and that the tests do not install: a generated client.
-NOT_INSTALLED = ("portal_client",)
+#: What examples import and the tests do not install: a generated client, models of a portal and of
+#: Wagtail, of which ``tests/catalogue/test_sync.py`` runs the examples.
+NOT_INSTALLED = ("portal_client", r"portal\.models", "wagtail")
 
 #: Commands that tests of their own run: with files, a server, a terminal, or another database.
 TESTED_ELSEWHERE = (

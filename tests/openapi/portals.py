@@ -12,10 +12,9 @@ from django.db import transaction
 from django.test import Client
 
 from datastore_search.contrib.files.jobs import load_file
-from datastore_search.models import Resource
 from example_project.management.commands.demo import _SAMPLES as SAMPLES
 
-from ..builders import make_token, make_user
+from ..builders import create_resource, make_token, make_user
 
 #: Names in ``manifest.json``: the survey is public, the staff training is private.
 TABLES = ("watershed-survey", "staff-training")
@@ -45,13 +44,9 @@ def make_portal() -> Portal:
 
 
 def load_sample(sample: dict[str, Any]) -> None:
-    resource = Resource.objects.create(
-        **{
-            name: sample[name]
-            for name in ("id", "name", "title", "description", "private", "language")
-        },
-        **sample.get("about", {}),
-    )
+    names = ("id", "name", "title", "description", "private", "language", "content_language")
+    named = {name: sample[name] for name in names if name in sample}
+    resource = create_resource(**named, **sample.get("about", {}))
     load_file(resource, SAMPLES / sample["file"])
     for field in resource.fields.all():
         field.label = sample["labels"].get(field.name, "")
