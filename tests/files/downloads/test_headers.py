@@ -78,8 +78,8 @@ def test_a_format_without_headers_refuses_labels(
     assert check_error(response, 409, "Validation Error") == {
         "headers": [
             (
-                f"{formats[name].label} has no header row. Leave “headers” out, or ask for "
-                f"CSV, TSV or Excel."
+                f"{formats[name].label} has no header row. Leave “headers” out, or ask for"
+                " another format."
             )
         ]
     }
