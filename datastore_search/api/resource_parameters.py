@@ -70,7 +70,7 @@ class ResourceMembers(ActionParameters):
     accepts_others = True
 
     @classmethod
-    def list_stored(cls, sent: Mapping[str, object]) -> set[str]:  # noqa: ARG003 - for those that a catalogue adds
+    def list_stored(cls, _sent: Mapping[str, object], /) -> set[str]:
         """List the members that are stored, of those that were sent or not."""
         return {*cls.get_declared()}
 

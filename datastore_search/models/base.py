@@ -47,17 +47,17 @@ class GuardedModel(models.Model):
 
 
 _View = TypeVar("_View", bound=Callable[..., Any])
-_Model = TypeVar("_Model", bound=models.Model, covariant=True)  # noqa: PLC0105 - as Django's stubs have it
+_Model_co = TypeVar("_Model_co", bound=models.Model, covariant=True)
 
 
-class PrimaryManager(models.Manager[_Model]):
+class PrimaryManager(models.Manager[_Model_co]):
     """
     A manager that reads from the database that it writes to.
 
     As the base manager of a model it also serves related objects and ``refresh_from_db``.
     """
 
-    def get_queryset(self) -> models.QuerySet[_Model]:
+    def get_queryset(self) -> models.QuerySet[_Model_co]:
         """Mark the QuerySet as Django does before a write."""
         queryset = super().get_queryset()
         queryset._for_write = True  # type: ignore[attr-defined] # noqa: SLF001 - `using` would fix an alias, which subqueries may not mix

@@ -292,7 +292,7 @@ def open_readable_datasets(using: str, reader: Reader) -> Datasets:
 def find_dataset_of(resource: Resource) -> Dataset | None:
     """Find the dataset of the portal's own that a resource is part of."""
     row = get_metadata(resource)
-    homes = Dataset.objects.using(resource._state.db)  # noqa: SLF001 - Django documents it
+    homes = Dataset.objects.using(resource._state.db)
     return homes.filter(pk=row.part_of_id).first() if row.part_of_id else None
 
 

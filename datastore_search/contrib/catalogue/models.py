@@ -240,7 +240,7 @@ def get_metadata(resource: Resource) -> Dataset:
 
     A resource without a row, such as a new one, has an empty one.
     """
-    state, found = resource._state, None  # noqa: SLF001 - Django documents it
+    state, found = resource._state, None
     if Resource.dataset.is_cached(resource):
         found = getattr(resource, "dataset", None)
     elif not state.adding:

@@ -142,7 +142,7 @@ class NewMembers(MetadataMembers, NewResourceMembers):
     url = MetadataField("source", help_text=_("The `source`, if that is not given."))
 
     @classmethod
-    def list_stored(cls, sent: Mapping[str, object]) -> set[str]:
+    def list_stored(cls, sent: Mapping[str, object], /) -> set[str]:
         """List all of them, but a ``url`` beside another ``source``."""
         has_both = sent.get("source") not in (None, "", sent.get("url"))
         return super().list_stored(sent) - ({"url"} if has_both else set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
@@ -51,9 +52,9 @@ class OperationSchema(AutoSchema):
             **parameters.build_choices(self.serializer),
         }
 
+    @abstractmethod
     def build_operation(self, method: str, prefix: str) -> Schema:
         """Build the operation; URLs are under a prefix such as ``/vi/``."""
-        raise NotImplementedError
 
     def build_responses(
         self, result: Schema, method: str, examples: Sequence[Example] = ()
