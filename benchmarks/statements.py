@@ -11,7 +11,7 @@ from unittest import mock
 from django.test import Client
 from psycopg import ClientCursor, Cursor, sql
 
-from datastore_search.database.batches import BatchCursor
+from datastore_search.database.sessions import BatchCursor
 
 from .calls import Call
 

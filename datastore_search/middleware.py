@@ -24,7 +24,7 @@ from django.utils.deprecation import MiddlewareMixin
 from rest_framework.exceptions import Throttled
 
 from .conf import conf
-from .guards import shares
+from .guards import clients
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
 from .messages.availability import TemporarilyUnavailable, describe_throttling
@@ -160,7 +160,7 @@ class LoginRateMiddleware(MiddlewareMixin):
                 HTTPStatus.TOO_MANY_REQUESTS,
                 ceil(getattr(error, "wait", None) or 1),
             )
-        slot = shares.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
+        slot = clients.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
         try:
             slot.__enter__()
         except TemporarilyUnavailable as error:

@@ -17,7 +17,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..guards import shares
+from ..guards import clients
 from ..guards.clients import Client
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search.spool import Spool
@@ -118,7 +118,7 @@ class ActionView(EnvelopeView):
                 request, choose_body_limits(request, is_writing=known.is_writing)
             )
             client = Client.from_request(request) if known.is_writing else None
-            with shares.process_shares.hold(client, conf.WRITE_TIMEOUT):
+            with clients.process_shares.hold(client, conf.WRITE_TIMEOUT):
                 answer = known.run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response

@@ -1,5 +1,5 @@
 """
-The client of a request: who it is, and whether it is still connected.
+The client of a request: who it is, whether it is still connected, and its share of slow work.
 
 A client is the user of a token or a session, or else an address; of IPv6, the network of 64 bits
 that a provider gives to one customer.
@@ -11,18 +11,30 @@ own; under the others a client counts as connected.
 from __future__ import annotations
 
 import operator
+import os
 import select
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv6Address, ip_address, ip_network
-from threading import Event
+from statistics import median
+from threading import Condition, Event, local
 from time import monotonic
 from typing import Any, Final, Protocol, Self
 
 from rest_framework.settings import api_settings
 
+from ..conf import conf
+from ..messages.availability import (
+    ClientDisconnected,
+    ServerFull,
+    ShareExceeded,
+    TemporarilyUnavailable,
+)
 from .cache import BoundedCache
 
 #: The key of an event that ``middleware.disconnect_middleware`` sets once the client is gone.
@@ -42,7 +54,7 @@ _IPV6_PREFIX_LENGTH: Final = 64
 _keys: BoundedCache[bytes, tuple[str, float]] = BoundedCache("clients", 10_000)
 
 
-class _Request(Protocol):
+class _Sent(Protocol):
     """A request of Django or of REST framework."""
 
     @property
@@ -60,7 +72,7 @@ class Client:
     read_user: Callable[[], Any] = lambda: None
 
     @classmethod
-    def from_request(cls, request: _Request) -> Client:
+    def from_request(cls, request: _Sent) -> Client:
         """Make the client of a request; its token or session is read where it matters."""
         return cls(request.META, lambda: request.user)
 
@@ -136,3 +148,231 @@ def _normalize_address(address: str) -> str:
             return str(network.network_address)
         return str(parsed.ipv4_mapped)
     return str(parsed)
+
+
+# Shares -------------------------------------------------------------------------------------------
+
+# A process has a few slots for work that may be slow.  A client holds one of them; it may hold more
+# only while no other client waits, and the last free slot is for the client that has used the least
+# time lately.  Clients that have used much more than most share half of the slots, and what they
+# work on does not keep others waiting: for these there are up to as many slots again.  Who finds no
+# slot waits: first the client that has used the least time, so that a client with many slow
+# requests waits for itself.  Waiting is bounded: a client that asks for more than its share is
+# refused (429), any other client only where many clients wait (503).
+#
+# The time that statements take decides who is next, and never whether a request is refused.  So a
+# busy machine, on which everything takes longer, changes nothing (``docs/decisions/0051``).
+
+#: Seconds after which used time counts half.
+_HALF_LIFE_SECONDS: Final = 30.0
+
+#: A client is heavy if it has used more, and more than twice as much as the median client.
+_HEAVY_SECONDS: Final = 1.0
+
+#: Clients that have used less do not count for the median.
+_LIGHT_SECONDS: Final = 0.1
+
+#: How often a request that waits looks whether its client is gone.
+_CHECK_SECONDS: Final = 0.05
+
+#: Clients whose used time is known; of more, those with the least are forgotten.
+_MAX_CLIENTS: Final = 200
+
+
+@dataclass(eq=False, slots=True)
+class _Request:
+    """A request that works or waits; ``is_refused`` when another one has taken its place."""
+
+    key: str
+    began_at: float
+    is_refused: bool = False
+
+
+class _Held(local):
+    """The client for which a thread holds a slot; empty without one."""
+
+    key = ""
+
+
+class Shares:
+    """The slots of a process, the requests that hold them, and those that wait for one."""
+
+    def __init__(self) -> None:
+        """Begin with all slots free."""
+        self._condition = Condition()
+        self._working: set[_Request] = set()
+        self._waiting: list[_Request] = []
+        self._used: dict[str, tuple[float, float]] = {}
+        self._heavy_seconds = _HEAVY_SECONDS
+        self._held = _Held()
+
+    @property
+    def held_key(self) -> str:
+        """The client for which this thread holds a slot; empty without one."""
+        return self._held.key
+
+    @property
+    def is_needed_by_others(self) -> bool:
+        """Whether this thread holds a slot while other clients have work, or for a heavy client."""
+        key = self._held.key
+        if not key:
+            return False
+        with self._condition:
+            has_others = bool({each.key for each in (*self._working, *self._waiting)} - {key})
+            return has_others or self._get_used(key, monotonic()) > self._heavy_seconds
+
+    @contextmanager
+    def hold(self, client: Client | None, timeout: timedelta) -> Iterator[None]:
+        """
+        Hold a slot during the block; within a block of the same thread, the slot that it has.
+
+        None, the program itself, needs no slot.
+
+        Raises: ``ShareExceeded``; ``ServerFull``, also when no slot is free within the ``timeout``;
+        ``ClientDisconnected``.
+        """
+        if client is None or self._held.key:
+            yield
+            return
+        request = _Request(client.key, monotonic())
+        with self._condition:
+            if self._working or self._waiting:
+                self._make_room(request)
+                self._waiting.append(request)
+                self._give_slots()
+                self._wait(request, client, timeout)
+            else:  # all slots are free
+                self._working.add(request)
+        self._held.key = request.key
+        try:
+            yield
+        finally:
+            self._held.key = ""
+            with self._condition:
+                self._working.discard(request)
+                self._note_used(request)
+                if self._waiting:
+                    self._give_slots()
+
+    def _wait(self, request: _Request, client: Client, timeout: timedelta) -> None:
+        while request not in self._working:
+            try:
+                if request.is_refused:
+                    raise ShareExceeded
+                if client.is_gone():
+                    raise ClientDisconnected
+                if timeout and monotonic() - request.began_at > timeout.total_seconds():
+                    raise ServerFull
+            except TemporarilyUnavailable:
+                self._waiting.remove(request)
+                self._give_slots()
+                raise
+            self._condition.wait(_CHECK_SECONDS)
+            self._give_slots()  # the order changes with the time that others use
+
+    def _give_slots(self) -> None:
+        """Give the slots that are free to requests that wait."""
+        while request := self._find_next():
+            self._waiting.remove(request)
+            request.began_at = monotonic()
+            self._working.add(request)
+            self._condition.notify_all()
+
+    def _make_room(self, request: _Request) -> None:
+        """Refuse a request of the client with the most waiting requests, when too many wait."""
+        if self._may_work(request):
+            return
+        most = conf.MAX_WAITING
+        counts = Counter(each.key for each in self._waiting if not each.is_refused)
+        if counts[request.key] >= max(1, most // 2):
+            raise ShareExceeded
+        if counts.total() < most:
+            return
+        key, count = counts.most_common(1)[0] if counts else ("", 0)
+        if count <= 1:
+            raise ServerFull
+        if counts[request.key] >= count:
+            raise ShareExceeded
+        last = next(each for each in reversed(self._waiting) if each.key == key)
+        last.is_refused = True
+        self._condition.notify_all()
+
+    def _find_next(self) -> _Request | None:
+        """Find the next request: from the client that has used the least time."""
+        if not self._waiting:
+            return None
+        now = monotonic()
+        for each in sorted(self._waiting, key=lambda each: self._get_used(each.key, now)):
+            if not each.is_refused and self._may_work(each):
+                return each
+        return None
+
+    def _may_work(self, request: _Request) -> bool:
+        """Return whether a request may have one of the slots that are free."""
+        slots = max(1, conf.MAX_SLOTS)
+        if len(self._working) >= 2 * slots:
+            return False
+        now = monotonic()
+        used = self._get_used(request.key, now)
+        used_by_working = [self._get_used(each.key, now) for each in self._working]
+        heavy = sum(each > self._heavy_seconds for each in used_by_working)
+        is_heavy = used > self._heavy_seconds
+        free = slots - len(self._working) + (0 if is_heavy else heavy)
+        if free <= 0 or (is_heavy and heavy >= max(1, slots // 2)):
+            return False
+        held = sum(each.key == request.key for each in self._working)
+        others_wait = any(each.key != request.key for each in self._waiting)
+        if held >= conf.MAX_SLOTS_PER_CLIENT and (others_wait or free == 1):
+            return False
+        return free > 1 or slots == 1 or all(used <= each for each in used_by_working)
+
+    def _get_used(self, key: str, now: float) -> float:
+        """Return the seconds that a client has used lately, running requests included."""
+        seconds, until = self._used.get(key, (0.0, now))
+        running = sum([now - each.began_at for each in self._working if each.key == key])
+        return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS)) + running
+
+    def _note_used(self, request: _Request) -> None:
+        now = monotonic()
+        if len(self._used) >= _MAX_CLIENTS and request.key not in self._used:
+            by_use = sorted(self._used, key=lambda key: self._get_used(key, now))
+            for key in by_use[: _MAX_CLIENTS // 2]:
+                del self._used[key]
+        used = self._get_used(request.key, now) + now - request.began_at
+        self._used[request.key] = used, now
+        known = [self._get_used(key, now) for key in self._used]
+        counted = [each for each in known if each > _LIGHT_SECONDS]
+        self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))
+
+
+#: The shares of this process.
+process_shares = Shares()
+
+
+def _forget_requests() -> None:
+    """Forget the requests of the process that this one was forked from."""
+    global process_shares  # noqa: PLW0603 - one for each process
+    process_shares = Shares()
+
+
+os.register_at_fork(after_in_child=_forget_requests)
+
+
+class _Thread(local):
+    """The client for which the current thread works."""
+
+    client: Client | None = None
+
+
+_thread = _Thread()
+
+
+def name_client(client: Client | None) -> Client | None:
+    """Name the client for which this thread works from now on; return the one before."""
+    before, _thread.client = _thread.client, client
+    return before
+
+
+def get_client_key() -> str:
+    """Return the key of the client for which this thread works; empty if it is none."""
+    return process_shares.held_key or (_thread.client.key if _thread.client else "")

@@ -8,7 +8,7 @@ from weakref import finalize
 
 from ..conf import conf
 from ..messages.availability import TooManyOwnStreams, TooManyStreams
-from .shares import get_client_key
+from .clients import get_client_key
 
 _streams: Counter[str] = Counter()
 _lock = Lock()

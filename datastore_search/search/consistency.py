@@ -27,7 +27,7 @@ from ..database.sessions import Session
 from ..database.sessions import open_session as begin_session
 from ..database.sessions import open_snapshot as begin_snapshot
 from ..filters import Clause
-from ..guards import shares
+from ..guards import clients
 from ..guards.cache import BoundedCache
 from ..guards.clients import Client
 from ..messages.access import RecordsMissing
@@ -124,7 +124,7 @@ def with_consistent_read(
     if RESOURCE_ID.fullmatch(name):
         name = name.lower()  # as the database spells it, so that each id has one description
     answer_within = partial(_answer_within, name, answer, client, as_snapshot)
-    before = shares.name_client(client)
+    before = clients.name_client(client)
     try:
         # A private resource cannot be read without the user anyway.
         description = _descriptions.get((router.db_for_read(Resource), name))
@@ -132,7 +132,7 @@ def with_consistent_read(
             return answer_within(choose_timeout(client))
         return with_client_timeout(client, answer_within)
     finally:
-        shares.name_client(before)
+        clients.name_client(before)
 
 
 def _answer_within(
@@ -218,7 +218,7 @@ def open_snapshot(client: Client | None = None) -> Iterator[Session]:
     timeout, memory_bytes = choose_timeout(client), conf.SEARCH_MEMORY_BYTES
     connection = connections[router.db_for_read(Resource)]
     with (
-        shares.process_shares.hold(client, timeout),
+        clients.process_shares.hold(client, timeout),
         translate_database_errors(),
         begin_snapshot(connection, timeout, memory_bytes, client) as session,
     ):

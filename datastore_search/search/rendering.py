@@ -15,7 +15,7 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from ..database.batches import TextBatch
+from ..database.sessions import TextBatch
 from ..field_types import dump_json, field_types
 from ..filters import Clause, compose
 from .spool import MAX_MEMORY_BYTES, Spool

@@ -16,7 +16,7 @@ from django.test import Client, RequestFactory
 from datastore_search import interface
 from datastore_search.api import parameters
 from datastore_search.api.parameter_types import IgnoredField
-from datastore_search.guards import shares
+from datastore_search.guards import clients
 from datastore_search.guards.clients import Client as GuardedClient
 from datastore_search.interface import (
     AccessDenied,
@@ -179,13 +179,13 @@ def test_a_request_brings_its_user_and_its_client(
     hidden: Resource, rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys: list[str] = []
-    hold = shares.Shares.hold
+    hold = clients.Shares.hold
 
-    def note(self: shares.Shares, client: GuardedClient | None, *args: Any) -> Any:
+    def note(self: clients.Shares, client: GuardedClient | None, *args: Any) -> Any:
         keys.extend([client.key] if client else [])
         return hold(self, client, *args)
 
-    monkeypatch.setattr(shares.Shares, "hold", note)
+    monkeypatch.setattr(clients.Shares, "hold", note)
     reader = make_user(permissions=("view_resource",))
     # A page of the portal is not answered from a cache of the API.
     request = rf.get("/", HTTP_IF_MODIFIED_SINCE="Fri, 01 Jan 2100 00:00:00 GMT")
