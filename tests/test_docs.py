@@ -38,13 +38,13 @@ from datastore_search.contrib.files.types.duckdb_types import NEVER, duckdb_type
 from datastore_search.contrib.files.types.schema import parse_table_schema
 from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.field_types import MAX_FIELDS, Operators, field_types, type_aliases
-from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
-from datastore_search.filters.grammar import (
+from datastore_search.filters.conditions import (
     MAX_DEPTH,
     MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
 )
+from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.operators import operators
 from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.messages.parameters import InvalidParameter

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Literal, LiteralString, NamedTuple, Self, TypeVar
 
 import psycopg
 from django.db import transaction
@@ -44,6 +45,53 @@ _MAX_CACHED_SETTINGS = 100
 _SET = "SELECT set_config(%s, %s, true)"
 
 
+# Statements ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of SQL and its parameters, in order."""
+
+    text: sql.Composable
+    parameters: list[Any] = field(default_factory=list)
+
+
+FALSE = Clause(sql.SQL("false"))
+TRUE = Clause(sql.SQL("true"))
+
+
+def compose(template: LiteralString, *clauses: Clause) -> Clause:
+    """Fill the placeholders of a template with clauses, in order."""
+    return Clause(
+        sql.SQL(template).format(*[clause.text for clause in clauses]),
+        [parameter for clause in clauses for parameter in clause.parameters],
+    )
+
+
+def join_with_commas(clauses: Iterable[Clause]) -> Clause:
+    """Join clauses with commas between them."""
+    clauses = list(clauses)
+    return Clause(
+        sql.SQL(", ").join([clause.text for clause in clauses]),
+        [parameter for clause in clauses for parameter in clause.parameters],
+    )
+
+
+def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR"]) -> Clause:
+    """Join clauses by AND, which is true of none, or by OR, which is false of none."""
+    if len(clauses) == 1:
+        return clauses[0]
+    if not clauses:
+        return TRUE if operator == "AND" else FALSE
+    return Clause(
+        sql.SQL("({})").format(sql.SQL(f" {operator} ").join([each.text for each in clauses])),
+        [parameter for clause in clauses for parameter in clause.parameters],
+    )
+
+
+# Sessions -----------------------------------------------------------------------------------------
+
+
 class Session:
     """
     A connection that reads records, each statement within its time and its memory.
@@ -74,11 +122,7 @@ class Session:
         self.client = client
 
     def fetch_rows(
-        self,
-        text: sql.Composable,
-        parameters: Sequence[Any] = (),
-        *,
-        limit: timedelta = timedelta(0),
+        self, statement: Clause, *, limit: timedelta = timedelta(0)
     ) -> list[tuple[Any, ...]]:
         """
         Run a statement and return its rows.
@@ -86,14 +130,16 @@ class Session:
         It may have a shorter time ``limit`` than the others; one that exceeds it leaves the session
         usable, even in a transaction.
         """
-        settings = {"statement_timeout": self._shorten_timeout(limit)} if limit else {}
-        rows: list[tuple[Any, ...]] = self._run(text, parameters, settings)
+        settings: dict[str, str] = {}
+        if limit:
+            limit_ms = max(1, limit // timedelta(milliseconds=1))
+            settings["statement_timeout"] = str(min(limit_ms, self.timeout_ms or limit_ms))
+        rows: list[tuple[Any, ...]] = self._run(statement, settings)
         return rows
 
     def fetch_texts(
         self,
-        text: sql.Composable,
-        parameters: Sequence[Any],
+        statement: Clause,
         read_batches: BatchReader[Result],
         *,
         batch_rows: int | None = None,
@@ -107,7 +153,7 @@ class Session:
         for a statement that may scan half a table.
         """
         settings = _SCAN_SETTINGS if is_scan else {}
-        result: Result = self._run(text, parameters, settings, (read_batches, batch_rows))
+        result: Result = self._run(statement, settings, (read_batches, batch_rows))
         return result
 
     def hold_slot(self) -> AbstractContextManager[None]:
@@ -136,57 +182,42 @@ class Session:
             self.connection.close()
             return self._send(*statement)
 
-    def _shorten_timeout(self, limit: timedelta) -> str:
-        """Choose the shorter of a time limit and the session's, where 0 means no limit."""
-        limit_ms = max(1, limit // timedelta(milliseconds=1))
-        return str(min(limit_ms, self.timeout_ms or limit_ms))
-
     def _send(
         self,
-        text: sql.Composable,
-        parameters: Sequence[Any],
+        statement: Clause,
         settings: Mapping[str, str],
         batches: tuple[BatchReader[Any], int | None] | None = None,
     ) -> Any:
         """Send a statement; return its rows, or what is read of them in ``batches``."""
-        connection = self.connection
+        connection, before = self.connection, 0
         connection.ensure_connection()
         with ExitStack() as stack:
             if not self._settings and settings:
                 stack.enter_context(transaction.atomic(using=connection.alias))
                 keeping = stack.enter_context(connection.cursor())
                 stack.enter_context(_restore_settings_after(keeping, settings))
-            before, message = self._build_message(text, settings)
+            message = statement.text.as_bytes(connection.connection)
+            if self._settings:  # a statement before this one sets them
+                workers = _NO_WORKERS if clients.process_shares.is_needed_by_others else {}
+                all_settings = {**self._settings, **settings, **workers}
+                message = f"{_render_settings(tuple(all_settings.items()))}; ".encode() + message
+                before = 1
             # It merges parameters itself, so that a message can hold two statements.
             cursor: psycopg.ClientCursor[Any]
             if batches is None:
                 cursor = psycopg.ClientCursor(connection.connection)
             else:
                 cursor = BatchCursor(connection.connection, before, *batches)
-            wrapped = stack.enter_context(_wrap_cursor(connection, cursor))
+            is_logged = connection.queries_logged
+            wrap = connection.make_debug_cursor if is_logged else connection.make_cursor
+            wrapped = stack.enter_context(wrap(cursor))
             with self.watch_statements():
-                wrapped.execute(message, parameters)
+                wrapped.execute(message, statement.parameters)  # type: ignore[arg-type] # bytes
             if isinstance(cursor, BatchCursor):
                 return cursor.result
             if before:
                 wrapped.nextset()
             return wrapped.fetchall()
-
-    def _build_message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
-        """Build a message; return the number of statements before the text's, and the message."""
-        statement = text.as_bytes(self.connection.connection)
-        if not self._settings:
-            return 0, statement
-        workers = _NO_WORKERS if clients.process_shares.is_needed_by_others else {}
-        all_settings = {**self._settings, **settings, **workers}
-        return 1, f"{_render_settings(tuple(all_settings.items()))}; ".encode() + statement
-
-
-def _wrap_cursor(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
-    """Wrap a cursor as Django wraps its own."""
-    if connection.queries_logged:
-        return connection.make_debug_cursor(cursor)
-    return connection.make_cursor(cursor)
 
 
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)

@@ -17,7 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
-from .sessions import Session, override_setting, to_milliseconds
+from .sessions import Clause, Session, override_setting, to_milliseconds
 from .statements import execute, fetch_column, fetch_value
 
 _PREFIX = "datastore_search_record_"
@@ -232,12 +232,14 @@ class TableSizes:
 def measure_record_table(session: Session, table_id: int) -> TableSizes:
     """Measure a record table."""
     (sizes,) = session.fetch_rows(
-        sql.SQL(
-            "SELECT pg_table_size(record), pg_indexes_size(record),"
-            " pg_database_size(current_database()), pg_relation_size(record)"
-            " FROM CAST(%s AS regclass) AS record"
-        ),
-        [name_record_table(table_id)],
+        Clause(
+            sql.SQL(
+                "SELECT pg_table_size(record), pg_indexes_size(record),"
+                " pg_database_size(current_database()), pg_relation_size(record)"
+                " FROM CAST(%s AS regclass) AS record"
+            ),
+            [name_record_table(table_id)],
+        )
     )
     return TableSizes(*sizes)
 

@@ -122,39 +122,34 @@ def dump_json(value: Json) -> str:
     ``numeric``, and nesting beyond Python's recursion limit.
     """
     try:
-        return _dump(value, _dump_number)
+        return dump_json_as_sent(value, _dump_number)
     except RecursionError:
         raise NotOfType from None
 
 
-def dump_json_as_sent(value: Json) -> str:
+def dump_json_as_sent(value: Json, write_number: Callable[[Decimal], str] = str) -> str:
     """
-    Write a value as JSON text, with numbers of any size.
+    Write a value as JSON text, with numbers of any size, or as ``write_number`` writes them.
 
     Raises: ``NotOfType`` for a text with NUL or a lone surrogate.
     """
-    return _dump(value, str)
-
-
-def _dump(value: Json, number: Callable[[Decimal], str]) -> str:
     if isinstance(value, str):
-        return _dump_text(value)
+        if not is_storable(value):
+            raise NotOfType
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Decimal):
-        return number(value)
+        return write_number(value)
     if isinstance(value, Mapping):
-        members = [f"{_dump_text(name)}:{_dump(each, number)}" for name, each in value.items()]
+        members = [
+            f"{dump_json_as_sent(name)}:{dump_json_as_sent(each, write_number)}"
+            for name, each in value.items()
+        ]
         return "{" + ",".join(members) + "}"
     if isinstance(value, Sequence):
-        return "[" + ",".join([_dump(each, number) for each in value]) + "]"
+        return "[" + ",".join([dump_json_as_sent(each, write_number) for each in value]) + "]"
     if isinstance(value, int) and not isinstance(value, bool):
-        return number(Decimal(value))
+        return write_number(Decimal(value))
     return json.dumps(value)
-
-
-def _dump_text(text: str) -> str:
-    if not is_storable(text):
-        raise NotOfType
-    return json.dumps(text, ensure_ascii=False)
 
 
 def is_storable(value: object) -> bool:
@@ -222,7 +217,7 @@ def parse_json_value(value: Json) -> str:
     """Parse any value of the type ``json``."""
     expansion = _Expansion()
     try:
-        return expansion.check(_dump(value, expansion.dump_number))
+        return expansion.check(dump_json_as_sent(value, expansion.dump_number))
     except RecursionError:
         raise NotOfType from None
 
@@ -460,7 +455,7 @@ def _match(value: Json, pattern: re.Pattern[str]) -> str:
 def _raise_unknown_notation(text: str) -> Never:
     if len(text) > _MAX_TEXT_LENGTH:
         raise NotOfType
-    _dump_text(text)
+    dump_json_as_sent(text)
     raise UnknownNotation(text)
 
 

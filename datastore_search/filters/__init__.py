@@ -1,13 +1,22 @@
 """
 What ``filters`` and ``q`` mean.
 
-``grammar`` parses the parameter ``filters`` into conditions by the table of ``operators``.
-``clauses`` compiles conditions to SQL, ``full_text`` full-text queries, and ``substrings`` the
-look-up of parts of texts for both.  Names of fields and values are parameters of the SQL.
+``conditions`` parses the parameter ``filters`` into conditions, and compiles these to SQL, by the
+table of ``operators``; ``full_text`` compiles full-text queries, and ``substrings`` the look-up of
+parts of texts for both.  Names of fields and values are parameters of the SQL.
 """
 
-from .clause import TRUE, Clause, compose, join_clauses, join_with_commas
-from .clauses import compile_conditions
+from ..database.sessions import TRUE, Clause, compose, join_clauses, join_with_commas
+from .conditions import (
+    And,
+    Comparison,
+    Condition,
+    In,
+    Or,
+    compile_conditions,
+    exclude_field,
+    parse_filters,
+)
 from .equality import MAX_SHOWN_LENGTH, TypedFields
 from .full_text import (
     MAX_SUBSTRINGS,
@@ -19,5 +28,4 @@ from .full_text import (
     has_too_many_words,
     parse_full_text_query,
 )
-from .grammar import And, Comparison, Condition, In, Or, exclude_field, parse_filters
 from .operators import compile_field_key, compile_value_key

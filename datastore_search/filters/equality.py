@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from ..database.sessions import Clause, join_clauses
 from ..field_types import Cast, FieldType, Json, dump_json, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
 from ..messages import shorten
 from ..messages.search import InvalidFilterValue
-from .clause import Clause, join_clauses
 
 #: Letters that a message repeats of a name or a value.
 MAX_SHOWN_LENGTH = 100
@@ -71,22 +71,19 @@ def compile_in(
 ) -> Clause:
     """Compare a field with canonical texts; None equals nothing."""
     given = [text for text in texts if text is not None]
+    clauses: list[Clause] = []
     if len(given) > _MAX_INDEXED_VALUES:
         clauses = [Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, given])]
     else:
-        clauses = [_compile_equality(name, kind, text) for text in given]
+        for text in given:
+            clause = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
+            if kind.is_nested and text[0] in "[{":  # it also contains smaller ones
+                equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])
+                clause = join_clauses([clause, equal], "AND")
+            clauses.append(clause)
     if "null" in given and name in fields.sparse:
         clauses.append(Clause(sql.SQL("NOT data ? %s"), [name]))
     return join_clauses(clauses, "OR")
-
-
-def _compile_equality(name: str, kind: FieldType, text: str) -> Clause:
-    contained = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
-    if text[0] not in "[{" or not kind.is_nested:
-        return contained
-    # A list or an object also contains smaller ones.
-    equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])
-    return join_clauses([contained, equal], "AND")
 
 
 #: Of longer texts case counts: the search vector has no word of more than 2 kB.

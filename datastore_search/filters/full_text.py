@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from psycopg import sql
 
+from ..database.sessions import Clause, compose, join_clauses
 from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import SubstringsNotPlain, TooManyFullTextFields, TooManyWords
-from .clause import Clause, compose, join_clauses
+from .conditions import MAX_TEXT_CONDITIONS
 from .equality import MAX_SHOWN_LENGTH
-from .grammar import MAX_TEXT_CONDITIONS
 from .substrings import build_pattern, compile_candidates, is_exact
 from .words import count_words, split_words
 

@@ -16,9 +16,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
+from ..database.sessions import FALSE, Clause, join_clauses
 from ..field_types import FieldType, Json, Operators, dump_json
 from ..messages.search import InvalidFilterOperand
-from .clause import FALSE, Clause, join_clauses
 from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
 from .substrings import build_pattern, compile_candidates
 

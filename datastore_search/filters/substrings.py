@@ -11,9 +11,9 @@ import re
 
 from psycopg import sql
 
+from ..database.sessions import Clause
 from ..database.substrings import SUBSTRINGS_TEXT
 from ..field_types import dump_json_as_sent
-from .clause import Clause
 
 #: Letters of a part that are looked up: PostgreSQL reads a list of records for each three.
 MAX_INDEXED_LETTERS = 64

@@ -101,7 +101,7 @@ class ConsistentRead:
         version = self._version
         versioned = statement if version is None else compose(_VERSIONED, version, statement)
         with self._trace("rows"):
-            rows = self.session.fetch_rows(versioned.text, versioned.parameters, limit=limit)
+            rows = self.session.fetch_rows(versioned, limit=limit)
         if version is None:
             return rows
         self._compare(rows[0][0] if rows else read_version(self.session, version))
@@ -121,11 +121,7 @@ class ConsistentRead:
         versioned = statement if version is None else compose(_VERSIONED, version, statement)
         with self._trace("records"):
             found = self.session.fetch_texts(
-                versioned.text,
-                versioned.parameters,
-                collect_records,
-                batch_rows=batch_rows,
-                is_scan=is_scan,
+                versioned, collect_records, batch_rows=batch_rows, is_scan=is_scan
             )
         if version is None:
             return found
@@ -179,8 +175,7 @@ _VERSIONED: Final = "SELECT ({}), answer.* FROM ({}) AS answer"
 
 def read_version(session: Session, version: Clause) -> int | None:
     """Read the present version of a resource; None if the resource does not exist."""
-    text = sql.SQL("SELECT ({})").format(version.text)
-    ((present,),) = session.fetch_rows(text, version.parameters)
+    ((present,),) = session.fetch_rows(compose("SELECT ({})", version))
     return None if present is None else int(present)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...filters.grammar import MAX_DEPTH, MAX_OPERATIONS, MAX_TEXT_CONDITIONS, MAX_VALUES
+from ...filters.conditions import MAX_DEPTH, MAX_OPERATIONS, MAX_TEXT_CONDITIONS, MAX_VALUES
 from ...filters.operators import TEXT_OPERATORS, Operand, operators
 from .components import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, Schema, list_of, one_of, schema_ref
 

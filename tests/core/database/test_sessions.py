@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from psycopg import capabilities, sql
 
-from datastore_search.database.sessions import Session, TextBatch, open_snapshot
+from datastore_search.database.sessions import Clause, Session, TextBatch, open_snapshot
 from datastore_search.database.sessions import open_session as begin_session
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
@@ -32,7 +32,7 @@ def read_settings() -> list[Any]:
 
 
 def read_setting(session: Session, name: str) -> Any:
-    ((value,),) = session.fetch_rows(sql.SQL("SELECT current_setting(%s)"), [name])
+    ((value,),) = session.fetch_rows(Clause(sql.SQL("SELECT current_setting(%s)"), [name]))
     return value
 
 
@@ -42,8 +42,8 @@ def read_in_session(open_session: OpenSession, error: BaseException | None = Non
         assert read_setting(session, "work_mem") == "5MB"
         assert read_setting(session, "jit") == "off"
         cost = sql.SQL("SELECT current_setting('random_page_cost')")
-        assert session.fetch_texts(cost, [], list, is_scan=True) == [TextBatch((), [b"4"])]
-        assert session.fetch_texts(cost, [], list) == [TextBatch((), [b"1.1"])]
+        assert session.fetch_texts(Clause(cost), list, is_scan=True) == [TextBatch((), [b"4"])]
+        assert session.fetch_texts(Clause(cost), list) == [TextBatch((), [b"1.1"])]
         if error:
             raise error
 
@@ -83,7 +83,7 @@ def test_a_statement_that_takes_too_long_leaves_the_transaction_of_the_caller_us
         pytest.raises(DatabaseError),
         open_session(connection, timedelta(milliseconds=50), 2**20) as session,
     ):
-        session.fetch_rows(sql.SQL("SELECT pg_sleep(30)"))
+        session.fetch_rows(Clause(sql.SQL("SELECT pg_sleep(30)")))
 
     assert read_settings() == before
 
@@ -94,7 +94,7 @@ def test_a_parameter_is_a_value_even_if_two_statements_are_sent_together(
     values = ["'; DROP TABLE x; --", "%s", "\\'", "a\nb", "100%", "ờ"]
     with begin_session(connection, timedelta(seconds=9), 2**20) as session:
         for value in values:
-            assert session.fetch_rows(sql.SQL("SELECT %s, '%%'"), [value]) == [(value, "%")]
+            assert session.fetch_rows(Clause(sql.SQL("SELECT %s, '%%'"), [value])) == [(value, "%")]
 
 
 def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_latest(
@@ -110,7 +110,7 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_late
             with open_session(connection, timedelta(seconds=9), 2**20) as session:
                 for _time in range(2):
                     count = sql.SQL("SELECT count(*) FROM auth_group")
-                    counts.append(session.fetch_rows(count)[0][0])
+                    counts.append(session.fetch_rows(Clause(count))[0][0])
                     with other.cursor() as cursor:
                         cursor.execute("INSERT INTO auth_group (name) VALUES (gen_random_uuid())")
             assert counts == numbers
@@ -135,7 +135,7 @@ def test_texts_come_in_batches(transactional_db: None, open_session: OpenSession
         (70, None, [70]),
     ):
         with open_session(connection, timedelta(seconds=9), 2**20) as session:
-            batches = session.fetch_texts(NUMBERS, [rows], list, batch_rows=batch_rows)
+            batches = session.fetch_texts(Clause(NUMBERS, [rows]), list, batch_rows=batch_rows)
 
         assert [len(batch.last) for batch in batches] == sizes
         assert {batch.head for batch in batches} == {(b"head",) if rows else ()}
@@ -147,7 +147,7 @@ def test_texts_come_one_by_one_from_a_libpq_without_batches(
 ) -> None:
     monkeypatch.setattr(capabilities, "has_stream_chunked", lambda: False)
     with begin_session(connection, timedelta(seconds=9), 2**20) as session:
-        batches = session.fetch_texts(NUMBERS, [3], list, batch_rows=32)
+        batches = session.fetch_texts(Clause(NUMBERS, [3]), list, batch_rows=32)
 
     assert batches == [TextBatch((b"head",), [text]) for text in (b"1", b"2", b"3")]
 
@@ -164,10 +164,10 @@ def test_a_statement_whose_rows_are_not_read_is_ended(
         pytest.raises(KeyError),
         open_session(connection, timedelta(hours=1), 2**20) as session,
     ):
-        session.fetch_texts(NUMBERS, [10**12], gather, batch_rows=32)  # would take days
+        session.fetch_texts(Clause(NUMBERS, [10**12]), gather, batch_rows=32)  # would take days
 
     with begin_session(connection, timedelta(seconds=9), 2**20) as session:
-        assert session.fetch_rows(sql.SQL("SELECT 1")) == [(1,)]
+        assert session.fetch_rows(Clause(sql.SQL("SELECT 1"))) == [(1,)]
 
 
 @pytest.mark.parametrize("batch_rows", [32, None])
@@ -182,15 +182,15 @@ def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable
     failing = sql.SQL("SELECT 1 / (100 - n) FROM generate_series(1, 200) AS n")
     with begin_session(connection, timedelta(seconds=9), 2**20) as session:
         with pytest.raises(DatabaseError, match="division by zero"):
-            session.fetch_texts(failing, [], gather, batch_rows=batch_rows)
-        assert session.fetch_rows(sql.SQL("SELECT 1")) == [(1,)]
+            session.fetch_texts(Clause(failing), gather, batch_rows=batch_rows)
+        assert session.fetch_rows(Clause(sql.SQL("SELECT 1"))) == [(1,)]
 
     assert sum(seen) < 100
 
 
 def test_a_statement_of_texts_begins_the_transaction_of_the_caller(transactional_db: None) -> None:
     with transaction.atomic():
-        texts = Session(connection, {}).fetch_texts(sql.SQL("SELECT txid_current()"), [], list)
+        texts = Session(connection, {}).fetch_texts(Clause(sql.SQL("SELECT txid_current()")), list)
         with connection.cursor() as cursor:
             cursor.execute("SELECT txid_current()")
             assert texts == [TextBatch((), [str(cursor.fetchone()[0]).encode()])]

@@ -16,7 +16,7 @@ from django.db import connection
 from django.test import Client as Browser
 from psycopg.sql import SQL
 
-from datastore_search.database.sessions import open_session
+from datastore_search.database.sessions import Clause, open_session
 from datastore_search.database.writes import RowToLock, _take_turn
 from datastore_search.guards import clients
 from datastore_search.guards.clients import DISCONNECTED, Client, Shares
@@ -201,7 +201,7 @@ def test_parallel_workers_are_not_used_while_others_work(
 
     def read() -> str:
         with open_session(connection, MINUTE, 2**20, EVE) as session:
-            ((value,),) = session.fetch_rows(setting)
+            ((value,),) = session.fetch_rows(Clause(setting))
         return str(value)
 
     with requests.shares.hold(EVE, MINUTE):

@@ -14,6 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
+from datastore_search.database.sessions import Clause
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, open_writer
@@ -428,6 +429,6 @@ def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: R
     connection.close_if_unusable_or_obsolete()  # as at the start of each request
 
     with open_snapshot() as session:
-        ((level,),) = session.fetch_rows(sql.SQL("SHOW transaction_isolation"))
+        ((level,),) = session.fetch_rows(Clause(sql.SQL("SHOW transaction_isolation")))
 
     assert level == "repeatable read"

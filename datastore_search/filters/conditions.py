@@ -1,17 +1,23 @@
 """
-The grammar of the parameter ``filters``.
+The conditions of the parameter ``filters``: its grammar, and their SQL.
 
 Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits included.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from decimal import Decimal
+from functools import partial
 
-from ..field_types import Json
-from ..messages.parameters import InvalidParameter, InvalidParameters
+from psycopg import sql
+
+from ..database.sessions import FALSE, TRUE, Clause, join_clauses
+from ..field_types import Cast, Json, field_types
+from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import (
     EmptyCondition,
     FiltersNotAnObject,
@@ -22,9 +28,10 @@ from ..messages.search import (
     TooManyTextConditions,
     UnknownGroup,
     UnknownOperator,
+    UnsupportedOperator,
 )
-from .equality import MAX_SHOWN_LENGTH
-from .operators import TEXT_OPERATORS, Operand, operators
+from .equality import MAX_SHOWN_LENGTH, TypedFields, compile_in, negate, read_values
+from .operators import TEXT_OPERATORS, Comparing, Operand, operators
 
 #: Operations in one ``filters``.
 MAX_OPERATIONS = 100
@@ -82,11 +89,29 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
     """
     Parse the parameter ``filters`` into conditions that must all hold.
 
+    The AND of its members is one operation, if there are two.
+
     Raises: ``InvalidParameters``, everything that is wrong with it.
     """
     if not filters:
         return ()
-    return _Parser().parse(filters)
+    parser = _Parser()
+    conditions: tuple[Condition, ...]
+    if isinstance(filters, Mapping):
+        conditions = parser.parse_object(filters, depth=0)
+        parser.operations += (len(conditions) > 1) - ("$and" in filters)
+    else:
+        conditions = (Or(parser.parse_members(filters, depth=1)),)
+    if parser.operations > MAX_OPERATIONS:
+        parser.errors.append(FiltersTooMany(most=MAX_OPERATIONS))
+    if parser.text_conditions > MAX_TEXT_CONDITIONS:
+        operators_of_text = ", ".join(TEXT_OPERATORS)
+        parser.errors.append(
+            TooManyTextConditions(most=MAX_TEXT_CONDITIONS, operators=operators_of_text)
+        )
+    if parser.errors:
+        raise InvalidParameters(parser.errors)
+    return conditions
 
 
 def exclude_field(conditions: Iterable[Condition], name: str) -> tuple[Condition, ...]:
@@ -98,48 +123,30 @@ def exclude_field(conditions: Iterable[Condition], name: str) -> tuple[Condition
 class _Parser:
     """Counts the operations and collects the errors."""
 
-    _operations: int = 0
-    _text_conditions: int = 0
+    operations: int = 0
+    text_conditions: int = 0
     _values: int = 0
-    _errors: list[InvalidParameter] = dataclass_field(default_factory=list)
+    errors: list[InvalidParameter] = dataclass_field(default_factory=list)
 
-    def parse(self, filters: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
-        """Parse the parameter; the AND of its members is one operation, if there are two."""
-        conditions: tuple[Condition, ...]
-        if isinstance(filters, Mapping):
-            conditions = self._parse_object(filters, depth=0)
-            self._operations += (len(conditions) > 1) - ("$and" in filters)
-        else:
-            conditions = (Or(self._parse_members(filters, depth=1)),)
-        if self._operations > MAX_OPERATIONS:
-            self._errors.append(FiltersTooMany(most=MAX_OPERATIONS))
-        if self._text_conditions > MAX_TEXT_CONDITIONS:
-            self._errors.append(
-                TooManyTextConditions(most=MAX_TEXT_CONDITIONS, operators=", ".join(TEXT_OPERATORS))
-            )
-        if self._errors:
-            raise InvalidParameters(self._errors)
-        return conditions
-
-    def _parse_members(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
+    def parse_members(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
         """Parse a list of objects, the members of a group."""
         self._check_size(len(members))
         if depth > MAX_DEPTH:
             raise InvalidParameters([FiltersTooDeep(most=MAX_DEPTH)])
-        self._operations += 1
+        self.operations += 1
         conditions: list[Condition] = []
         for member in members:
             if not isinstance(member, Mapping):
-                self._errors.append(FiltersNotAnObject())
+                self.errors.append(FiltersNotAnObject())
             elif member:  # CKAN ignores an empty one
-                parsed = self._parse_object(member, depth)
-                self._operations += len(parsed) > 1
+                parsed = self.parse_object(member, depth)
+                self.operations += len(parsed) > 1
                 conditions.append(And(parsed) if len(parsed) != 1 else parsed[0])
         if all(member == {} for member in members):
-            self._errors.append(EmptyCondition())
+            self.errors.append(EmptyCondition())
         return tuple(conditions)
 
-    def _parse_object(self, members: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
+    def parse_object(self, members: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
         """Parse an object: field → condition, or a group → list of objects."""
         self._check_size(len(members))
         conditions: list[Condition] = []
@@ -164,20 +171,20 @@ class _Parser:
 
     def _parse_group(self, name: str, members: object, depth: int) -> list[Condition]:
         if name not in _GROUPS:
-            self._errors.append(UnknownGroup(group=name[:MAX_SHOWN_LENGTH]))
+            self.errors.append(UnknownGroup(group=name[:MAX_SHOWN_LENGTH]))
         elif not isinstance(members, list):
-            self._errors.append(FiltersNotAnObject())
+            self.errors.append(FiltersNotAnObject())
         elif not members:
-            self._errors.append(EmptyCondition())
+            self.errors.append(EmptyCondition())
         else:
-            return [_GROUPS[name](self._parse_members(members, depth))]
+            return [_GROUPS[name](self.parse_members(members, depth))]
         return []
 
     def _parse_field(self, field: str, condition: object) -> list[Condition]:
         if isinstance(condition, Mapping):
             return self._parse_operators(field, condition)
         if not isinstance(condition, list):
-            self._operations += 1
+            self.operations += 1
             return [In(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
         self._count_values(condition)
         values = [value for value in condition if not isinstance(value, Mapping)]
@@ -187,23 +194,23 @@ class _Parser:
                 parsed = self._parse_operators(field, each)
                 conditions.append(And(tuple(parsed)) if len(parsed) != 1 else parsed[0])
         if values or not conditions:
-            self._operations += 1
+            self.operations += 1
             conditions.append(In(field, tuple(values)))
-        self._operations += len(conditions) > 1
+        self.operations += len(conditions) > 1
         return conditions if len(conditions) == 1 else [Or(tuple(conditions), field)]
 
     def _parse_operators(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
         """Parse an object: operator → operand; all of them must hold."""
         if not operands:
-            self._errors.append(EmptyCondition())
+            self.errors.append(EmptyCondition())
         self._check_size(len(operands))
         conditions: list[Condition] = []
         for operator, operand in operands.items():
-            self._operations += 1
-            self._text_conditions += operator in TEXT_OPERATORS
+            self.operations += 1
+            self.text_conditions += operator in TEXT_OPERATORS
             self._count_values(operand)
             if operator not in operators:
-                self._errors.append(
+                self.errors.append(
                     UnknownOperator(
                         field=field,
                         operator=operator[:MAX_SHOWN_LENGTH],
@@ -211,7 +218,7 @@ class _Parser:
                     )
                 )
             elif not isinstance(operand, _OPERANDS.get(operators[operator].operand, object)):
-                self._errors.append(InvalidFilterOperand(field=field, operator=operator))
+                self.errors.append(InvalidFilterOperand(field=field, operator=operator))
             else:
                 conditions.append(_build_condition(field, operator, operand))
         return conditions
@@ -224,3 +231,80 @@ def _build_condition(field: str, operator: str, operand: object) -> Condition:
     if operator == "eq":
         return In(field, (value,))
     return Comparison(field, operator, value)
+
+
+# In SQL -------------------------------------------------------------------------------------------
+
+_ID_TYPE = replace(field_types["int8"], name="int")
+_MAX_ID = 2**63 - 1
+
+
+def compile_conditions(conditions: Iterable[Condition], fields: TypedFields) -> Clause:
+    """
+    Compile conditions, which must all hold.
+
+    Raises: ``InvalidParameters``, everything that does not fit the fields and their types.
+    """
+    errors: list[InvalidParameter] = []
+    clauses = [_compile(condition, fields, errors) for condition in conditions]
+    if errors:
+        raise InvalidParameters(errors)
+    return join_clauses(clauses, "AND")
+
+
+def _compile(condition: Condition, fields: TypedFields, errors: list[InvalidParameter]) -> Clause:
+    if isinstance(condition, And | Or):
+        clauses = [_compile(member, fields, errors) for member in condition.conditions]
+        return join_clauses(clauses, "AND" if isinstance(condition, And) else "OR")
+    name = condition.field
+    try:
+        if name == "_id":
+            return _compile_id_condition(condition, fields.cast)
+        if name not in fields.types:
+            raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
+        kind = field_types[fields.types[name]]
+        if isinstance(condition, In):
+            texts = read_values(name, kind, kind.parse_operand, condition.values, fields.cast)
+            return compile_in(name, kind, texts, fields)
+        asked = Comparing(name, kind, condition.operator, condition.value, fields)
+        if clause := operators[condition.operator].compile(asked):
+            return clause
+        raise UnsupportedOperator(field=name, type=kind.name, operator=condition.operator)
+    except InvalidParameter as error:
+        errors.append(error)
+        return FALSE
+
+
+# The key ------------------------------------------------------------------------------------------
+
+
+def _compile_id_condition(condition: In | Comparison, cast: Cast) -> Clause:
+    read = partial(read_values, "_id", _ID_TYPE)
+    if isinstance(condition, In):
+        return _compile_id_in(read(_ID_TYPE.parse_operand, condition.values, cast))
+    operator, value = condition.operator, condition.value
+    if operator == "isnull":
+        return FALSE if value else TRUE
+    if operator == "ne":
+        return negate(_compile_id_in(read(_ID_TYPE.parse_operand, [value], cast)))
+    if not operators[operator].order:
+        raise UnsupportedOperator(field="_id", type="int", operator=operator)
+    (text,) = read(_ID_TYPE.parse_bound, [value], cast)
+    return FALSE if text in (None, "null") else _compile_id_order(operator, Decimal(text))
+
+
+def _compile_id_in(texts: Sequence[str | None]) -> Clause:
+    numbers = [int(text) for text in texts if text not in (None, "null")]
+    return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else FALSE
+
+
+def _compile_id_order(operator: str, bound: Decimal) -> Clause:
+    """Compare with the nearest whole number, so that the key's index answers."""
+    if abs(bound) > _MAX_ID:
+        holds_for_all = (bound > 0) is (operator in ("lt", "lte"))
+        return TRUE if holds_for_all else FALSE
+    whole = math.ceil(bound) if operator in ("lt", "gte") else math.floor(bound)
+    return Clause(
+        sql.SQL("_id {} %s::bigint").format(sql.SQL(operators[operator].order)),
+        [max(-_MAX_ID, min(_MAX_ID, whole))],
+    )
