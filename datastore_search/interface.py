@@ -31,7 +31,6 @@ from .api.actions import actions
 from .api.new_resources import get_resources
 from .api.parameters import make_printable
 from .api.permissions import check_may_read, check_may_write
-from .api.renderers import RawJson, parse_raw_json
 from .conf import conf
 from .downloads.dump import join_blocks
 from .downloads.parameters import DumpParameters, build_dump_query, complete_query
@@ -43,7 +42,14 @@ from .messages.errors import DatastoreError
 from .messages.parameters import InvalidParameter, InvalidParameters, RefusedValue
 from .messages.requests import UnknownAction
 from .models import Reader, Resource
-from .search import ConsistentRead, RecordCopy, RecordsFormat, Stream
+from .search import (
+    ConsistentRead,
+    RawJson,
+    RecordCopy,
+    RecordsFormat,
+    Stream,
+    parse_raw_json,
+)
 from .search.spool import Spool
 
 __all__ = [  # what else it imports is private

@@ -28,8 +28,8 @@ from .guards import clients
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
 from .messages.availability import TemporarilyUnavailable, describe_throttling
+from .web.addresses import TAG, find_path_language
 from .web.errors import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
-from .web.languages import TAG, find_path_language
 
 _SAFE = ("GET", "HEAD")
 

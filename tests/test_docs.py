@@ -46,11 +46,11 @@ from datastore_search.filters.conditions import (
 )
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.operators import operators
-from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.messages.parameters import InvalidParameter
 from datastore_search.models import MAX_ALIAS_LENGTH, Resource
 from datastore_search.search import RecordsFormat
 from datastore_search.web.tokens import issue_token
+from datastore_search.web.views import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.writing import Method
 from datastore_search.writing.records import MAX_ID
 from example_project.management.commands.write_reference import write_tables

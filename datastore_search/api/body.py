@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Mapping
 from decimal import Decimal
 from itertools import accumulate
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 from django.core.exceptions import TooManyFieldsSent
 from django.core.files.uploadhandler import FileUploadHandler
@@ -24,7 +24,6 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from ..field_types import refuse_constant
-from ..guards.sizes import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 from ..messages.requests import (
     JsonTooDeep,
     MalformedJson,
@@ -33,6 +32,7 @@ from ..messages.requests import (
     UnreadableText,
     UnsupportedContentType,
 )
+from ..web.views import MAX_PARAMETERS, check_parameters
 
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
 MAX_JSON_DEPTH: Final = 300
@@ -45,13 +45,6 @@ MAX_WRITE_RECORDS: Final = 100_000
 MAX_WRITTEN_VALUES: Final = 50 * MAX_WRITE_RECORDS
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-
-
-class BodyLimits(NamedTuple):
-    """What a body may have: bytes, and values of JSON, commas and brackets being counted."""
-
-    max_bytes: int
-    max_values: int = MAX_JSON_VALUES
 
 
 class RefuseFiles(FileUploadHandler):
@@ -68,35 +61,35 @@ class RefuseFiles(FileUploadHandler):
         """Do nothing: every file is refused."""
 
 
-def read_parameters(wrapped: Request, limits: BodyLimits) -> dict[str, object]:
+def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
     """
-    Read the parameters of a request as they were sent, from a body within some limits.
+    Read the parameters of a request as they were sent, with JSON of at most ``max_values``.
+
+    ``permissions.check_sizes`` has accepted its size.
 
     Numbers with a fraction become ``Decimal``; a parameter that is repeated in a form or a query
     string becomes a list.
 
-    Raises: ``RequestTooLarge``; ``BadRequest``; ``UnsupportedContentType``; ``ValidationError`` for
+    Raises: ``BadRequest``; ``UnsupportedContentType``; ``ValidationError`` for
     files.
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
-    check_query_string(request)
-    check_body(request, limits.max_bytes)
     request.encoding = "utf-8"  # the charset of the content type is ignored
     kind = (request.content_type or "").lower()
     if request.method == "POST" and kind in _FORMS:
-        return _read_form(request, kind, limits) or _flatten(request.GET)
+        return _read_form(request, kind, max_values) or _flatten(request.GET)
     if request.GET or not request.body:
         return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedContentType(kind=kind)
-    return parse_object(request.body, limits.max_values)
+    return parse_object(request.body, max_values)
 
 
-def _read_form(request: HttpRequest, kind: str, limits: BodyLimits) -> dict[str, object]:
+def _read_form(request: HttpRequest, kind: str, max_values: int) -> dict[str, object]:
     if kind == "multipart/form-data":
         return _read_multipart(request)
     if _is_json(request.body.removeprefix(codecs.BOM_UTF8)):
-        return parse_object(request.body, limits.max_values)
+        return parse_object(request.body, max_values)
     check_parameters(request.body.count(b"&") + 1)
     parameters = _flatten(QueryDict(request.body, encoding="utf-8"))
     if len(parameters) == 1:
@@ -104,7 +97,7 @@ def _read_form(request: HttpRequest, kind: str, limits: BodyLimits) -> dict[str,
         if value == "" and _is_json(
             name.encode(errors="replace")
         ):  # JSON, percent-encoded like a form
-            return parse_object(name.encode(errors="replace"), limits.max_values)
+            return parse_object(name.encode(errors="replace"), max_values)
     return parameters
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.request import Request
 
 from ..conf import conf
-from ..guards.sizes import measure_body
 from ..messages.access import (
     AccessDenied,
     AnonymousDenied,
@@ -20,12 +20,13 @@ from ..messages.access import (
     TokenWriteDenied,
     WriteDenied,
 )
+from ..messages.requests import RequestTooLarge
 from ..models import Reader, Resource
 from ..models.object_permissions import find_permitted
 from ..web.caching import Validators
-from ..web.views import note_resource
+from ..web.views import check_query_string, measure_body, note_resource
 from .authentication import BareTokenAuthentication
-from .body import MAX_JSON_VALUES, MAX_WRITTEN_VALUES, BodyLimits
+from .body import MAX_JSON_VALUES, MAX_WRITTEN_VALUES
 from .parameters import make_printable
 
 #: The header that answers depend on, beside address and body.
@@ -78,24 +79,30 @@ def authorize_read(request: Request, resource: Resource, name: str, *parts: obje
     return Validators.from_resource(resource, request, *parts, vary=VARY)
 
 
-def choose_body_limits(request: Request, *, is_writing: bool = False) -> BodyLimits:
+def check_sizes(request: Request, *, is_writing: bool = False) -> int:
     """
-    Choose the limits of a body before it is read.
+    Refuse a request that is too large, before its body is read; return how many values it may have.
 
     A body that an anonymous client may not send needs a valid token, and one that is written a user
-    who may write something: only for such a body the token is looked up.
+    who may write something: only for such a body the token is looked up.  No body may be larger
+    than ``DATA_UPLOAD_MAX_MEMORY_SIZE``.
 
-    Raises: ``AccessDenied``; ``InvalidContentLength``.
+    Raises: ``AccessDenied``; ``RequestTooLarge``; ``BadRequest``.
     """
-    max_values = MAX_WRITTEN_VALUES if is_writing else MAX_JSON_VALUES
-    max_bytes = conf.MAX_ANONYMOUS_BODY_BYTES
-    if measure_body(request._request) > max_bytes:  # noqa: SLF001 - Django's, behind REST framework's
+    sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
+    size, max_bytes = measure_body(sent), conf.MAX_ANONYMOUS_BODY_BYTES
+    if size > max_bytes:
         if is_writing:
             _check_may_write_something(request)
             max_bytes = conf.MAX_WRITE_BODY_BYTES
         elif get_reader(request).is_authenticated:
             max_bytes = max(max_bytes, MAX_SEARCH_BODY_BYTES)
-    return BodyLimits(max_bytes, max_values)
+    check_query_string(sent)
+    if settings.DATA_UPLOAD_MAX_MEMORY_SIZE is not None:
+        max_bytes = min(max_bytes, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    if size > max_bytes:
+        raise RequestTooLarge(most=max_bytes)
+    return MAX_WRITTEN_VALUES if is_writing else MAX_JSON_VALUES
 
 
 def _check_may_write_something(request: Request) -> None:

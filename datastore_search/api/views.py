@@ -1,8 +1,12 @@
-"""The views of the API: its actions and its version."""
+"""The views of the API, and their answers as JSON, with what PostgreSQL has written as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from decimal import Decimal
+from itertools import chain
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -10,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
 from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -20,18 +25,118 @@ from ..conf import conf
 from ..guards import clients
 from ..guards.clients import Client
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
-from ..search.spool import Spool
+from ..search import RawJson
+from ..search.spool import MAX_MEMORY_BYTES, Spool
 from ..web.addresses import build_help_address, find_base_path
 from ..web.caching import NotModified, set_cache_headers
+from ..web.streams import stream_response
 from ..web.views import Answering, Question
 from .actions import actions
 from .body import read_parameters
 from .envelope import exception_handler
-from .permissions import VARY, choose_body_limits
-from .renderers import EnvelopeRenderer, SpooledEnvelope
+from .permissions import VARY, check_sizes
 
 #: What REST framework finds in a body.
 _NO_DATA: Final = QueryDict()
+
+
+# The envelope as JSON -----------------------------------------------------------------------------
+
+#: Decimal digits before the point of any double.
+_MAX_DOUBLE_DIGITS = 308
+
+
+class EnvelopeRenderer(BaseRenderer):
+    """Write the envelope as JSON, its ``RawJson`` members last and unparsed."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = "utf-8"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """Write the answer; without data it is empty."""
+        if data is None:
+            return b""
+        result = data.get("result")
+        members = result if isinstance(result, Mapping) else {}
+        raw = {name: value for name, value in members.items() if isinstance(value, RawJson)}
+        if not raw:
+            return _ENCODER.encode(data).encode()
+        rest = {name: value for name, value in members.items() if name not in raw}
+        blocks = [_encode_start(data, rest)]
+        for name, value in raw.items():
+            blocks += [b", "] if len(blocks) > 1 else []
+            blocks += [f"{json.dumps(name)}: ".encode(), *value]
+        return b"".join([*blocks, _END])
+
+
+_END = b"}}"
+
+
+class SpooledEnvelope:
+    """An envelope whose ``result`` ends with the content of a spool, as blocks."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Prepare an envelope whose ``result`` contains a ``Spool``."""
+        result = data["result"]
+        (name,) = (name for name, value in result.items() if isinstance(value, Spool))
+        self._spool: Spool = result[name]
+        rest = {other: value for other, value in result.items() if other != name}
+        self._start = _encode_start(data, rest) + f"{json.dumps(name)}: ".encode()
+        self._blocks = chain([self._start], self._spool, [_END])
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            block: bytes = next(self._blocks)
+        except StopIteration:
+            self.close()  # frees the spool before the server does
+            raise
+        return block
+
+    def build_response(self, request: HttpRequest) -> HttpResponseBase:
+        """Build the response: empty for HEAD, whole if it needs little memory, else streamed."""
+        kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
+        length = str(len(self._start) + self._spool.size_bytes + len(_END))
+        if request.method == "HEAD":
+            self.close()
+            return HttpResponse(content_type=kind, headers={"Content-Length": length})
+        if self._spool.size_bytes <= MAX_MEMORY_BYTES:
+            with closing(self):
+                return HttpResponse(b"".join(self), content_type=kind)
+        response = stream_response(request, self, kind)
+        response["Content-Length"] = length
+        return response
+
+    def close(self) -> None:
+        """Delete the spool."""
+        self._spool.close()
+
+
+def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
+    """Encode an envelope up to the end of the members ``rest`` of its result."""
+    text = _ENCODER.encode({**data, "result": rest})  # ends with the braces of result and envelope
+    return text[:-2].encode() + (b", " if rest else b"")
+
+
+def _convert(value: object) -> object:
+    """Convert what JSON lacks: a decimal to the nearest double, any other value to text."""
+    if isinstance(value, Decimal) and value.adjusted() < _MAX_DOUBLE_DIGITS:
+        return float(value)
+    return str(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_convert)
+
+
+# Views --------------------------------------------------------------------------------------------
 
 
 class EnvelopeView(Answering, APIView):
@@ -64,12 +169,6 @@ class EnvelopeView(Answering, APIView):
         """Describe the request, for reports."""
         return Question(self.report_name, {}, ())
 
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        """Hide the body, which ``body`` reads, from classes that look for a CSRF token in it."""
-        wrapped = super().initialize_request(request, *args, **kwargs)
-        vars(wrapped).update(_data=_NO_DATA, _full_data=_NO_DATA)
-        return wrapped
-
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Read the setting at each request, so that it can change."""
         return [import_string(path)() for path in conf.AUTHENTICATION_CLASSES]
@@ -78,8 +177,10 @@ class EnvelopeView(Answering, APIView):
         """
         Answer in JSON and ignore ``Accept``, as CKAN does, and check the rates.
 
-        The token is read when something depends on it, not for public reads.
+        The token is read when something depends on it, not for public reads.  The body, which
+        ``body`` reads, is hidden from classes that look for a CSRF token in it.
         """
+        vars(request).update(_data=_NO_DATA, _full_data=_NO_DATA)
         renderer = self.renderer_classes[0]()
         request.accepted_renderer, request.accepted_media_type = renderer, renderer.media_type
         self.check_throttles(request)
@@ -114,9 +215,8 @@ class ActionView(EnvelopeView):
         if known.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         try:
-            self.sent = read_parameters(
-                request, choose_body_limits(request, is_writing=known.is_writing)
-            )
+            max_values = check_sizes(request, is_writing=known.is_writing)
+            self.sent = read_parameters(request, max_values)
             client = Client.from_request(request) if known.is_writing else None
             with clients.process_shares.hold(client, conf.WRITE_TIMEOUT):
                 answer = known.run(request, self.sent)

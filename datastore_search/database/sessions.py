@@ -209,10 +209,10 @@ class Session:
             else:
                 cursor = BatchCursor(connection.connection, before, *batches)
             is_logged = connection.queries_logged
-            wrap = connection.make_debug_cursor if is_logged else connection.make_cursor
+            wrap: Any = connection.make_debug_cursor if is_logged else connection.make_cursor
             wrapped = stack.enter_context(wrap(cursor))
             with self.watch_statements():
-                wrapped.execute(message, statement.parameters)  # type: ignore[arg-type] # bytes
+                wrapped.execute(message, statement.parameters)
             if isinstance(cursor, BatchCursor):
                 return cursor.result
             if before:

@@ -13,6 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
+from django.utils.translation import get_language
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +21,7 @@ from rest_framework.response import Response
 from ..api.body import read_parameters
 from ..api.envelope import exception_handler
 from ..api.parameters import make_printable
-from ..api.permissions import check_may_read, choose_body_limits
+from ..api.permissions import check_may_read, check_sizes
 from ..api.views import EnvelopeView
 from ..field_types import is_storable
 from ..guards.clients import Client
@@ -76,7 +77,7 @@ class DumpView(EnvelopeView):
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        self.sent = read_parameters(request, choose_body_limits(request))
+        self.sent = read_parameters(request, check_sizes(request))
         parameters = DumpParameters.parse(self.sent)
         query = build_dump_query(parameters)
         if not is_storable(name):
@@ -116,7 +117,7 @@ class DumpView(EnvelopeView):
         dump = Dump(
             read=read,
             query=complete_query(query, read.relation),
-            infos=resource.infos,
+            infos=resource.infos[get_language()],
             parameters=parameters,
         )
         kind = formats[parameters.get("format", DEFAULT)]

@@ -77,7 +77,7 @@ def compile_in(
     else:
         for text in given:
             clause = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
-            if kind.is_nested and text[0] in "[{":  # it also contains smaller ones
+            if text[0] in "[{" and kind.is_nested:  # it also contains smaller ones
                 equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])
                 clause = join_clauses([clause, equal], "AND")
             clauses.append(clause)

@@ -169,6 +169,34 @@ def _drop_tables_on_commit(resources: Iterable[Resource], *, using: str) -> None
     drop_tables_on_commit(list(versions.values_list("pk", flat=True)), using=using)
 
 
+class _Infos(dict[str | None, Mapping[str, Mapping[str, Any]]]):
+    """
+    The data dictionary entries of a resource in each active language that has asked.
+
+    Languages share the entries of one language of the translations, or those without any.
+    """
+
+    def __init__(self, resource: Resource) -> None:
+        """Keep what the entries are made of."""
+        super().__init__()
+        self._fields, self._plain_language = resource.schema, resource.content_language
+
+    def __missing__(self, language: str | None) -> Mapping[str, Mapping[str, Any]]:
+        available = {code for field in self._fields for code in field.translations}
+        chosen = choose_language(available, self._plain_language)
+        if chosen != language:
+            infos = self[chosen]
+        else:
+            infos = {
+                field.name: field.choose_info(self._plain_language)
+                if chosen and field.translations
+                else field.info
+                for field in self._fields
+            }
+        self[language] = infos
+        return infos
+
+
 class Resource(GuardedModel):
     """A table that a portal publishes."""
 
@@ -310,35 +338,10 @@ class Resource(GuardedModel):
         """Map the fields' names to the names of their types."""
         return {field.name: field.type for field in self.schema}
 
-    @property
-    def infos(self) -> Mapping[str, Mapping[str, Any]]:
-        """Map the fields' names to their data dictionary entries in the active language."""
-        if not self._field_languages:
-            return self._plain_infos
-        language = choose_language(self._field_languages, self.content_language)
-        if not language:
-            return self._plain_infos
-        if language not in self._local_infos:
-            self._local_infos[language] = {
-                field.name: field.choose_info(self.content_language)
-                if field.translations
-                else self._plain_infos[field.name]
-                for field in self.schema
-            }
-        return self._local_infos[language]
-
     @cached_property
-    def _plain_infos(self) -> Mapping[str, Mapping[str, Any]]:
-        return {field.name: field.info for field in self.schema}
-
-    @cached_property
-    def _field_languages(self) -> frozenset[str]:
-        return frozenset(language for field in self.schema for language in field.translations)
-
-    @cached_property
-    def _local_infos(self) -> dict[str, Mapping[str, Mapping[str, Any]]]:
-        """At most one for each language of ``_field_languages``."""
-        return {}
+    def infos(self) -> Mapping[str | None, Mapping[str, Mapping[str, Any]]]:
+        """Map an active language to the data dictionary entries, by the fields' names."""
+        return _Infos(self)
 
     def is_readable_by(self, user: Reader) -> bool:
         """Return whether a user may read the records."""

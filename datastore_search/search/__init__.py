@@ -24,5 +24,5 @@ from .query import (
     describe_fields,
 )
 from .reads import ConsistentRead, StaleVersion, VersionKey, translate_database_errors
-from .rendering import Column, Columns, FoundRecords, RecordSizes
+from .rendering import Column, Columns, FoundRecords, RawJson, RecordSizes, parse_raw_json
 from .streaming import RecordCopy, Stream

@@ -12,7 +12,7 @@ from .binding import BoundQuery, bind_query
 from .plan import Plan, RankSort, choose_plans
 from .query import NextPage, Page, Query, RecordsFormat
 from .reads import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
-from .rendering import FoundRecords, close_records
+from .rendering import FoundRecords, RawJson, close_records
 from .spool import Spool
 from .top_matches import build_top_matches_key, get_top_matches, keep_top_matches
 
@@ -42,7 +42,7 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
         total = count_matches(read, bound)
     next_page = None
     if query.limit == 0 or (total is not None and query.offset >= total):
-        found = FoundRecords([b'""'] if query.is_text else [b"[", b"]"], 0, 0)
+        found = FoundRecords(RawJson([b'""'] if query.is_text else [b"[", b"]"]), 0, 0)
         if known_total:
             _check_table(read, bound)
     else:

@@ -14,7 +14,7 @@ from ..filters.names import SortKey
 from ..messages.access import UnknownResource
 from ..messages.parameters import InvalidParameter
 from ..models import IndexKind, Resource
-from .rendering import RecordSizes, close_records
+from .rendering import RawJson, RecordSizes, close_records
 from .spool import Spool
 
 #: The key of every record.
@@ -176,13 +176,13 @@ class Page:
     """
     The answer.
 
-    ``records`` is JSON in UTF-8, in blocks: an array, or a text of CSV rows.  It is a spool where
+    ``records`` is JSON: an array, or a text of CSV rows.  It is a spool where
     it may have more than a few megabytes.  ``total`` is the number of matches.  ``fields`` are the
     names and types of the records' members, in order.  ``members`` are those of the query.
     ``record_count`` is the number of records.
     """
 
-    records: list[bytes] | Spool
+    records: RawJson | Spool
     total: int | None
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None

@@ -7,11 +7,14 @@ once for each of its fields (15 times slower at 300 fields), so records are unpa
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import chain
-from typing import Final, LiteralString
+from typing import Any, Final, LiteralString
 
 from psycopg import sql
 
@@ -136,11 +139,34 @@ def _compose_once(text: sql.Composable) -> sql.SQL:
 # In Python ----------------------------------------------------------------------------------------
 
 
+class RawJson(list[bytes]):
+    """JSON text in UTF-8, as blocks that an answer repeats unchanged."""
+
+
+#: Longer numbers stay texts: Python refuses to convert them.
+_MAX_INTEGER_DIGITS = 4_000
+
+
+def _parse_integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=_parse_integer)
+
+
+def parse_raw_json(value: RawJson | Spool) -> Any:
+    """Parse what PostgreSQL has written as JSON, and close a spool; decimals keep their digits."""
+    if isinstance(value, RawJson):
+        return _DECODER.decode(b"".join(value).decode())
+    with closing(value):
+        return _DECODER.decode(b"".join(value).decode())
+
+
 @dataclass(frozen=True, slots=True)
 class FoundRecords:
     """Records as a JSON list or rows; ``head`` is the first row without its last column."""
 
-    records: list[bytes] | Spool
+    records: RawJson | Spool
     count: int
     size_bytes: int
     head: tuple[bytes | None, ...] = ()
@@ -167,13 +193,13 @@ def collect_records(batches: Iterator[TextBatch]) -> FoundRecords:
             spool = Spool.from_members(chain(texts, others))
             return FoundRecords(spool, len(spool), spool.size_bytes, head)
     if not texts:
-        return FoundRecords([b"[", b"]"], 0, 0, head)
-    blocks = [b","] * (2 * len(texts) + 1)
+        return FoundRecords(RawJson([b"[", b"]"]), 0, 0, head)
+    blocks = RawJson([b","] * (2 * len(texts) + 1))
     blocks[0], blocks[1::2], blocks[-1] = b"[", texts, b"]"
     return FoundRecords(blocks, len(texts), size_bytes, head)
 
 
-def close_records(records: list[bytes] | Spool) -> None:
+def close_records(records: RawJson | Spool) -> None:
     """Discard records that are not in memory."""
     if isinstance(records, Spool):
         records.close()

@@ -1,6 +1,8 @@
 """
 Addresses of the app: below the script, the host and the locale that the client called.
 
+The language of a request is that of its path, in any spelling of the locale.
+
 Django takes the script from ``SCRIPT_NAME`` or ``FORCE_SCRIPT_NAME``, the host from ``Host``; where
 the portal trusts its proxy (``USE_X_FORWARDED_HOST``, ``SECURE_PROXY_SSL_HEADER``), both host and
 scheme from the headers of the proxy.  Nothing here reads a header.
@@ -8,15 +10,20 @@ scheme from the headers of the proxy.  Nothing here reads a header.
 
 from __future__ import annotations
 
+import locale
+import re
 import uuid
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
+from django.conf.locale import LANG_INFO
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils import translation
+from django.utils.translation import get_supported_language_variant
+from django.utils.translation.trans_real import get_languages
 from rest_framework.request import Request
 
 #: What stands between the base that a client calls and the part of the path that varies.
@@ -39,6 +46,39 @@ _DESCRIPTIONS: Final = (
 _ANY_ID: Final = uuid.UUID(int=0)
 
 
+#: A language with up to three subtags; longer names are not languages, and are not cached.
+TAG: Final = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
+
+
+def find_path_language(path: str) -> str | None:
+    """Find the language at the start of a path, in Django's spelling."""
+    match = TAG.fullmatch(path)
+    return find_language(match[1], tuple(get_languages())) if match else None
+
+
+@lru_cache(maxsize=1000)
+def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
+    """
+    Find the enabled language of a locale's name, in Django's spelling; None if there is none.
+
+    ``en_GB`` is ``en-gb``; ``ko_KR``, a language with one of its territories, is ``ko``; ``en_XX``
+    is None.
+    """
+    plain = tag.replace("_", "-").lower()
+    by_lower = {code.lower(): code for code in codes}
+    if plain in by_lower:
+        return by_lower[plain]
+    language, *_, territory = plain.split("-") if "-" in plain else (plain, "")
+    if f"{language}_{territory}" not in locale.locale_alias:
+        return None
+    try:
+        variant = get_supported_language_variant(plain)
+    except LookupError:
+        return None
+    # Django maps pt-pt to pt-br; its own names, such as zh-cn, it maps correctly.
+    return variant if plain.startswith(variant) or plain in LANG_INFO else None
+
+
 def find_base_path(request: HttpRequest | Request) -> str:
     """
     Find the path of the base that a client of the API called: ``/portal/vi/`` or ``/``.
@@ -54,15 +94,6 @@ def find_base_path(request: HttpRequest | Request) -> str:
         if path.endswith(f"/{route}"):
             return path.removesuffix(route)
     return path
-
-
-def find_path_below_base(request: HttpRequest | Request) -> str:
-    """
-    Find the path of a request below its base: ``/api/3/action/datastore_search``.
-
-    Source: CKAN 2.10 and 2.11, whose ``_links`` clients append to the base that they call.
-    """
-    return request.path[len(find_base_path(request)) - 1 :]
 
 
 def build_help_address(request: HttpRequest | Request, action: str) -> str:

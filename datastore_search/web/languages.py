@@ -1,31 +1,14 @@
-"""
-The language of a request, which is that of its path in any spelling, and the portal's languages.
-
-A text in another language than the page says so by ``lang`` and ``dir``.
-"""
+"""The portal's languages; a text in another one than the page says so by ``lang`` and ``dir``."""
 
 from __future__ import annotations
 
-import locale
-import re
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final
 
 from django.conf import settings
-from django.conf.locale import LANG_INFO
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import (
-    get_language,
-    get_language_info,
-    get_supported_language_variant,
-    to_language,
-)
-from django.utils.translation.trans_real import get_languages
-
-#: A language with up to three subtags; longer names are not languages, and are not cached.
-TAG: Final = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
+from django.utils.translation import get_language, get_language_info, to_language
 
 #: A portal that enables more languages has hardly texts in all: those of this app are listed.
 MAX_LISTED_LANGUAGES = 20
@@ -33,35 +16,6 @@ MAX_LISTED_LANGUAGES = 20
 
 #: Languages whose attributes are kept.
 _MAX_KEPT_ATTRIBUTES = 1_000
-
-
-def find_path_language(path: str) -> str | None:
-    """Find the language at the start of a path, in Django's spelling."""
-    match = TAG.fullmatch(path)
-    return find_language(match[1], tuple(get_languages())) if match else None
-
-
-@lru_cache(maxsize=1000)
-def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
-    """
-    Find the enabled language of a locale's name, in Django's spelling; None if there is none.
-
-    ``en_GB`` is ``en-gb``; ``ko_KR``, a language with one of its territories, is ``ko``; ``en_XX``
-    is None.
-    """
-    plain = tag.replace("_", "-").lower()
-    by_lower = {code.lower(): code for code in codes}
-    if plain in by_lower:
-        return by_lower[plain]
-    language, *_, territory = plain.split("-") if "-" in plain else (plain, "")
-    if f"{language}_{territory}" not in locale.locale_alias:
-        return None
-    try:
-        variant = get_supported_language_variant(plain)
-    except LookupError:
-        return None
-    # Django maps pt-pt to pt-br; its own names, such as zh-cn, it maps correctly.
-    return variant if plain.startswith(variant) or plain in LANG_INFO else None
 
 
 def choose_language_codes(present: str) -> list[str]:

@@ -1,5 +1,5 @@
 """
-What every view has in common: language, rates, reports, errors in words, reading a resource.
+What every view has in common: language, sizes, rates, reports, errors, reading a resource.
 
 A report of a request names the action, the resource, and the parameters that were sent.  It never
 has their values, and it names fields of public resources alone.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import uuid
 from abc import ABC, abstractmethod
@@ -29,13 +30,18 @@ from rest_framework.request import Request
 from ..conf import conf
 from ..guards.clients import Client
 from ..guards.rates import check_rates
-from ..guards.sizes import check_query_string
 from ..messages.access import AccessDenied
-from ..messages.requests import UnknownPage
+from ..messages.requests import (
+    InvalidContentLength,
+    QueryStringTooLong,
+    TooManyParameters,
+    UnknownPage,
+)
 from ..models import Resource
 from ..models.base import exclude_from_atomic_requests
 from ..search import ConsistentRead, with_consistent_read
 from ..signals import request_answered
+from .addresses import find_path_language
 from .caching import NotModified
 from .errors import (
     REPORTED_ERRORS,
@@ -44,7 +50,6 @@ from .errors import (
     error_pages,
     forget_unreadable_user,
 )
-from .languages import find_path_language
 
 logger = logging.getLogger("datastore_search.slow_requests")
 
@@ -66,6 +71,52 @@ def parse_page_number(request: HttpRequest) -> int:
     if not _PAGE_NUMBER.fullmatch(number):
         raise UnknownPage(page=number[:100])
     return int(number)
+
+
+# Sizes --------------------------------------------------------------------------------------------
+
+#: ``urlsplit`` caches the last 128 addresses, so longer ones would fill the memory; servers refuse
+#: them anyway.
+MAX_QUERY_STRING_BYTES: Final = 2**16
+
+#: Of a form or a query string; a list counts once for each of its values.
+MAX_PARAMETERS: Final = 10_000
+
+
+def measure_body(request: HttpRequest) -> int:
+    """
+    Measure a body that the server has received, or take its declared size.
+
+    No more than the declared size is ever read.
+
+    Raises: ``InvalidContentLength``.
+    """
+    stream = request._stream  # noqa: SLF001 - Django itself measures a body so
+    if stream.seekable():  # from an ASGI server, or already read
+        position = stream.tell()
+        size: int = stream.seek(0, os.SEEK_END)
+        stream.seek(position)
+        return size
+    declared_bytes = request.META.get("CONTENT_LENGTH") or "0"
+    if not (declared_bytes.isascii() and declared_bytes.isdecimal()):
+        raise InvalidContentLength
+    return int(declared_bytes)
+
+
+def check_query_string(request: HttpRequest) -> None:
+    """Refuse a query string that is too long, or has too many parameters."""
+    text = request.META.get("QUERY_STRING", "")
+    if len(text) > MAX_QUERY_STRING_BYTES:
+        raise QueryStringTooLong(most=MAX_QUERY_STRING_BYTES)
+    check_parameters(text.count("&") + 1)
+
+
+def check_parameters(count: int) -> None:
+    """Refuse more parameters than ``MAX_PARAMETERS`` or ``DATA_UPLOAD_MAX_NUMBER_FIELDS``."""
+    portal_max = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    max_count = MAX_PARAMETERS if portal_max is None else min(MAX_PARAMETERS, portal_max)
+    if count > max_count:
+        raise TooManyParameters(most=max_count)
 
 
 # Reports ------------------------------------------------------------------------------------------

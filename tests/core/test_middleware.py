@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from django.utils import translation
 
 from datastore_search.middleware import DatabaseErrorMiddleware, LocaleMiddleware
-from datastore_search.web.languages import find_language, find_path_language
+from datastore_search.web.addresses import find_language, find_path_language
 
 CODES = ("en", "en-gb", "vi", "pt-br", "zh-hans", "ko", "sr-latn")
 

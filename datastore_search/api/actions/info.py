@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
@@ -28,7 +29,7 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
         validators = authorize_read(request, resource, name, sent)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         schema = resource.schema
-        fields = describe_fields(resource.types.items(), resource.infos)
+        fields = describe_fields(resource.types.items(), resource.infos[get_language()])
         if parameters.get("include_fields_schema", True):
             details = (_describe_storage(field, resource, profiles) for field in schema)
             fields = [each | more for each, more in zip(fields, details, strict=True)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
@@ -21,10 +22,9 @@ from ...search import (
     retry_if_stale,
     with_consistent_read,
 )
-from ...web.addresses import find_path_below_base
+from ...web.addresses import find_base_path
 from ..parameters import SearchParameters, build_query
 from ..permissions import authorize_read, get_reader
-from ..renderers import wrap_records
 from .action import Action, Answer
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
@@ -57,7 +57,7 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent, query.limit)
         page = read_page(read, query)
-        result = _build_result(call, str(resource.pk), resource.infos, page)
+        result = _build_result(call, str(resource.pk), resource.infos[get_language()], page)
         return Answer(result, validators=validators, record_count=page.record_count)
 
     return with_consistent_read(name, answer, client=client, as_snapshot=query.is_copied)
@@ -95,7 +95,7 @@ def _build_result(
         **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
         "_links": _build_links(call, resource_id),
         **page.members,
-        "records": wrap_records(page.records),
+        "records": page.records,
     }
 
 
@@ -103,7 +103,8 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
     """
     Build the paths of the first, next and previous page, as GET requests below the base called.
 
-    Source: CKAN 2.10 and 2.11, which link to a next page even after the last.
+    Source: CKAN 2.10 and 2.11, which link to a next page even after the last, and whose clients
+    append the links to the base that they call.
     """
     parameters: dict[str, str | list[str]] = {"resource_id": resource_id}
     for name, parsed in call.parameters.items():
@@ -111,7 +112,8 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
             value = call.sent[name] if isinstance(parsed, tuple) else parsed
             parameters[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
     offset, limit = call.query.offset, call.query.limit or 0
-    address = f"{find_path_below_base(call.request)}?{urlencode(parameters, doseq=True)}"
+    path = call.request.path[len(find_base_path(call.request)) - 1 :]
+    address = f"{path}?{urlencode(parameters, doseq=True)}"
     starts = {"start": 0, "next": offset + limit}
     if offset > 0:
         starts["prev"] = max(0, offset - limit)

@@ -23,7 +23,15 @@ from ...messages.writing import (
     UnknownFieldType,
 )
 from ...models import Resource, parse_resource_id
-from ...search import ID, ConsistentRead, Query, build_relation, describe_fields, read_page
+from ...search import (
+    ID,
+    ConsistentRead,
+    Query,
+    RawJson,
+    build_relation,
+    describe_fields,
+    read_page,
+)
 from ...search.spool import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..new_resources import add_resource, get_resources
@@ -37,7 +45,6 @@ from ..parameters import (
     make_printable,
 )
 from ..permissions import check_may_read, check_may_write, get_reader
-from ..renderers import RawJson, wrap_records
 from .action import Action, Answer
 
 # datastore_create ---------------------------------------------------------------------------------
@@ -232,7 +239,7 @@ def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | 
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
     relation = build_relation(writer.resource)
     read = ConsistentRead(writer.session, relation, writer.resource)
-    return wrap_records(read_page(read, query).records)
+    return read_page(read, query).records
 
 
 write_actions = (

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from ...api.renderers import RawJson, parse_raw_json
 from ...messages.search import AnswerTooLarge
+from ...search import RawJson, parse_raw_json
 from ...search.spool import MAX_MEMORY_BYTES, Spool
 
 #: Of one answer; some 5,000 to 10,000 tokens of a model.

@@ -14,9 +14,8 @@ from rest_framework.response import Response
 
 from ...api.body import parse_object
 from ...api.envelope import report_failure
-from ...api.permissions import choose_body_limits
+from ...api.permissions import check_sizes
 from ...api.views import EnvelopeView
-from ...guards.sizes import check_body, check_query_string
 from ...messages.requests import NotAMessage
 from ...web.tokens import find_token_user
 
@@ -65,11 +64,8 @@ class AgentsView(EnvelopeView):
         """Answer a message."""
         from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
 
-        sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
-        check_query_string(sent)
-        limits = choose_body_limits(request)
-        check_body(sent, limits.max_bytes)
-        message = parse_object(sent.body)
+        max_values = check_sizes(request)  # before the body is read
+        message = parse_object(request._request.body, max_values)  # noqa: SLF001 - Django's, behind REST framework's
         if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
             raise NotAMessage  # answers are none either: the server asks nothing
         response = answer_message(request, message)

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...api.actions.action import Action, Answer
 from ...api.permissions import authorize_read
-from ...api.renderers import join_json, wrap_records
 from ...guards.clients import Client
 from ...models import Resource
-from ...search import ConsistentRead, Page, describe_fields, with_consistent_read
+from ...search import ConsistentRead, Page, RawJson, describe_fields, with_consistent_read
 from .aggregates import AggregateQuery, read_aggregate
 from .facets import read_facets
 from .parameters import (
@@ -47,7 +47,7 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
         result = {
             "resource_id": str(resource.pk),
             "total": found.total,
-            "facets": join_json(found.facets),
+            "facets": RawJson([b"[", b", ".join(found.facets), b"]"]),
         }
         return Answer(result, validators=validators if found.is_complete else None)
 
@@ -67,7 +67,7 @@ def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
         validators = authorize_read(request, resource, name, sent, query.query.limit)
         page = read_aggregate(read, query)
         in_force = _describe_page(query, page, resource)
-        result = in_force | repeated | in_force | {"records": wrap_records(page.records)}
+        result = in_force | repeated | in_force | {"records": page.records}
         return Answer(result, validators=validators, record_count=page.record_count)
 
     client = Client.from_request(request)
@@ -76,7 +76,7 @@ def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
 
 def _describe_page(query: AggregateQuery, page: Page, resource: Resource) -> dict[str, Any]:
     """Describe the columns and the page; a group has the entry of its field."""
-    infos = resource.infos
+    infos = resource.infos[get_language()]
     labels = {name: infos.get(group.field, {}) for name, group in query.group_by.items()}
     return {
         "resource_id": str(resource.pk),
@@ -107,7 +107,7 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
             "resource_id": str(resource.pk),
             **_describe_suggestions(suggestions),
             "complete": is_complete,
-            "values": join_json(found.values),
+            "values": RawJson([b"[", b", ".join(found.values), b"]"]),
         }
         return Answer(result, validators=validators if is_complete else None)
 

@@ -15,8 +15,8 @@ from django.test import Client
 from datastore_search.api import permissions
 from datastore_search.api.body import MAX_JSON_DEPTH
 from datastore_search.api.parameter_types import RecordsField
-from datastore_search.guards.sizes import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.models import Resource
+from datastore_search.web.views import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 
 from ...builders import act, ask, check_error, get_ids, make_token, make_user, make_user_token
 from ...streams import FILE, MULTIPART, Answer, send

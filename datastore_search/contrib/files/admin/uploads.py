@@ -13,8 +13,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
-from ....guards.sizes import measure_body
 from ....messages.requests import InvalidContentLength, UploadTooLarge
+from ....web.views import measure_body
 from ..conf import conf
 
 View = Callable[..., HttpResponse]

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 
 from ....field_types import dump_json_as_sent, is_storable
 from ....guards.clients import Client
-from ....guards.sizes import MAX_QUERY_STRING_BYTES
 from ....messages.access import AccessDenied, UnknownResource
 from ....messages.requests import QueryStringTooLong
 from ....search import ConsistentRead, with_consistent_read
 from ....web.addresses import reverse_in_locale
 from ....web.errors import REPORTED_ERRORS, describe_error
+from ....web.views import MAX_QUERY_STRING_BYTES
 from ..drawings import QuestionDrawing
 from ..languages import join_phrases, mark_text
 from ..table.chips import build_chips

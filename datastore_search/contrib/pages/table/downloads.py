@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ....downloads.dump import choose_headers
@@ -78,7 +79,7 @@ def list_downloads(
     if schema := find_path(request, "schema", resource.pk):
         everything["downloads"].append(Download("Table Schema", schema))
     groups = [everything]
-    if choose_headers(names, resource.infos) != names:
+    if choose_headers(names, resource.infos[get_language()]) != names:
         title = _("With labels instead of column names:")
         with_header = [kind for kind in kinds if kind.has_header]
         groups.append(build_group("labels", title, with_header, headers="labels"))
