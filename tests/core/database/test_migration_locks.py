@@ -7,24 +7,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from django.core.management import CommandError
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.fields import FieldOperation
 from django.db.migrations.operations.models import ModelOperation
+from django.db.migrations.operations.special import RunSQL
+from django.db.migrations.state import ProjectState
 
-from datastore_search.database import migration_locks
-from datastore_search.database.migration_locks import LockTables
+from datastore_search.database.migration_statements import lock_tables
 
 from ...deployment.servers import wait_until
 
 TABLES = ("datastore_search_resource", "datastore_search_field")
 
 
-def lock_tables() -> None:
+def lock(attempts: int = 75) -> None:
     """Lock the tables as a migration does."""
     with connection.schema_editor() as editor:
-        LockTables(*TABLES).database_forwards("datastore_search", editor, None, None)
+        operation = lock_tables(*TABLES, attempts=attempts)
+        operation.database_forwards("datastore_search", editor, ProjectState(), ProjectState())
 
 
 @contextmanager
@@ -53,15 +54,15 @@ def is_migration_waiting() -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_migration_behind_a_long_read_lets_all_others_pass() -> None:
-    def lock() -> None:
+    def migrate() -> None:
         try:
-            lock_tables()
+            lock()
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         with hold_a_read():
-            migration = pool.submit(lock)
+            migration = pool.submit(migrate)
             for _attempt in range(2):
                 wait_until(is_migration_waiting)
                 with transaction.atomic(), connection.cursor() as cursor:
@@ -73,25 +74,12 @@ def test_a_migration_behind_a_long_read_lets_all_others_pass() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_migration_that_cannot_lock_its_tables_says_who_uses_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(migration_locks, "_MAX_ATTEMPTS", 2)
+def test_a_migration_that_cannot_lock_its_tables_says_who_uses_them() -> None:
+    sessions = r"Other sessions \({}\) use"
+    with hold_a_read() as pid, pytest.raises(OperationalError, match=sessions.format(pid)):
+        lock(attempts=2)
 
-    with hold_a_read() as pid, pytest.raises(CommandError, match=rf"Other sessions \({pid}\) use"):
-        lock_tables()
-
-    lock_tables()
-
-
-@pytest.mark.django_db
-def test_sqlmigrate_shows_the_lock() -> None:
-    with connection.schema_editor(collect_sql=True) as editor:
-        LockTables(*TABLES).database_forwards("datastore_search", editor, None, None)
-
-    assert editor.collected_sql == [
-        'LOCK TABLE "datastore_search_resource", "datastore_search_field" IN ACCESS EXCLUSIVE MODE;'
-    ]
+    lock()
 
 
 @pytest.mark.django_db
@@ -100,6 +88,6 @@ def test_every_migration_that_changes_models_locks_their_tables_first() -> None:
         changes = any(isinstance(e, ModelOperation | FieldOperation) for e in migration.operations)
         if app == "datastore_search" and name != "0001_initial" and changes:
             first, *_others, last = migration.operations
-            assert isinstance(first, LockTables), migration
-            assert isinstance(last, LockTables), migration
-            assert first.tables == last.tables
+            assert isinstance(first, RunSQL), migration
+            assert "LOCK TABLE" in first.sql
+            assert first is last

@@ -9,13 +9,12 @@ from typing import Final
 
 from django.db import migrations
 
-from datastore_search.database.migration_keys import delete_in_database
-from datastore_search.database.migration_locks import LockTables
+from datastore_search.database.migration_statements import delete_in_database, lock_tables
 from datastore_search.database.server import read_sql_file
 
 _APP: Final = "datastore_search.contrib.catalogue"
 _DATASETS: Final = "datastore_search_catalogue_dataset"
-_LOCK: Final = LockTables(_DATASETS, "datastore_search_resource")
+_LOCK: Final = lock_tables(_DATASETS, "datastore_search_resource")
 
 
 class Migration(migrations.Migration):

@@ -9,15 +9,14 @@ from typing import Final
 
 from django.db import migrations
 
-from datastore_search.database.migration_keys import delete_in_database
-from datastore_search.database.migration_locks import LockTables
+from datastore_search.database.migration_statements import delete_in_database, lock_tables
 
 _KEYS: Final = (
     ("datastore_search_files_load", "datastore_search_resource", "CASCADE"),
     ("datastore_search_files_load", "datastore_search_tableversion", "SET NULL"),
     ("datastore_search_files_rowerror", "datastore_search_files_load", "CASCADE"),
 )
-_LOCK: Final = LockTables(*sorted({table for *tables, _action in _KEYS for table in tables}))
+_LOCK: Final = lock_tables(*sorted({table for *tables, _action in _KEYS for table in tables}))
 
 
 class Migration(migrations.Migration):
