@@ -93,8 +93,8 @@ def handle_translation(
     if language not in get_languages():
         raise Http404
     every = list(resource.fields.all())
-    parts = split_fields(request, len(every), len(_OF_FIELDS))
-    fields = every[get_shown_rows(parts)]
+    part = split_fields(request, len(every), len(_OF_FIELDS))
+    fields = every[get_shown_rows(part)]
     form = TranslationForm(resource, fields, language, request.POST or None)
     if request.method == "POST" and form.is_valid():
         if form.update_texts(resource, "", "title", "description"):
@@ -106,7 +106,7 @@ def handle_translation(
             request,
             gettext("The texts in %(language)s are saved.") % {"language": get_own_name(language)},
         )
-        if len(parts) > 1:  # there are more fields to translate
+        if part.has_other_pages():  # there are more fields to translate
             return redirect(request.get_full_path())
         return redirect("admin:datastore_search_resource_change", resource.pk)
     context = {
@@ -116,7 +116,7 @@ def handle_translation(
         "subtitle": str(resource),
         "resource": resource,
         "form": form,
-        "field_parts": parts,
+        "field_part": part,
     }
     return TemplateResponse(request, "datastore_search/admin/translation.html", context)
 

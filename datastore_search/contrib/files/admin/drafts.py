@@ -60,13 +60,13 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     preview = None if load.preview is None else build_preview_context(load.preview)
     options = LoadOptions.from_json(load.options)
     names = preview["field_names"] if preview else []
-    parts = split_fields(request, len(names), _INPUTS_OF_FIELD)
+    part = split_fields(request, len(names), _INPUTS_OF_FIELD)
     form = PreviewForm(
         options,
         names,
         request.POST or None,
         has_bad_rows=bool(preview and preview["bad_row_count"]),
-        rows=get_shown_rows(parts),
+        rows=get_shown_rows(part),
     )
     if "cancel" in request.POST:
         load.delete()
@@ -84,7 +84,7 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     context = _build_context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"preview": preview, "form": form}
     context["fields"] = build_fields(load.preview or {}, form)
-    context["field_parts"] = parts
+    context["field_part"] = part
     context["queue_notice"] = get_queue_notice(load)
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
