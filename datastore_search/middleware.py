@@ -8,7 +8,6 @@ from collections.abc import Callable
 from copy import copy
 from http import HTTPStatus
 from inspect import iscoroutinefunction
-from math import ceil
 from threading import Event
 from typing import Any
 
@@ -24,12 +23,13 @@ from django.utils.deprecation import MiddlewareMixin
 from rest_framework.exceptions import Throttled
 
 from .conf import conf
+from .database.refusals import explain_refusal, is_connection_lost
 from .guards import clients
 from .guards.clients import DISCONNECTED, Client
 from .guards.rates import check_login_rate
-from .messages.availability import TemporarilyUnavailable, describe_throttling
+from .messages.availability import TemporarilyUnavailable
 from .web.addresses import TAG, find_path_language
-from .web.errors import ADMIN_TEMPLATE, answer_refusal, answer_unavailable, find_refusal
+from .web.errors import describe_error, forget_unreadable_user, render_plainly
 
 _SAFE = ("GET", "HEAD")
 
@@ -125,16 +125,18 @@ class DatabaseErrorMiddleware(MiddlewareMixin):
     """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer a refusal of the database; Django handles every other error."""
-        refusal = find_refusal(error)
-        if refusal is None:
+        """Answer a refusal of the database, and log the error; Django handles every other one."""
+        if explain_refusal(error) is None and not is_connection_lost(error):
             return None
-        is_admin = (
-            request.resolver_match is not None and "admin" in request.resolver_match.app_names
-        )
-        if is_admin:
-            return answer_refusal(request, refusal, error, template=ADMIN_TEMPLATE)
-        return answer_refusal(request, refusal, error)
+        forget_unreadable_user(request)
+        match = request.resolver_match
+        is_admin = match is not None and "admin" in match.app_names
+        return _answer_error(request, error, "admin/" if is_admin else "")
+
+
+def _answer_error(request: HttpRequest, error: Exception, folder: str = "") -> HttpResponse | None:
+    message = describe_error(error, is_authenticated=False)
+    return render_plainly(request, message, folder) if message else None
 
 
 class LoginRateMiddleware(MiddlewareMixin):
@@ -151,20 +153,12 @@ class LoginRateMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if request.method != "POST" or match is None or match.url_name != "login":
             return None
-        try:
-            check_login_rate(request)
-        except Throttled as error:
-            return answer_unavailable(
-                request,
-                describe_throttling(error),
-                HTTPStatus.TOO_MANY_REQUESTS,
-                ceil(getattr(error, "wait", None) or 1),
-            )
         slot = clients.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
         try:
+            check_login_rate(request)
             slot.__enter__()
-        except TemporarilyUnavailable as error:
-            return answer_unavailable(request, str(error), error.status, error.wait)
+        except (Throttled, TemporarilyUnavailable) as error:
+            return _answer_error(request, error)
         request.META[_LOGIN_SLOT] = slot
         return None
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.paginator import Page
 from django.db import connections, models, router
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -22,9 +23,9 @@ from ..database.tables import measure_record_tables
 from ..messages.bidi import show_bidi_controls
 from ..messages.numbers import format_count
 from ..models import Alias, Field, Resource
-from .database_errors import DatabaseErrorAdmin, LockTimeoutAdmin
-from .field_parts import FieldPart, get_shown_rows, split_fields
+from .field_parts import get_shown_rows, split_fields
 from .forms import FieldForm, ResourceForm
+from .lock_timeout import LockTimeoutAdmin
 from .parts import get_page_address, parts
 from .permissions import (
     LabelledFormSet,
@@ -101,7 +102,7 @@ class AliasInline(ResourceInline):
 
 
 @admin.register(Resource)
-class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
+class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
     """Resources."""
 
     form = ResourceForm
@@ -297,7 +298,7 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
             context |= part.build_context(resource)
         if resource:
             context |= {
-                "field_parts": _split_fields(request, resource),
+                "field_part": _split_fields(request, resource),
                 "part_templates": [part.template for part in parts if part.template],
                 "tools": [tool for part in parts for tool in part.list_tools(resource).items()],
             }
@@ -311,5 +312,5 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin, Databa
         return super().add_view(request, form_url, {**(extra_context or {}), "buttons": buttons})
 
 
-def _split_fields(request: HttpRequest, resource: Resource) -> list[FieldPart]:
+def _split_fields(request: HttpRequest, resource: Resource) -> Page[int]:
     return split_fields(request, resource.fields.count(), _INPUTS_OF_FIELD)

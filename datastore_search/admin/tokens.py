@@ -17,7 +17,6 @@ from knox.crypto import hash_token
 from knox.models import get_token_model
 
 from ..web.tokens import issue_token
-from .database_errors import DatabaseErrorAdmin
 
 AuthToken = get_token_model()
 
@@ -25,7 +24,7 @@ admin.site.unregister(AuthToken)
 
 
 @admin.register(AuthToken)
-class TokenAdmin(DatabaseErrorAdmin):
+class TokenAdmin(admin.ModelAdmin):
     """The API tokens that the user may manage."""
 
     list_display = ("token_key", "user", "created", "expiry")

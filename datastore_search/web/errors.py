@@ -16,10 +16,12 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.cache import add_never_cache_headers
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import Throttled
 
-from ..database.refusals import explain_refusal, is_connection_lost
+from ..database.refusals import explain_refusal
 from ..messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
 from ..messages.availability import (
     RETRY_AFTER_SECONDS,
@@ -39,23 +41,45 @@ from ..messages.search import AnswerTooLarge
 
 logger = logging.getLogger(__name__)
 
+_NOT_FOUND = HTTPStatus.NOT_FOUND, gettext_lazy("Not found")
+_BAD_REQUEST = HTTPStatus.BAD_REQUEST, gettext_lazy("Bad request")
+_TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, gettext_lazy("Request too large")
+_UNAVAILABLE = gettext_lazy("Not available at the moment")
+
+#: The status and the title of an error of the request, and its text where its own does not fit.
+_REQUEST_ERRORS: Mapping[type[Exception], tuple[HTTPStatus, Promise, Promise | None]] = {
+    RecordsMissing: (*_NOT_FOUND, None),
+    UnknownPage: (*_NOT_FOUND, None),
+    UnknownRecord: (*_NOT_FOUND, None),
+    UnknownResource: (
+        *_NOT_FOUND,
+        gettext_lazy("There is no such resource, or nothing has been loaded into it yet."),
+    ),
+    QueryStringTooLong: (
+        *_TOO_LARGE,
+        gettext_lazy("This address is too long. Leave some conditions out."),
+    ),
+    RequestTooLarge: (*_TOO_LARGE, None),
+    TooManyParameters: (*_BAD_REQUEST, None),
+    AnswerTooLarge: (
+        HTTPStatus.CONFLICT,
+        gettext_lazy("Too large"),
+        gettext_lazy("These records are too large for a page. Download them instead."),
+    ),
+    AccessDenied: (HTTPStatus.FORBIDDEN, gettext_lazy("Access denied"), None),
+    Throttled: (HTTPStatus.TOO_MANY_REQUESTS, _UNAVAILABLE, None),
+}
+
 #: The exceptions that get a page of their own; Django reports any other.
-REPORTED_ERRORS = (
-    AccessDenied,
-    AnswerTooLarge,
+REPORTED_ERRORS: tuple[type[Exception], ...] = (
+    *_REQUEST_ERRORS,
     InterfaceError,
     InternalError,
     OperationalError,
     ProgrammingError,
     QueryTooSlow,
     RecordsIncomplete,
-    RequestTooLarge,
     TemporarilyUnavailable,
-    Throttled,
-    TooManyParameters,
-    UnknownPage,
-    UnknownRecord,
-    UnknownResource,
 )
 
 
@@ -81,36 +105,16 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
         error = refusal
     elif isinstance(error, InternalError | ProgrammingError):
         return None
-    return _describe_request_error(error, is_authenticated) or _describe_temporary_error(error)
-
-
-def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMessage | None:
-    """Describe an error of the request; None for any other error."""
-    message = str(error)
-    match error:
-        case RecordsMissing() | UnknownPage() | UnknownRecord():
-            status, title = HTTPStatus.NOT_FOUND, _("Not found")
-        case UnknownResource():
-            status, title = HTTPStatus.NOT_FOUND, _("Not found")
-            message = _("There is no such resource, or nothing has been loaded into it yet.")
-        case RequestTooLarge():
-            status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
-            if isinstance(error, QueryStringTooLong):
-                message = _("This address is too long. Leave some conditions out.")
-        case TooManyParameters():
-            status, title = HTTPStatus.BAD_REQUEST, _("Bad request")
-        case AnswerTooLarge():
-            status, title = HTTPStatus.CONFLICT, _("Too large")
-            message = _("These records are too large for a page. Download them instead.")
-        case AccessDenied():
-            status, title = HTTPStatus.FORBIDDEN, _("Access denied")
-            message = describe_access_denied(is_authenticated=is_authenticated)
-        case Throttled():
-            status, title = HTTPStatus.TOO_MANY_REQUESTS, _("Not available at the moment")
-            message = describe_throttling(error)
-        case _:
-            return None
-    return ErrorMessage(status, title, message, getattr(error, "wait", None))
+    kind = next((kind for kind in _REQUEST_ERRORS if isinstance(error, kind)), None)
+    if kind is None:
+        return _describe_temporary_error(error)
+    status, title, text = _REQUEST_ERRORS[kind]
+    message = str(text or error)
+    if kind is AccessDenied:
+        message = describe_access_denied(is_authenticated=is_authenticated)
+    elif kind is Throttled:
+        message = describe_throttling(error)
+    return ErrorMessage(status, str(title), message, getattr(error, "wait", None))
 
 
 def describe_access_denied(*, is_authenticated: bool) -> str:
@@ -129,18 +133,22 @@ def _describe_temporary_error(error: Exception) -> ErrorMessage:
         logger.error("datastore_search failed.", exc_info=error)
         if not isinstance(error, RecordsIncomplete):
             message = str(DatabaseUnreachable())
-    title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
+    wait = getattr(error, "wait", RETRY_AFTER_SECONDS)
     status = getattr(error, "status", HTTPStatus.SERVICE_UNAVAILABLE)
-    return ErrorMessage(status, title, message, wait)
+    return ErrorMessage(status, str(_UNAVAILABLE), message, wait)
 
 
 # Pages of errors ----------------------------------------------------------------------------------
 
 
-def _render_plainly(request: HttpRequest, error: ErrorMessage) -> HttpResponse:
-    """Render a page that holds the message alone; no cache keeps it."""
+def render_plainly(request: HttpRequest, error: ErrorMessage, folder: str = "") -> HttpResponse:
+    """
+    Render a page that holds the message alone, and reads nothing from the database.
+
+    Its template is in a ``folder``, such as ``admin/``; no cache keeps it.
+    """
     context = {"title": error.title, "message": error.message}
-    text = render_to_string("datastore_search/database_error.html", context)
+    text = render_to_string(f"datastore_search/{folder}database_error.html", context, request)
     response = HttpResponse(text, status=error.status)
     add_never_cache_headers(response)
     if error.retry_after_seconds:
@@ -156,7 +164,7 @@ class ErrorPages:
     ``explain`` changes the failure of a view that sends files, for a client that prefers HTML.
     """
 
-    render: Callable[[HttpRequest, ErrorMessage], HttpResponse] = _render_plainly
+    render: Callable[[HttpRequest, ErrorMessage], HttpResponse] = render_plainly
     explain: Callable[[HttpRequest, Any, Mapping[str, Any]], None] | None = None
 
 
@@ -177,44 +185,9 @@ def explain_failures(view: Callable[..., Any]) -> Callable[..., HttpResponseBase
     return answer
 
 
-logger = logging.getLogger(__name__)
-
-ADMIN_TEMPLATE = "datastore_search/admin/database_error.html"
-_TEMPLATE = "datastore_search/database_error.html"
-
-
-def find_refusal(error: BaseException) -> TemporarilyUnavailable | None:
-    """Explain an error of a database that refuses a view or is away; None for any other error."""
-    if refusal := explain_refusal(error):
-        return refusal
-    return DatabaseUnreachable() if is_connection_lost(error) else None
-
-
 def forget_unreadable_user(request: HttpRequest) -> None:
     """Make the user of a request anonymous if the database cannot tell who it is."""
     try:
-        _ = request.user.is_authenticated
+        bool(request.user.is_authenticated)
     except (DatabaseError, InterfaceError):
         request.user = AnonymousUser()
-
-
-def answer_refusal(
-    request: HttpRequest,
-    refusal: TemporarilyUnavailable,
-    error: BaseException,
-    *,
-    template: str = _TEMPLATE,
-) -> HttpResponse:
-    """Answer with 503 and a page, which reads nothing from the database, and log the error."""
-    logger.error("The database refused a request.", exc_info=error)
-    forget_unreadable_user(request)
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    return answer_unavailable(request, str(refusal), status, refusal.wait, template=template)
-
-
-def answer_unavailable(
-    request: HttpRequest, message: str, status: HTTPStatus, wait: int, *, template: str = _TEMPLATE
-) -> HttpResponse:
-    """Answer with a page, and the seconds after which the client may ask again."""
-    page = render_to_string(template, {"message": message}, request)
-    return HttpResponse(page, status=status, headers={"Retry-After": str(wait)})

@@ -15,7 +15,6 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 from django.views.decorators.http import require_POST
 
-from ....admin.database_errors import DatabaseErrorAdmin
 from ....admin.parts import get_page_address
 from ....admin.permissions import (
     ViewableAdmin,
@@ -69,7 +68,7 @@ _STEPS = (
 
 
 @admin.register(Load)
-class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
+class LoadAdmin(ViewableAdmin):
     """Loads: read-only, but they can be cancelled and retried."""
 
     class Media:

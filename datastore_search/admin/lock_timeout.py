@@ -1,52 +1,17 @@
-"""What the admin does when the database is away, full, read-only, or locked for too long."""
+"""What the admin does when the database is locked for too long."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db import connections, router
-from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.shortcuts import redirect
-from django.urls import URLPattern
 
-from ..database.refusals import explain_refusal
 from ..database.writes import begin_write_transaction
-from ..messages.availability import DatabaseUnreachable, WriteBlocked
-from ..web.errors import ADMIN_TEMPLATE, answer_refusal
-
-View = Callable[..., HttpResponse]
-
-
-class DatabaseErrorAdmin(admin.ModelAdmin):
-    """A ModelAdmin that answers a refusal of the database with 503 and a page, not with 500."""
-
-    @property
-    def urls(self) -> list[URLPattern]:
-        """Wrap the views of all pages of the model, Django's included."""
-        patterns: list[URLPattern] = self.get_urls()
-        for pattern in patterns:
-            pattern.callback = _handle_refusals(pattern.callback)
-        return patterns
-
-
-def _handle_refusals(view: View) -> View:
-    @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, *args, **kwargs)
-        except (InterfaceError, InternalError, OperationalError, ProgrammingError) as error:
-            refusal = explain_refusal(error)
-            if refusal is None and isinstance(error, InterfaceError | OperationalError):
-                refusal = DatabaseUnreachable()
-            if refusal is None:
-                raise
-            return answer_refusal(request, refusal, error, template=ADMIN_TEMPLATE)
-
-    return answer
+from ..messages.availability import WriteBlocked
 
 
 class LockTimeoutAdmin(admin.ModelAdmin):
