@@ -16,7 +16,7 @@ from .server import has_version
 from .sessions import override_setting
 from .statements import execute
 from .substrings import build_substring_index
-from .tables import drop_indexes, limit_lock_waits, name_record_table, quote_record_table
+from .tables import drop_indexes, name_record_table, quote_record_table
 
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
 #: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).
@@ -149,21 +149,6 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
 
 
 # Changing them ------------------------------------------------------------------------------------
-
-
-def add_indexes(
-    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
-) -> None:
-    """
-    Add indexes to a table that is served, and take its statistics; its writers wait meanwhile.
-
-    Raises: Django's ``OperationalError`` while the table is written to for longer than
-    ``LOCK_TIMEOUT``.
-    """
-    with limit_lock_waits(connection) as cursor:
-        statements = build_index_statements(connection, table_id, indexes, memory_bytes)
-        execute_statements(cursor, statements)
-        analyze_records(connection, table_id)
 
 
 def name_key_index(table_id: int) -> str:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from importlib.resources import files
 
-from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .statements import execute, fetch_column, fetch_value
-
-#: The connections of a load without those that fill its table: for its statements, its locks and
-#: its progress.
-MIN_LOAD_CONNECTIONS = 3
 
 #: Locks of pg_dump beside those of tables: it reads the catalogue.
 _LOCKS_OF_A_DUMP = 200
@@ -42,17 +36,6 @@ def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
     return fetch_column(connection, "SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
 
 
-def has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
-    """Return whether PostgreSQL knows a time zone by a name."""
-    return name.lower() in _list_time_zones(connection.alias)
-
-
-@lru_cache(maxsize=8)
-def _list_time_zones(alias: str) -> frozenset[str]:
-    """List the names of PostgreSQL's time zones once: it reads a file for each."""
-    return frozenset(fetch_column(connections[alias], "SELECT lower(name) FROM pg_timezone_names"))
-
-
 def has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
     """Return whether the server is PostgreSQL of this version or newer."""
     statement = "SELECT current_setting('server_version_num')::int / 10000 >= %s"
@@ -62,25 +45,6 @@ def has_version(connection: BaseDatabaseWrapper, version: int) -> bool:
 def can_fold_case(connection: BaseDatabaseWrapper) -> bool:
     """Return whether the database folds the case of letters outside ASCII."""
     return bool(fetch_value(connection, "SELECT lower('ĐÀ') = 'đà'"))
-
-
-def get_pool_size(connection: BaseDatabaseWrapper) -> int | None:
-    """
-    Return how many connections the pool of a database may open; None without a pool.
-
-    Source: ``psycopg_pool.ConnectionPool``, whose size is fixed without ``max_size``.
-    """
-    pool = connection.settings_dict.get("OPTIONS", {}).get("pool")
-    if not pool:
-        return None
-    options = pool if isinstance(pool, Mapping) else {}
-    return int(options.get("max_size") or options.get("min_size", 4))
-
-
-def count_load_connections(connection: BaseDatabaseWrapper, wanted: int) -> int:
-    """Return how many connections may fill a table: those that a pool has room for, at least 1."""
-    size = get_pool_size(connection)
-    return wanted if size is None else max(1, min(wanted, size - MIN_LOAD_CONNECTIONS))
 
 
 def measure_locks(connection: BaseDatabaseWrapper) -> tuple[int, int, int]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from itertools import count
 from typing import Any, Concatenate, ParamSpec
 
 from ..search import ConsistentRead, Query, RecordCopy
@@ -114,20 +113,16 @@ def choose_headers(names: Sequence[str], infos: Mapping[str, Mapping[str, Any]])
     """
     Choose the label of each field, or its name without one; all headers differ.
 
-    A label that occurs twice is followed by the field's name.  ``infos`` has the data dictionary's
-    entry of each field.
+    A label that occurs twice, or is the name of another field, is followed by the field's name.
+    ``infos`` has the data dictionary's entry of each field.
     """
     labels = [_read_label(infos.get(name, {})) or name for name in names]
-    counts = Counter(labels)
-    # A field without a label has its name.
-    taken = {name for name, label in zip(names, labels, strict=True) if name == label}
-    headers = []
+    counts, taken, headers = Counter(labels), set(names), []
     for name, label in zip(names, labels, strict=True):
-        header = name
-        if label != name:
-            candidates = _iterate_candidates(label, name, is_unique=counts[label] == 1)
-            header = next(each for each in candidates if each not in taken)
-            taken.add(header)
+        candidates = [label, f"{label} ({name})"] if counts[label] == 1 else [f"{label} ({name})"]
+        is_name = label == name
+        header = name if is_name else next((c for c in candidates if c not in taken), name)
+        taken.add(header)
         headers.append(header)
     return headers
 
@@ -136,10 +131,3 @@ def _read_label(info: Mapping[str, Any]) -> str:
     """Read a label, which may not be a text if a client has sent something else."""
     label = info.get("label")
     return label.strip() if isinstance(label, str) else ""
-
-
-def _iterate_candidates(label: str, name: str, *, is_unique: bool) -> Iterator[str]:
-    if is_unique:
-        yield label
-    yield f"{label} ({name})"
-    yield from (f"{label} ({name}) {number}" for number in count(2))

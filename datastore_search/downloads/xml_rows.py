@@ -17,7 +17,6 @@ from xml.parsers import expat
 from ..field_types import field_types
 from ..search import ID, RecordCopy
 from .dump import Dump, join_pieces
-from .xml_text import FORBIDDEN, REPLACEMENT
 
 NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 
@@ -80,12 +79,21 @@ def _is_element_name(name: str) -> bool:
 
 # Text ---------------------------------------------------------------------------------------------
 
+#: What XML 1.0 forbids, even as references, and PostgreSQL stores: the class of a pattern.
+_FORBIDDEN = "\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
 #: Characters that XML forbids or interprets.  A carriage return would become a newline.
-_SPECIAL = re.compile(f"[&<>\r{FORBIDDEN}]")
+_SPECIAL = re.compile(f"[&<>\r{_FORBIDDEN}]")
 _SPECIAL_IN_ATTRIBUTES = re.compile(f'{_SPECIAL.pattern}|["\t\n]')
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
     letter: f"&#{ord(letter)};" for letter in "\t\n\r"
 }
+
+
+def clean_xml(text: str) -> str:
+    """Replace the characters that XML forbids in a text, or in a whole document."""
+    return re.sub(f"[{_FORBIDDEN}]", _REPLACEMENT, text)
 
 
 def escape(text: str) -> str:
@@ -99,7 +107,7 @@ def write_attribute(name: str, text: str) -> str:
 
 
 def _escape_character(match: re.Match[str]) -> str:
-    return _ESCAPES.get(match[0], REPLACEMENT)
+    return _ESCAPES.get(match[0], _REPLACEMENT)
 
 
 # Values -------------------------------------------------------------------------------------------

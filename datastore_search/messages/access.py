@@ -11,14 +11,6 @@ class UnknownResource(DatastoreError):
     message = _("Not found: Resource “%(resource)s” was not found.")
 
 
-class UnknownDataset(UnknownResource):
-    message = _("Not found: Dataset “%(dataset)s” was not found.")
-
-
-class UnknownOrganization(UnknownResource):
-    message = _("Not found: Organization “%(organization)s” was not found.")
-
-
 class AccessDenied(DatastoreError):
     message = _("Access denied: user %(user)s may not read resource %(resource)s.")
 

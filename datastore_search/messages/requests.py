@@ -23,10 +23,6 @@ class NotAnObject(BadRequest):
     message = _("The request's body must be a JSON object.")
 
 
-class NotAMessage(BadRequest):
-    message = _("The request's body must be a request or notification of JSON-RPC 2.0.")
-
-
 class UnreadableText(BadRequest):
     message = _("The request's body is not text in a known Unicode encoding.")
 
@@ -37,10 +33,6 @@ class InvalidContentLength(BadRequest):
 
 class TooManyParameters(BadRequest):
     message = _("The request has more than %(most)s parameters.")
-
-
-class TooManyConditions(TooManyParameters):
-    message = _("A page has at most %(most)s conditions. Leave some out, or ask the API.")
 
 
 class UnknownAction(BadRequest):
@@ -61,10 +53,6 @@ class TooManyValues(RequestTooLarge):
 
 class QueryStringTooLong(RequestTooLarge):
     message = _("The query string is longer than %(most)s bytes. Send the parameters by POST.")
-
-
-class UploadTooLarge(DatastoreError):
-    message = _("The file is larger than %(most)s. Load it with the command instead.")
 
 
 class UnsupportedContentType(DatastoreError):

@@ -31,7 +31,6 @@ from .translations import (
     MAX_TITLE_LENGTH,
     LocalText,
     Translations,
-    add_translations,
     split_translations,
     validate_content_language,
     write_translations,

@@ -72,13 +72,8 @@ def choose_language(available: Container[str], plain_language: str) -> str:
     A language that is a variant (``pt-br``) falls back to the one that it varies (``pt``).  The
     plain text wins over a translation that is further away.
     """
-    fallbacks = _iterate_fallbacks(get_language() or "", plain_language)
+    fallbacks = iterate_fallbacks(get_language(), plain_language)
     return next((language for language in fallbacks if language in available), "")
-
-
-def list_active_languages() -> list[str]:
-    """List the codes under which the active language may have translations: ``pt-br``, ``pt``."""
-    return [*_iterate_fallbacks(get_language() or "", "")]
 
 
 def choose_text(
@@ -91,7 +86,8 @@ def choose_text(
     return LocalText(plain, plain_language if plain else "")
 
 
-def _iterate_fallbacks(language: str, plain_language: str) -> Iterator[str]:
+def iterate_fallbacks(language: str | None, plain_language: str = "") -> Iterator[str]:
+    """Iterate over a language and those that it varies, up to the plain text's."""
     while language and language != plain_language:
         yield language
         language = language.rpartition("-")[0]
@@ -135,12 +131,4 @@ def write_translations(
         for member, name in names.items()
         for language, texts in sorted(translations.items())
         if texts.get(name)
-    }
-
-
-def add_translations(translations: Translations, added: Translations) -> dict[str, dict[str, str]]:
-    """Add translations where there are none yet."""
-    return {
-        language: {**added.get(language, {}), **translations.get(language, {})}
-        for language in {**translations, **added}
     }

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext_lazy as _
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,11 +17,17 @@ from ...api.body import parse_object
 from ...api.envelope import report_failure
 from ...api.permissions import check_sizes
 from ...api.views import EnvelopeView
-from ...messages.requests import NotAMessage
+from ...messages.requests import BadRequest
 from ...web.tokens import find_token_user
 
 #: JSON-RPC's code of a request that the server does not take.
 _INVALID_REQUEST = -32600
+
+
+class NotAMessage(BadRequest):
+    """The body is no message of an agent."""
+
+    message = _("The request's body must be a request or notification of JSON-RPC 2.0.")
 
 
 class BearerTokenAuthentication(BaseAuthentication):

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import LiteralString
 
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ...database.server import has_time_zone
+from ...database.statements import fetch_column
 from ...field_types import FieldType, field_types
 from ...filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
 from ...messages.parameters import InvalidParameter, UnknownField
@@ -189,7 +192,7 @@ def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> 
     option = _find_unsupported_option(group, kind)
     if option:
         raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
-    if group.time_zone and not has_time_zone(read.connection, group.time_zone):
+    if group.time_zone and not _has_time_zone(read.connection, group.time_zone):
         time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
         raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
     return _compile(group, kind)
@@ -237,3 +240,14 @@ def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
         ),
         [name, *[interval, name, zone] * 2],
     )
+
+
+def _has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
+    """Return whether PostgreSQL knows a time zone by a name."""
+    return name.lower() in _list_time_zones(connection.alias)
+
+
+@lru_cache(maxsize=8)
+def _list_time_zones(alias: str) -> frozenset[str]:
+    """List the names of PostgreSQL's time zones once: it reads a file for each."""
+    return frozenset(fetch_column(connections[alias], "SELECT lower(name) FROM pg_timezone_names"))

@@ -15,9 +15,10 @@ from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.db.models.lookups import IContains
+from django.utils.translation import get_language
 
 from ...models import Field, Resource, ResourceQuerySet
-from ...models.translations import list_active_languages
+from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
 from .models import Dataset
 from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
@@ -50,7 +51,7 @@ def match_text(name: str, part: str, owner: str = "") -> Q:
     ``owner`` is the name of a related row that has the texts, with two underscores.
     """
     condition = Q(**{f"{owner}{name}__icontains": part})
-    for language in list_active_languages():
+    for language in iterate_fallbacks(get_language()):
         text = KeyTextTransform(name, KeyTransform(language, f"{owner}translations"))
         # Null would be neither true nor, where the condition is negated, false.
         known = Coalesce(text, Value(""), output_field=TextField())

@@ -10,10 +10,10 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 
-from ...database.server import MIN_LOAD_CONNECTIONS, get_pool_size
 from .conf import conf
 from .jobs.task_framework import DummyBackend, TaskException
 from .models import Load
+from .tables.connections import MIN_LOAD_CONNECTIONS, get_pool_size
 
 
 @register(Tags.compatibility)

@@ -15,15 +15,16 @@ from ...conf import conf
 from ...database.findings import Finding, finders
 from ...database.indexes import (
     Indexes,
-    add_indexes,
     analyze_records,
+    build_index_statements,
+    execute_statements,
     name_key_index,
     name_order_index,
     set_key,
 )
 from ...database.substrings import name_substring_index
 from ...database.tables import count_records as count_table_records
-from ...database.tables import drop_indexes, has_table, mark_unserved
+from ...database.tables import drop_indexes, has_table, limit_lock_waits, mark_unserved
 from ...field_types import field_types
 from ...models import Alias, Field, IndexKind, Resource, TableVersion
 from ...writing.changes import add_fields, create_order_indexes, drop_order_indexes
@@ -262,8 +263,12 @@ class _Table:
         return name_substring_index(self.version.pk) if is_named else kind.value
 
     def _add_indexes(self, indexes: Indexes) -> None:
-        memory_bytes = conf.LOAD_MEMORY_BYTES
-        add_indexes(self.connection, self.version.pk, indexes, memory_bytes=memory_bytes)
+        statements = build_index_statements(
+            self.connection, self.version.pk, indexes, conf.LOAD_MEMORY_BYTES
+        )
+        with limit_lock_waits(self.connection) as cursor:  # its writers wait meanwhile
+            execute_statements(cursor, statements)
+            analyze_records(self.connection, self.version.pk)
 
     def _diagnose_choice(self) -> Iterator[Finding]:
         """Find out whether the indexes differ from the choice."""

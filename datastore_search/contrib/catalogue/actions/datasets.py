@@ -22,7 +22,7 @@ from ....api.actions.action import Action, Answer
 from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
 from ....api.permissions import authorize_read, get_reader
 from ....guards.clients import Client
-from ....messages.access import UnknownDataset, UnknownOrganization, UnknownResource
+from ....messages.access import UnknownResource
 from ....models import Resource, ResourceQuerySet
 from ....search import open_snapshot
 from ....web.addresses import ResourceAddresses
@@ -46,7 +46,12 @@ from ..descriptions import (
     describe_resource,
     describe_tag,
 )
-from ..errors import InvalidCatalogueQuery, UnknownCatalogueField
+from ..errors import (
+    InvalidCatalogueQuery,
+    UnknownCatalogueField,
+    UnknownDataset,
+    UnknownOrganization,
+)
 from ..licenses import list_licenses
 from ..models import get_metadata
 from ..parameters import (

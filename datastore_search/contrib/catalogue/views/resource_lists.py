@@ -10,7 +10,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from ....downloads.xml_text import clean_xml
+from ....downloads.xml_rows import clean_xml
 from ....models import Resource
 from ....web.addresses import ResourceAddresses, reverse_in_locale
 from ....web.languages import choose_language_codes

@@ -21,12 +21,11 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from ....messages.bidi import show_bidi_controls
-from ....messages.requests import UploadTooLarge
 from ....models import Field, Resource
 from ..conf import conf
 from ..formats import formats
 from ..formats.options import Kind, Option
-from ..messages.failures import LoadFailed
+from ..messages.failures import LoadFailed, UploadTooLarge
 from ..sources.addresses import parse_address
 from ..types.chosen_formats import OFFERED_FORMATS, parse_field_format
 from ..types.field_formats import DAY_ORDERS, field_formats

@@ -13,9 +13,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
-from ....messages.requests import InvalidContentLength, UploadTooLarge
+from ....messages.requests import InvalidContentLength
 from ....web.views import measure_body
 from ..conf import conf
+from ..messages.failures import UploadTooLarge
 
 View = Callable[..., HttpResponse]
 

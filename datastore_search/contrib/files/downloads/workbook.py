@@ -11,6 +11,7 @@ come, so its memory does not grow with them (``docs/decisions/0034``).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date, datetime, time
@@ -19,14 +20,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from ....downloads.delimited import begins_like_formula
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
-from ....downloads.xml_text import clean_sheet_xml
 from ....field_types import field_types
 from ....messages.availability import NoRoomForAnswer
-from ....messages.downloads import FileTooLarge, TooManyColumnsForWorkbook, TooManyRowsForWorkbook
+from ....messages.downloads import UnwritableFile
 from ....search import RecordCopy
 from ....search.spool import MAX_SPOOL_BYTES
 from ..sources.folders import create_working_folder
@@ -51,7 +52,34 @@ _COPIES = 2
 #: The beginning of what XlsxWriter takes for marked-up text, and would write without escapes.
 _MARKUP_START = "<r>"
 
+#: What XML forbids; the format of workbooks escapes controls without loss.
+_NONCHARACTERS = re.compile("[\ufffe\uffff]")
+
 _Write = Callable[[int, int, str], object]
+
+
+class TooManyRowsForWorkbook(UnwritableFile):
+    """A sheet has fewer rows than were found."""
+
+    message = _(
+        "An Excel sheet has at most %(most)s rows, and %(count)s records were found. Ask for "
+        "fewer records, or for CSV."
+    )
+
+
+class TooManyColumnsForWorkbook(UnwritableFile):
+    """A sheet has fewer columns than there are fields."""
+
+    message = _("An Excel sheet has at most %(most)s columns. Ask for fewer fields, or for CSV.")
+
+
+class FileTooLarge(UnwritableFile):
+    """The file does not fit where it is made."""
+
+    message = _(
+        "The file would take more than %(most)s bytes of disk. Ask for fewer records or fields, or"
+        " for CSV."
+    )
 
 
 def write_workbook(dump: Dump) -> Generator[bytes]:
@@ -150,11 +178,11 @@ class _Sheet:
         """Add a sheet that says how many texts were cut, if there are any."""
         if not self._cut_count:
             return
-        text = _(
+        text = gettext(
             "Number of texts that are too long for an Excel cell (%(most)s characters) and "
             "are cut in this file: %(count)s. They end in “…”. CSV has the whole texts."
         )
-        notes = workbook.add_worksheet(_("Notes"))
+        notes = workbook.add_worksheet(gettext("Notes"))
         notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
 
     def _choose_writer(self, kind: str) -> _Write:
@@ -185,7 +213,7 @@ class _Sheet:
             self._write_text(row, column, cell)
 
     def _write_text(self, row: int, column: int, text: str) -> None:
-        text = clean_sheet_xml(text)
+        text = _NONCHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
         if len(text) > MAX_CELL_LENGTH // 2 and len(_encode(text)) > 2 * MAX_CELL_LENGTH:
             text = _shorten(text)
             self._cut_count += 1

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
+from django.utils.translation import gettext_lazy as _
+
+from ....messages.errors import DatastoreError
 from . import Message
 
 
@@ -74,3 +77,7 @@ class NestedTooDeep(LoadFailed):
 
 class NotModified(Exception):
     """The server answers that the file has not changed since the last load; no failure."""
+
+
+class UploadTooLarge(DatastoreError):
+    message = _("The file is larger than %(most)s. Load it with the command instead.")

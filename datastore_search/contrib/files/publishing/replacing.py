@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from ....conf import conf as core_conf
 from ....database.indexes import Indexes, set_key
-from ....database.server import count_load_connections
 from ....database.tables import drop_record_table
 from ....field_types import dump_json
 from ....models import Field, Resource, TableVersion
@@ -18,6 +17,7 @@ from ..conf import conf
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import Load, LoadState
+from ..tables.connections import count_load_connections
 from ..tables.filling import Batch, NewTable, create_records
 from ..tables.indexing import count_common_values, create_indexes
 from ..tables.locks import begin_load_transaction

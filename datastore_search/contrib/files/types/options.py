@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from ....models import Resource, add_translations
+from ....models import Resource, Translations
 from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
 from .chosen_formats import parse_field_format
@@ -248,7 +248,7 @@ def save_options(
         if description := descriptions.get(field_.name):
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
-            field_.translations = add_translations(field_.translations, description.translations)
+            field_.translations = _add_translations(field_.translations, description.translations)
         if unit := (units or {}).get(field_.name):
             field_.extra_info = {**field_.extra_info, "unit": unit}
         if known != [getattr(field_, name) for name in names]:
@@ -258,3 +258,11 @@ def save_options(
 
 def _reset_unsaved_options(options: LoadOptions) -> LoadOptions:
     return LoadOptions(**{name: getattr(options, name) for name in _SAVED})
+
+
+def _add_translations(translations: Translations, added: Translations) -> dict[str, dict[str, str]]:
+    """Add translations where there are none yet."""
+    return {
+        language: {**added.get(language, {}), **translations.get(language, {})}
+        for language in {**translations, **added}
+    }

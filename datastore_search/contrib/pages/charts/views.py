@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from ....downloads.xml_text import clean_xml
+from ....downloads.xml_rows import clean_xml
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ..drawings import (

@@ -20,8 +20,8 @@ from ....api.parameter_types import FieldNameField
 from ....downloads.dump import Dump, join_blocks
 from ....field_types import get_field_type
 from ....messages import shorten
-from ....messages.downloads import NoPlaces, UnsuitablePlaceField
-from ....messages.parameters import UnknownField
+from ....messages.downloads import UnwritableFile
+from ....messages.parameters import InvalidParameter, UnknownField
 from ....models import read_profiles
 from ....search import ID, RecordCopy
 from .geometry import (
@@ -69,6 +69,24 @@ class _Place(NamedTuple):
     def names(self) -> list[str]:
         """The names that are given."""
         return [name for name in self if name]
+
+
+class NoPlaces(UnwritableFile):
+    """No field has places."""
+
+    message = _(
+        "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
+        " Name them with “geometry”, or with “lat” and “lon”."
+    )
+
+
+class UnsuitablePlaceField(InvalidParameter):
+    """A field cannot hold places."""
+
+    message = _(
+        "Field “%(field)s” is of type %(type)s. Degrees are numbers, and a geometry is JSON or"
+        " text."
+    )
 
 
 def write_geojson(dump: Dump) -> Generator[bytes]:

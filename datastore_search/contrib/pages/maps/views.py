@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from ....downloads.xml_text import clean_xml
+from ....downloads.xml_rows import clean_xml
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query

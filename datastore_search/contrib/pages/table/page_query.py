@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connections, router
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ....database.server import cast_texts
 from ....field_types import dump_json_as_sent, field_types, is_storable, refuse_constant
@@ -28,7 +29,7 @@ from ....filters import (
 )
 from ....filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from ....messages.parameters import InvalidParameters, UnknownField
-from ....messages.requests import TooManyConditions
+from ....messages.requests import TooManyParameters
 from ....messages.search import InvalidSort, TooManyWords, UnsortableField
 from ....models import Resource
 from ....search import ID, Query
@@ -56,6 +57,14 @@ OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", "facet", CHOS
 _SINGLE = ("q", "filters", "limit", "columns")
 _KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", EMBED}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class TooManyConditions(TooManyParameters):
+    """An address has more conditions than a page takes."""
+
+    message = gettext_lazy(
+        "A page has at most %(most)s conditions. Leave some out, or ask the API."
+    )
 
 
 @dataclass(frozen=True, slots=True)
