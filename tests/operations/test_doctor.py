@@ -14,24 +14,18 @@ from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
 from datastore_search.contrib.files.models import Load, LoadState
-from datastore_search.contrib.operations.doctor import diagnose
 from datastore_search.database.indexes import create_order_indexes, name_key_index, set_key
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
 
 from ..builders import (
-    act,
     ask,
     get_ids,
     get_record_table,
-    get_result,
-    make_listed_resource,
     make_resource,
-    make_writer_token,
     run_command,
 )
-from ..core.models.test_names import add_old_alias
 from ..files.builders import make_loaded_resource, make_unpublished_version
 from ..processes import build_database_url
 
@@ -112,45 +106,16 @@ def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resou
         assert cursor.fetchone() == (0,)
 
 
-def make_unanalyzed(count: int) -> Resource:
-    """Write records with an action, which takes no statistics, unlike a load."""
-    sent = {"resource": {"name": "new"}, "records": [{"n": number} for number in range(count)]}
-    answer = act(Client(), "datastore_create", sent, make_writer_token())
-    created = get_result(answer, "datastore_create")
-    return Resource.objects.get(pk=created["resource_id"])
-
-
-def test_missing_statistics_are_taken(db: None) -> None:
-    resource = make_unanalyzed(51)
-
-    check_is_mended("statistics.missing", str(resource.pk))
-
-
-def test_a_table_that_autovacuum_does_not_analyze_yet_is_whole(db: None) -> None:
-    table = get_record_table(make_unanalyzed(50))
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stats WHERE tablename = %s", [table])
-        assert cursor.fetchone() == (0,)
-    assert examine() == []
-
-
 @pytest.mark.django_db(transaction=True)
-def test_a_deleted_field_is_found_and_added_again(indexed: Resource, client: Client) -> None:
-    indexes = list_indexes(indexed)
+def test_a_deleted_field_is_left_to_a_person(indexed: Resource) -> None:
     indexed.fields.filter(name="level").delete()
 
-    (found,) = examine()
-    assert (found["code"], found["name"]) == ("field.missing", str(indexed.pk))
-    assert "“level”" in found["message"]
-    check_is_mended("field.missing", str(indexed.pk))
+    found = examine("--fix")
 
-    field = indexed.fields.get(name="level")
-    assert (field.type, field.has_order_index) == ("numeric", True)
-    assert len(list_indexes(indexed)) == len(indexes)
-    parameters = {"resource_id": str(indexed.pk), "sort": "level desc, code", "limit": 1}
-    (record,) = get_result(ask(client, parameters))["records"]
-    assert record["level"] == 6
+    assert list_codes(found) == ["field.missing", "index.superfluous"]
+    assert [row["can_be_fixed"] for row in found] == [False, True]
+    assert found[0]["message"] == "The records have values of “level”, which is not a field."
+    assert list_codes(examine()) == ["field.missing"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -380,17 +345,3 @@ def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None
             change(number)
 
     assert isinstance(caught.value.__cause__, psycopg.errors.LockNotAvailable)
-
-
-# Names --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.django_db
-def test_an_old_alias_that_is_the_name_of_another_resource_is_named() -> None:
-    make_listed_resource("survey")
-    mine = make_listed_resource("mine")
-    add_old_alias(mine, "survey")
-
-    (found,) = [each for each in diagnose() if each.name == "survey"]
-    assert (found.code, found.name, found.mend) == ("name.taken", "survey", None)
-    assert str(mine.pk) in found.message

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from django.db import connections, router, transaction
+from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -26,22 +26,18 @@ from ...database.substrings import name_substring_index
 from ...database.tables import count_records as count_table_records
 from ...database.tables import drop_indexes, has_table, limit_lock_waits, mark_unserved
 from ...field_types import field_types
-from ...models import Alias, Field, IndexKind, Resource, TableVersion
-from ...writing.changes import add_fields, create_order_indexes, drop_order_indexes
+from ...models import IndexKind, Resource, TableVersion
 from .tables import (
     FoundIndex,
     diagnose_record_table,
-    find_value_types,
     list_damaged_functions,
     list_damaged_triggers,
+    list_value_names,
     rebuild_index,
     restore_functions,
     restore_triggers,
     restore_vectors,
 )
-
-#: The types of fields, by those of their JSON values.
-_TYPES = {"number": "numeric", "boolean": "bool", "string": "text"}
 
 #: The kinds of which a table has one index; the others are of single fields, and chosen by a load.
 _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
@@ -55,7 +51,6 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     """
     connection = connections[router.db_for_write(Resource)]
     yield from _diagnose_functions(connection)
-    yield from _diagnose_names(connection)
     kept: set[int] = set()
     resources = Resource.objects.using(connection.alias).select_related("table_version")
     for resource in resources.order_by("name"):
@@ -92,20 +87,6 @@ def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
             "The trigger is missing or disabled.",
             partial(restore_triggers, connection),
         )
-
-
-def _diagnose_names(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
-    """Find names and aliases that are the name or the id of another resource."""
-    names = dict(Resource.objects.using(connection.alias).values_list("name", "pk"))
-    aliases = Alias.objects.using(connection.alias).values_list("name", "resource_id")
-    ids = {str(pk): pk for pk in names.values()}
-    for name, pk in sorted([*names.items(), *aliases]):
-        for other in {names.get(name), ids.get(name.lower())} - {pk, None}:
-            yield Finding(
-                "name.taken",
-                name,
-                f"It names resource {pk}, but is the name or the id of {other}.",
-            )
 
 
 def _diagnose_resource(
@@ -171,50 +152,12 @@ class _Table:
             )
         if not found.has_primary_key:
             yield Finding("index.missing", name, "The table has no primary key.")
-        lost_fields = self._find_lost_fields()
-        for field in lost_fields:
-            yield Finding(
-                "field.missing",
-                name,
-                f"The records have values of “{field.name}”, which is not a field.",
-                partial(self._add_lost_field, field),
-            )
-        # Some may be mended now.
-        left = lost_fields and self._find_lost_fields()
-        orders = {name_order_index(table_id, field.name) for field in left}
-        yield from self._diagnose_indexes(
-            [each for each in found.indexes if each.role not in orders]
-        )
-        yield from self._diagnose_choice()
-        if not found.has_statistics and self.version.record_count > found.analyze_threshold:
-            yield Finding(
-                "statistics.missing",
-                name,
-                "The table has no statistics, so searches may be slow.",
-                partial(analyze_records, self.connection, table_id),
-            )
-
-    def _find_lost_fields(self) -> list[Field]:
-        """Find the fields that the first records have, and the resource has not."""
-        found = find_value_types(self.connection, self.version.pk)
         known = set(self.resource.fields.values_list("name", flat=True))
-        return [
-            Field(
-                resource=self.resource,
-                name=name,
-                type=_TYPES.get(found[name][0], "json") if len(found[name]) == 1 else "text",
-            )
-            for name in sorted(found.keys() - known)
-        ]
-
-    def _add_lost_field(self, field: Field) -> None:
-        """Add a field after the others; its index, which may be of another type, is made again."""
-        with transaction.atomic(using=self.connection.alias):
-            add_fields(self.connection, self.resource, [field])
-            found = diagnose_record_table(self.connection, self.version.pk).indexes
-            if name_order_index(self.version.pk, field.name) in {index.role for index in found}:
-                drop_order_indexes(self.connection, self.resource, [field.name])
-                create_order_indexes(self.connection, self.resource, {field.name: field.type})
+        for field in sorted(list_value_names(self.connection, table_id) - known):
+            message = f"The records have values of “{field}”, which is not a field."
+            yield Finding("field.missing", name, message)
+        yield from self._diagnose_indexes(found.indexes)
+        yield from self._diagnose_choice()
 
     # Indexes --------------------------------------------------------------------------------------
 

@@ -111,16 +111,10 @@ class FoundIndex:
 
 @dataclass(frozen=True, slots=True)
 class TableDiagnosis:
-    """
-    What a record table has; the valid indexes come first, and of these the older ones.
-
-    After more changes than ``analyze_threshold``, autovacuum takes the statistics of a new table.
-    """
+    """What a record table has; the valid indexes come first, and of these the older ones."""
 
     has_columns: bool
     computes_vectors: bool
-    has_statistics: bool
-    analyze_threshold: int
     indexes: list[FoundIndex]
 
     @property
@@ -145,13 +139,6 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
         [name],
     )
-    ((has_statistics, analyze_threshold),) = execute(
-        connection,
-        "SELECT EXISTS (SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
-        " AND tablename = %s),"
-        " current_setting('autovacuum_analyze_threshold')::int",
-        [name],
-    )
     computes_vectors = fetch_value(
         connection,
         "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
@@ -161,9 +148,7 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         [name, name, VECTOR_TRIGGER],
     )
     indexes = _list_indexes(connection, name)
-    return TableDiagnosis(
-        dict(columns) == _COLUMNS, computes_vectors, has_statistics, analyze_threshold, indexes
-    )
+    return TableDiagnosis(dict(columns) == _COLUMNS, computes_vectors, indexes)
 
 
 def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
@@ -183,14 +168,12 @@ def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundInde
     ]
 
 
-def find_value_types(connection: BaseDatabaseWrapper, table_id: int) -> dict[str, list[str]]:
-    """Find the names that the first thousand records have values of, and their JSON types."""
+def list_value_names(connection: BaseDatabaseWrapper, table_id: int) -> set[str]:
+    """List the names that the first thousand records have values of."""
     statement = sql.SQL(
-        "SELECT key, coalesce(array_agg(DISTINCT jsonb_typeof(value))"
-        " FILTER (WHERE value <> 'null'), '{{}}')"
-        " FROM (SELECT data FROM {} LIMIT 1000) AS record, jsonb_each(data) GROUP BY key"
+        "SELECT DISTINCT jsonb_object_keys(data) FROM (SELECT data FROM {} LIMIT 1000) AS record"
     ).format(quote_record_table(table_id))
-    return dict(execute(connection, statement))
+    return {name for (name,) in execute(connection, statement)}
 
 
 def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
