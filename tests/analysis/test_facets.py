@@ -328,10 +328,8 @@ def test_facets_that_take_too_long_are_incomplete(large: Resource, settings: Any
 
     word, text, number = found["facets"]
     assert found["total"] == 20_000
-    assert word["values"][0] == {"value": "w0", "count": 6_667}
-    assert (word["complete"], word["of_all_records"]) == (False, True)
-    assert (text["complete"], text["values"], text["distinct"]) == (False, [], None)
-    assert "of_all_records" not in text
+    for facet in (word, text):
+        assert (facet["complete"], facet["values"], facet["distinct"]) == (False, [], None)
     assert (number["complete"], number["bins"], number["min"]) == (False, [], None)
 
 

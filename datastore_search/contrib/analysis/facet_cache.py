@@ -4,14 +4,11 @@ Facets of all records that were counted last, kept in the process as JSON texts.
 A facet of which a load has stored too little takes a read of the whole table.  Its answer is the
 same until the resource has another version.
 
-Facets that together take longer than the time of a call are counted one by one the next time.  So
-each call adds to those that are kept, until all are.  A facet that takes longer than the time of a
-call by itself is not counted again for a while.
+A facet that takes longer than the time of a call by itself is not counted again for a while.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -40,24 +37,15 @@ facet_cache: BoundedCache[FacetKey, bytes] = BoundedCache(
 _REFUSED_LIMITS: Final = 4
 
 
-#: Facets that took too long for the time of their call, with the moment until which they are not
-#: counted; after it they are counted by themselves.
+#: Facets that took longer than the time of a call, and until when they are not counted.
 _slow_facets: BoundedCache[tuple[FacetKey, timedelta], float] = BoundedCache(
     "slow_facets", _MAX_FACETS
 )
 
 
-def note_slow_facets(keys: Sequence[FacetKey], timeout: timedelta) -> None:
-    """Note that facets were not counted together within the time of a call."""
-    now = monotonic()
-    until = now + timeout.total_seconds() * _REFUSED_LIMITS if len(keys) == 1 else now
-    for key in keys:
-        _slow_facets.add((key, timeout), until)
-
-
-def is_slow(key: FacetKey, timeout: timedelta) -> bool:
-    """Return whether a facet must be counted by itself."""
-    return _slow_facets.get((key, timeout)) is not None
+def note_slow_facet(key: FacetKey, timeout: timedelta) -> None:
+    """Note that a facet was not counted within the time of a call."""
+    _slow_facets.add((key, timeout), monotonic() + timeout.total_seconds() * _REFUSED_LIMITS)
 
 
 def is_too_slow(key: FacetKey, timeout: timedelta) -> bool:

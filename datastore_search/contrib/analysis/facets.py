@@ -1,17 +1,17 @@
 """
 Facets: the most common values of fields among the matches of a query.
 
-Facets with the same conditions are counted by one statement, from one set of matches.  Where
-nothing is asked, what the load has counted is used, if that is exact, and otherwise what was
-counted last, if the resource has not changed since.
+Facets with the same conditions are counted by one statement, from one set of matches.  A facet of
+all records is what was counted last, if the resource has not changed since, or what the load has
+counted, if that is exact; otherwise it is counted by itself, and kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property, partial, reduce
+from functools import cache, partial, reduce
 from typing import LiteralString
 
 from psycopg import sql
@@ -30,7 +30,7 @@ from ...search import (
     translate_database_errors,
 )
 from ...search.spool import MAX_MEMORY_BYTES
-from .facet_cache import FacetKey, facet_cache, is_slow, is_too_slow, note_slow_facets
+from .facet_cache import FacetKey, facet_cache, is_too_slow, note_slow_facet
 from .groups import BIN, GroupBy, GroupKey, compile_group_keys
 from .stored_facets import StoredCounts, list_stored_counts
 from .time_budget import TimeBudget
@@ -127,14 +127,17 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     """
     with translate_database_errors(plain=query.query.plain):
         bound, tasks = _check(read, query)
-        stored = _StoredFacets(read)
+        get_profiles = cache(partial(_read_current_profiles, read))
         # The cache comes first: it needs no stored profiles to be read.
-        cached = [task.cache_key and facet_cache.get(task.cache_key) for task in tasks]
-        facets = [each or stored.find(task) for each, task in zip(cached, tasks, strict=True)]
+        facets = [
+            (task.cache_key and facet_cache.get(task.cache_key))
+            or _render_stored(read, task, get_profiles)
+            for task in tasks
+        ]
         answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
         if bound.known_total is None or None in facets:
             with read.session.hold_slot():
-                answer = _Counter(read, query, bound, stored).complete(tasks, facets)
+                answer = _count_missing(read, query, bound, tasks, facets)
     if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return answer
@@ -164,58 +167,28 @@ def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
     return FacetKey(version, options)
 
 
-def _group_by_conditions(tasks: Sequence[_Task], facets: Sequence[bytes | None]) -> list[list[int]]:
-    """Group the positions of the missing facets by their conditions."""
-    missing = [position for position, facet in enumerate(facets) if facet is None]
-    queries = [tasks[position].facet.query for position in missing]
-    groups: dict[int, list[int]] = {}
-    for position, query in zip(missing, queries, strict=True):
-        groups.setdefault(queries.index(query), []).append(position)
-    return list(groups.values())
-
-
 # What is stored -----------------------------------------------------------------------------------
 
 
-class _StoredFacets:
-    """Facets of all records, from what a load has counted."""
+def _read_current_profiles(read: ConsistentRead) -> Profiles | None:
+    """Read the profiles of the fields; the version that statements see is compared after them."""
+    found = read_profiles(read.resource.table_version_id, using=read.connection.alias)
+    return found if found is not None and found.is_current else None
 
-    def __init__(self, read: ConsistentRead) -> None:
-        """Read nothing yet."""
-        self._read = read
 
-    @cached_property
-    def _profiles(self) -> Profiles | None:
-        """The profiles of the fields; the version that statements see is compared after them."""
-        read = self._read
-        found = read_profiles(read.resource.table_version_id, using=read.connection.alias)
-        return found if found is not None and found.is_current else None
-
-    def _list_counts(self, task: _Task) -> list[StoredCounts]:
-        """List the stored counts of a facet's values."""
-        group = task.facet.group
-        if group.interval or group.bins is not None:
-            return []
-        return list_stored_counts(self._read.relation, self._profiles, group.field)
-
-    def find(self, task: _Task) -> bytes | None:
-        """Render a facet of all records, where what is stored gives it exactly."""
-        facet = task.facet
-        if facet.is_by_value or facet.is_reversed or not _is_of_all_records(facet.query):
-            return None
-        for counts in self._list_counts(task):
-            values = counts.select(facet.limit, facet.min_count)
-            if values is not None:
-                return _render(task, _count_stored(self._read, counts, values))
+def _render_stored(
+    read: ConsistentRead, task: _Task, get_profiles: Callable[[], Profiles | None]
+) -> bytes | None:
+    """Render a facet of all records, where what a load has counted gives it exactly."""
+    facet, group = task.facet, task.facet.group
+    is_other = facet.is_by_value or facet.is_reversed or group.interval or task.has_bins
+    if is_other or not _is_of_all_records(facet.query):
         return None
-
-    def render_incomplete(self, task: _Task) -> bytes:
-        """Render a facet that took too long, with the stored counts of all records if any."""
-        for counts in self._list_counts(task):
-            values = counts.values[: task.facet.limit]
-            counted = _count_stored(self._read, counts, values)
-            return _render(task, counted, is_complete=False)
-        return _render(task, _UNKNOWN, is_complete=False)
+    for counts in list_stored_counts(read.relation, get_profiles(), group.field):
+        values = counts.select(facet.limit, facet.min_count)
+        if values is not None:
+            return _render(task, _count_stored(read, counts, values))
+    return None
 
 
 def _count_stored(
@@ -230,79 +203,67 @@ def _count_stored(
 # What is counted ----------------------------------------------------------------------------------
 
 
-class _Counter:
-    """Counts the facets that are not known, within one time limit, and the matches."""
-
-    def __init__(
-        self, read: ConsistentRead, query: FacetsQuery, bound: BoundQuery, stored: _StoredFacets
-    ) -> None:
-        """Begin the time; ``bound`` is the query whose matches are counted."""
-        self._read, self._query, self._bound, self._stored = read, query.query, bound, stored
-        self._total = bound.known_total
-        self._is_complete = True
-        self._budget = TimeBudget(query.timeout)
-
-    def complete(self, tasks: Sequence[_Task], known: Sequence[bytes | None]) -> FacetsAnswer:
-        """Count the facets that are None among the known ones, and the matches."""
-        facets = list(known)
-        for conditions in _group_by_conditions(tasks, known):
-            for positions in self._separate_slow(tasks, conditions):
-                counted = self._count_group([tasks[position] for position in positions])
-                for position, facet in zip(positions, counted, strict=True):
-                    facets[position] = facet
-        if self._total is None:
-            self._total = count_matches(self._read, self._bound)
-        return FacetsAnswer(self._total, [each for each in facets if each], self._is_complete)
-
-    def _separate_slow(
-        self, tasks: Sequence[_Task], positions: Sequence[int]
-    ) -> Iterator[list[int]]:
-        """Yield the positions of facets that are counted together, then each of the slow ones."""
-        keys = {position: tasks[position].cache_key for position in positions}
-        timeout = self._budget.timeout
-        slow = [position for position, key in keys.items() if key and is_slow(key, timeout)]
-        if others := [position for position in positions if position not in slow]:
-            yield others
-        yield from ([position] for position in slow)
-
-    def _count_group(self, tasks: Sequence[_Task]) -> list[bytes]:
-        """Count facets with the same conditions; incomplete ones have what is stored."""
-        counted = self._count_unless_slow(tasks)
+def _count_missing(
+    read: ConsistentRead,
+    query: FacetsQuery,
+    bound: BoundQuery,
+    tasks: Sequence[_Task],
+    known: Sequence[bytes | None],
+) -> FacetsAnswer:
+    """Count the matches, and the facets that are None among the known, within one time limit."""
+    budget = TimeBudget(query.timeout)
+    facets = list(known)
+    total, is_complete = bound.known_total, True
+    for positions in _group_by_conditions(tasks, known):
+        group = [tasks[position] for position in positions]
+        is_total = group[0].facet.query == query.query
+        counted = _count(read, budget, group, bound if is_total else None)
         if counted is None:
-            self._is_complete = False
-            return [self._stored.render_incomplete(task) for task in tasks]
-        if tasks[0].facet.query == self._query:
-            self._total = counted[0].total
-        facets = [_render(*each) for each in zip(tasks, counted, strict=True)]
-        for task, facet in zip(tasks, facets, strict=True):
-            if task.cache_key:
+            is_complete = False
+        elif is_total:
+            total = counted[0].total
+        figures = counted or [_UNKNOWN] * len(group)
+        for position, task, each in zip(positions, group, figures, strict=True):
+            facets[position] = facet = _render(task, each)
+            if task.cache_key and counted:
                 facet_cache.add(task.cache_key, facet)
-        return facets
+    if total is None:
+        total = count_matches(read, bound)
+    return FacetsAnswer(total, [each for each in facets if each], is_complete)
 
-    def _count_unless_slow(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
-        """Count facets unless they are known to take too long; note those that did."""
-        keys = [task.cache_key for task in tasks if task.cache_key]
-        timeout = self._budget.timeout
-        if any(is_too_slow(key, timeout) for key in keys):
-            return None
-        has_whole_time = self._budget.is_untouched
-        counted = self._count(tasks)
-        if counted is None and has_whole_time:
-            note_slow_facets(keys, timeout)
-        return counted
 
-    def _count(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
-        """Count facets with the same conditions by one statement; None if that takes too long."""
-        query, bound = tasks[0].facet.query, self._bound
-        if query != self._query:
-            bound = bind_query(self._read, query)
-        statement = _select_facets(bound, tasks)
-        rows = self._budget.fetch_rows(self._read, statement)
-        if rows is None:
-            return None
-        if any(items is None for _position, items, *_others in rows):
-            raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
-        return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
+def _group_by_conditions(tasks: Sequence[_Task], known: Sequence[bytes | None]) -> list[list[int]]:
+    """Group the positions of the missing facets by their conditions; one to cache is by itself."""
+    queries = [task.facet.query for task in tasks]
+    groups: dict[int, list[int]] = {}
+    for position, task in enumerate(tasks):
+        if known[position] is None:
+            first = position if task.cache_key else queries.index(task.facet.query)
+            groups.setdefault(first, []).append(position)
+    return list(groups.values())
+
+
+def _count(
+    read: ConsistentRead, budget: TimeBudget, tasks: Sequence[_Task], bound: BoundQuery | None
+) -> list[_Counted] | None:
+    """
+    Count facets with the same conditions by one statement; None if that takes too long.
+
+    One that took the whole time of a call by itself is not counted again for a while.
+    """
+    key = tasks[0].cache_key
+    if key and is_too_slow(key, budget.timeout):
+        return None
+    has_whole_time = budget.is_untouched
+    statement = _select_facets(bound or bind_query(read, tasks[0].facet.query), tasks)
+    rows = budget.fetch_rows(read, statement)
+    if rows is None:
+        if key and has_whole_time:
+            note_slow_facet(key, budget.timeout)
+        return None
+    if any(items is None for _position, items, *_others in rows):
+        raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+    return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
 
 
 def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
@@ -434,7 +395,7 @@ def _select_bins(task: _Task, position: int) -> Clause:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def _render(task: _Task, counted: _Counted, *, is_complete: bool = True) -> bytes:
+def _render(task: _Task, counted: _Counted) -> bytes:
     """Render a facet; the figures are null where nothing is counted."""
     if task.has_bins:
         own = {"min": counted.low or "null", "max": counted.high or "null"}
@@ -447,8 +408,7 @@ def _render(task: _Task, counted: _Counted, *, is_complete: bool = True) -> byte
         "nulls": dump_json(counted.nulls),
         "others": dump_json(counted.others),
         **own,
-        "complete": dump_json(is_complete),
-        **({} if is_complete or counted is _UNKNOWN else {"of_all_records": "true"}),
+        "complete": dump_json(counted is not _UNKNOWN),
     }
     text = ", ".join(f'"{name}": {text}' for name, text in members.items())
     return f"{{{text}}}".encode()

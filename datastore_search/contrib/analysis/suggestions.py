@@ -79,7 +79,7 @@ def suggest_values(read: ConsistentRead, asked: ValuesQuery) -> SuggestedValues:
         beginning, bound = _check(read, asked)
         is_counted = asked.field in read.relation.value_counts and bound.is_unfiltered
         if not asked.prefix or is_counted:
-            suggested = _select_from_facet(read, asked, beginning, bound)
+            suggested = _select_from_facet(read, asked, beginning)
             if suggested is not None:
                 return suggested
         with read.session.hold_slot():
@@ -165,7 +165,7 @@ class _Beginning:
 
 
 def _select_from_facet(
-    read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning, bound: BoundQuery
+    read: ConsistentRead, asked: ValuesQuery, beginning: _Beginning
 ) -> SuggestedValues | None:
     """Select values from the facet of the field; None if the facet may lack some that match."""
     limit = MAX_FACET_VALUES if asked.prefix else asked.limit
@@ -179,8 +179,6 @@ def _select_from_facet(
         for each in found["values"]
         if not asked.prefix or beginning.begins(each["value"])
     ]
-    if "of_all_records" in found and not bound.is_unfiltered:
-        values = []
     return SuggestedValues(values[: asked.limit], answer.is_complete)
 
 

@@ -60,11 +60,6 @@ def _build_facet() -> Schema:
             "bins": list_of(object_of({"from": ANY_VALUE, "to": ANY_VALUE, **counted})),
             "min": {**ANY_VALUE, "description": "The least value in the bins."},
             "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
-            "of_all_records": {
-                **BOOLEAN,
-                "description": "True if the figures are for all records, because counting the"
-                " matches took too long.",
-            },
         },
     )
 
