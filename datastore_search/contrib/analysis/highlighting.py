@@ -48,10 +48,11 @@ Highlight = dict[str, list[list[int | str]]]
 
 
 class FieldText(NamedTuple):
-    """A text of a field."""
+    """A text of a field, and its JSON pointer in a value that has several texts."""
 
     field: str
     text: str
+    place: tuple[str, ...] = ()
 
 
 # Texts --------------------------------------------------------------------------------------------
@@ -198,13 +199,6 @@ def _select_matches(
 # Records ------------------------------------------------------------------------------------------
 
 
-class _Leaf(NamedTuple):
-    """A text of a value, and its JSON pointer in a value that has several texts."""
-
-    text: str
-    place: tuple[str, ...] = ()
-
-
 def highlight_records(
     read: ConsistentRead, bound: BoundQuery, found: FoundRecords
 ) -> list[Highlight]:
@@ -218,55 +212,50 @@ def highlight_records(
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     query, names = bound.query, [name for name, _kind in bound.fields]
     is_of_lists = query.records_format is RecordsFormat.LISTS
-    places: list[tuple[int, tuple[str, ...]]] = []
-    texts: list[FieldText] = []
     highlights: list[Highlight] = []
-    for position, block in enumerate(found.records[1:-1:2]):
-        highlights.append({})
+    texts: list[FieldText] = []
+    owners: list[Highlight] = []
+    for block in found.records[1:-1:2]:
         record = json.loads(block, parse_int=str, parse_float=str)
         members = zip(names, record, strict=True) if is_of_lists else record.items()
-        for field, leaf in _list_leaves(members, read.relation.types):
-            places.append((position, leaf.place))
-            texts.append(FieldText(field, leaf.text))
-    for (position, place), each, spans in zip(
-        places, texts, find_matches(read, query, texts), strict=True
-    ):
+        own = list(_list_texts(members, read.relation.types))
+        highlights.append({})
+        texts += own
+        owners += [highlights[-1]] * len(own)
+    for owner, each, spans in zip(owners, texts, find_matches(read, query, texts), strict=True):
         if spans:
-            matches = highlights[position].setdefault(each.field, [])
-            matches += [[*span, *place] for span in spans]
+            owner.setdefault(each.field, []).extend([*span, *each.place] for span in spans)
     return highlights
 
 
-def _list_leaves(
+def _list_texts(
     members: Iterable[tuple[str, object]], types: Mapping[str, str]
-) -> Iterator[tuple[str, _Leaf]]:
+) -> Iterator[FieldText]:
     """List the texts of the fields of a record, of its first letters."""
     left = _MAX_RECORD_LENGTH
-    for field, value in members:
-        if field not in types:
-            continue
-        for leaf in _walk(value):
-            yield field, leaf._replace(text=leaf.text[:left])
-            left -= len(leaf.text)
-            if left <= 0:
-                return
+    texts = (each for field, value in members if field in types for each in _walk(field, value))
+    for each in texts:
+        yield each._replace(text=each.text[:left])
+        left -= len(each.text)
+        if left <= 0:
+            return
 
 
-def _walk(value: object, pointer: str = "") -> Iterator[_Leaf]:
+def _walk(field: str, value: object, pointer: str = "") -> Iterator[FieldText]:
     """List a value's texts and names by JSON pointer, as a search vector has them."""
     place = (pointer,) if pointer else ()
     if isinstance(value, str):  # numbers, too
-        yield _Leaf(value, place)
+        yield FieldText(field, value, place)
     elif isinstance(value, bool):
-        yield _Leaf("true" if value else "false", place)
+        yield FieldText(field, "true" if value else "false", place)
     elif isinstance(value, list):
         for number, element in enumerate(value):
-            yield from _walk(element, f"{pointer}/{number}")
+            yield from _walk(field, element, f"{pointer}/{number}")
     elif isinstance(value, Mapping):
         for name, member in value.items():
             inner = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
-            yield _Leaf(name, (inner, "name"))
-            yield from _walk(member, inner)
+            yield FieldText(field, name, (inner, "name"))
+            yield from _walk(field, member, inner)
 
 
 # The member of a page -----------------------------------------------------------------------------

@@ -27,20 +27,19 @@ from ...api.parameter_types import (
     TextField,
 )
 from ...api.parameters import (
-    DEFAULT_LIMIT,
     MAX_ROW_NUMBER,
     ActionParameters,
     ConditionParameters,
     ResourceParameters,
+    SearchParameters,
     build_query,
     make_printable,
 )
-from ...conf import conf as core_conf
 from ...filters import Condition, exclude_field, parse_filters
 from ...filters.names import split_names, unquote_name
 from ...messages.parameters import InvalidParameters
 from ...messages.requests import MalformedJson
-from ...search import MAX_LIMIT_IN_MEMORY, Query, RecordsFormat
+from ...search import MAX_LIMIT_IN_MEMORY, Query
 from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery
 from .errors import InvalidHaving, NothingToSuggest, RepeatedColumnName
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsQuery
@@ -74,54 +73,44 @@ HIGHLIGHT = BooleanField(
 
 
 class NumberField(ParameterField):
-    """A number within limits, also as text."""
+    """A number within limits, also as text; ``is_whole`` refuses others than whole numbers."""
 
-    json_schema = {"type": "number"}
-    default_error_messages = {"invalid": _("Must be a number from {low} to {high}.")}
+    default_error_messages = {
+        "number": _("Must be a number from {low} to {high}."),
+        "integer": _("Must be a whole number from {low} to {high}."),
+    }
 
-    def __init__(self, low: str, high: str, **options: Any) -> None:
+    def __init__(self, low: str, high: str, *, is_whole: bool = False, **options: Any) -> None:
         self.low, self.high = Decimal(low), Decimal(high)
+        self.kind = "integer" if is_whole else "number"
         super().__init__(**options)
 
     def describe_limit(self) -> str:
         return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
 
     def build_schema(self) -> Schema:
-        limits = {"minimum": float(self.low), "maximum": float(self.high)}
-        return {**self.json_schema, **limits}
+        return {"type": self.kind, "minimum": float(self.low), "maximum": float(self.high)}
 
     def to_internal_value(self, data: object) -> Decimal | int | None:
         if data == "":
             return None
-        number = self.parse_number(data)
-        if number is None or not self.low <= number <= self.high:
-            self.fail("invalid", low=self.low, high=self.high)
-        return int(number) if _is_whole(number) else number
-
-    def parse_number(self, data: object) -> Decimal | None:
-        """Parse a finite number; None for anything else."""
-        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
-            return None
-        try:
-            number = Decimal(data.strip() if isinstance(data, str) else data)
-        except InvalidOperation:
-            return None
-        return number if number.is_finite() else None
+        number = _parse_number(data)
+        is_whole = number is not None and number == number.to_integral_value()
+        is_refused = self.kind == "integer" and not is_whole
+        if number is None or is_refused or not self.low <= number <= self.high:
+            self.fail(self.kind, low=self.low, high=self.high)
+        return int(number) if is_whole else number
 
 
-def _is_whole(number: Decimal) -> bool:
-    return number == number.to_integral_value()
-
-
-class WholeNumberField(NumberField):
-    """A whole number within limits, also as text."""
-
-    json_schema = {"type": "integer"}
-    default_error_messages = {"invalid": _("Must be a whole number from {low} to {high}.")}
-
-    def parse_number(self, data: object) -> Decimal | None:
-        number = super().parse_number(data)
-        return number if number is not None and _is_whole(number) else None
+def _parse_number(data: object) -> Decimal | None:
+    """Parse a finite number; None for anything else."""
+    if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+        return None
+    try:
+        number = Decimal(data.strip() if isinstance(data, str) else data)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
 
 
 class OptionsListField(ParameterField):
@@ -183,17 +172,9 @@ class OptionsListField(ParameterField):
                 self.fail("json")
         if isinstance(data, str):
             return split_names(data, self.max_items + 1)
-        if isinstance(data, Mapping):
-            return self.list_members(data)
         if not isinstance(data, list):
             self.fail("invalid")
         return data
-
-    def list_members(self, data: Mapping[str, object]) -> Sequence[object]:
-        """List the members of an object that was sent in place of a list."""
-        if data:
-            self.fail("invalid")
-        return []
 
     def parse_item(self, item: object) -> Mapping[str, Any]:
         """Parse an object with options, or a text that stands for one."""
@@ -256,6 +237,15 @@ class GroupingOptions(ActionParameters):
         ),
         shown_default="UTC",
     )
+    bins = NumberField(
+        "1",
+        str(MAX_BINS),
+        is_whole=True,
+        help_text=_(
+            "Count numbers, dates or timestamps in this number of ranges of equal width, in place"
+            " of single values."
+        ),
+    )
 
 
 class FacetOptions(GroupingOptions):
@@ -275,18 +265,10 @@ class FacetOptions(GroupingOptions):
     min_count = NonNegativeIntegerField(
         help_text=_("Leave out values that fewer records have."), shown_default="1"
     )
-    bins = WholeNumberField(
-        "1",
-        str(MAX_BINS),
-        help_text=_(
-            "Count numbers, dates or timestamps in this number of ranges of equal width, in place"
-            " of single values."
-        ),
-    )
 
 
 class FacetsField(OptionsListField):
-    """The facets: names and objects with options, or one object: field → options."""
+    """The facets: names and objects with options."""
 
     options = FacetOptions
     max_items = MAX_FACETS
@@ -294,24 +276,13 @@ class FacetsField(OptionsListField):
         ("bins", option) for option in ("limit", "sort", "min_count", "interval", "time_zone")
     ]
 
-    def list_members(self, data: Mapping[str, object]) -> Sequence[object]:
-        if not all(isinstance(options, Mapping) or options is None for options in data.values()):
-            self.fail("invalid")
-        return [
-            {**(options if isinstance(options, Mapping) else {}), "field": name}
-            for name, options in data.items()
-        ]
-
 
 class FacetsParameters(ResourceParameters, ConditionParameters):
     """The parameters of ``datastore_facets``."""
 
     facets = FacetsField(
         required=True,
-        help_text=_(
-            "The fields whose values are counted: names, objects with options, or one object:"
-            " field → options."
-        ),
+        help_text=_("The fields whose values are counted: names, or objects with options."),
     )
     limit = NonNegativeIntegerField(
         help_text=_("Maximum number of values of each facet. 0 gives none."),
@@ -385,14 +356,6 @@ class GroupOptions(GroupingOptions):
         help_text=_(
             "Group numbers by ranges of this width, which begin at its multiples; a range is "
             "named by its lower bound."
-        ),
-    )
-    bins = WholeNumberField(
-        "1",
-        str(MAX_BINS),
-        help_text=_(
-            "Group numbers, dates or timestamps by this number of ranges of equal width; a range is"
-            " named by its lower bound."
         ),
     )
 
@@ -478,23 +441,12 @@ class AggregateParameters(ResourceParameters, ConditionParameters):
             " order of their values, empty ones last."
         )
     )
-    limit = NonNegativeIntegerField(
-        help_text=_("Maximum number of groups. 0 gives none."),
-        shown_default=DEFAULT_LIMIT,
-        reduced_to=lambda: core_conf.MAX_LIMIT,
-    )
+    limit = SearchParameters.get_declared()["limit"]
     offset = NonNegativeIntegerField(
         help_text=_("Number of groups to skip before the first."), shown_default="0"
     )
     include_total = BooleanField(help_text=_("Count all groups, as `total`."), shown_default="true")
-    records_format = ChoiceField(
-        tuple(RecordsFormat),
-        help_text=_(
-            "The form of the groups: objects, lists in the order of `fields`, or one text of CSV or"
-            " TSV without a header."
-        ),
-        shown_default=RecordsFormat.OBJECTS,
-    )
+    records_format = SearchParameters.get_declared()["records_format"]
 
 
 #: Parameters of a search that choose a page and its format.

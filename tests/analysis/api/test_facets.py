@@ -37,8 +37,7 @@ def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any
         ' stage , "subject"',
         '["stage", "subject"]',
         [{"field": "stage"}, "subject"],
-        {"stage": {}, "subject": None},
-        '{"stage": {"limit": "10"}, "subject": {}}',
+        '[{"field": "stage", "limit": "10"}, {"field": "subject"}]',
     ],
 )
 def test_facets_may_be_written_in_each_form(
@@ -86,7 +85,7 @@ def test_the_limit_of_a_facet_goes_before_that_of_all(client: Client, resource: 
         (5, "Must be a list of names, or of objects with options."),
         ("[", "Cannot parse JSON"),
         ([5], "?: Must be a list of names, or of objects with options."),
-        ({"stage": 5}, "Must be a list of names, or of objects with options."),
+        ({"stage": {}}, "Must be a list of names, or of objects with options."),
         ([{}], "?, field: Missing value"),
         (["x"] * 21, "There are more than 20 items."),
         (["nothing"], "Unknown field: “nothing”"),
