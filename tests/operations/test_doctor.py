@@ -237,12 +237,14 @@ def test_a_table_gets_the_indexes_that_were_chosen_since(resource: Resource) -> 
     Resource.objects.update(indexes=["words"])
     version, before = Resource.objects.get().version, list_indexes(resource)
 
-    check_is_mended("index.choice", str(resource.pk))
+    assert list_codes(examine()) == ["index.choice"]
+    assert list_codes(examine("--fix")) == ["index.choice", "index.superfluous"]
 
+    assert examine() == []
     assert [each for each in before if "jsonb_path_ops" not in each] == list_indexes(resource)
     assert Resource.objects.get().version > version
     Resource.objects.update(indexes=["filters", "words"])
-    check_is_mended("index.choice", str(resource.pk))
+    assert list_codes(examine("--fix")) == ["index.choice", "index.missing"]
     assert list_indexes(resource) == before
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -21,7 +20,6 @@ from rest_framework import serializers
 from ...api.body import parse_json
 from ...api.parameter_types import BooleanField, ParameterField, ResourceIdField
 from ...api.resource_parameters import NewResourceMembers, ResourceMembers
-from ...field_types import is_storable
 from ...messages.requests import MalformedJson
 from .models import MAX_TAGS, Dataset
 
@@ -47,7 +45,9 @@ def get_metadata_field(name: str) -> models.Field[Any, Any]:
 
 
 class MetadataField(ParameterField):
-    """A text that the model's field of this name checks."""
+    """A text that the model's field of this name checks; an empty one means no value."""
+
+    default_error_messages = {"invalid": _("Must be text.")}
 
     def __init__(self, name: str, **options: Any) -> None:
         """``name`` is the name of the model field."""
@@ -62,17 +62,26 @@ class MetadataField(ParameterField):
         return most
 
     def to_internal_value(self, data: object) -> Any:
-        """Check the value as the model's field does."""
+        """Check the value as the model's field does, and convert it."""
+        field = get_metadata_field(self.name)
         try:
-            return clean_metadata(self.name, data)
+            value = self.clean(data)
+            return field.clean(value, None) if value else field.get_default()
         except ValidationError as error:
             raise serializers.ValidationError(error.messages) from error
+
+    def clean(self, data: object) -> Any:
+        """Check the kind: a field of Django's reads JSON out of a text, and fails on a number."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return data.strip()
 
 
 class TagsField(MetadataField):
     """A list of texts, or the JSON text of one."""
 
     json_schema = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_TAGS}
+    default_error_messages = {"invalid": _("Must be a list of texts.")}
 
     def describe_limit(self) -> str:
         """Describe the limits of the list and of its texts."""
@@ -82,44 +91,17 @@ class TagsField(MetadataField):
             most=most, length=length
         )
 
-    def to_internal_value(self, data: object) -> Any:
+    def clean(self, data: object) -> list[str]:
         """Parse the JSON text of a list; other texts are refused."""
         if isinstance(data, str) and data.lstrip()[:1] == "[":
             with suppress(MalformedJson):
                 data = parse_json(data)
-        return super().to_internal_value(data)
-
-
-def clean_metadata(name: str, value: object) -> Any:
-    """
-    Check a JSON value, and convert it to a value of the model's field.
-
-    Tags are a list of texts, everything else is a text; null and an empty text mean no value.
-    """
-    field = get_metadata_field(name)
-    # The kind comes first: a field of Django's reads JSON out of a text, and fails on a number.
-    if isinstance(field, ArrayField):
-        cleaned: Any = _clean_texts([] if value in (None, "") else value)
-        if isinstance(value, list):  # empty texts count, too
-            ArrayMaxLengthValidator(field.size)(value)
-    else:
-        cleaned = _clean_text("" if value is None else value)
-    return field.clean(cleaned, None) if cleaned else field.get_default()
-
-
-def _clean_text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(_("Must be text."))
-    if not is_storable(value):
-        raise ValidationError(_("The text contains a character that cannot be stored."))
-    return value.strip()
-
-
-def _clean_texts(value: object) -> list[str]:
-    """Check a list of texts, without the empty and the repeated ones."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValidationError(_("Must be a list of texts."))
-    return list(dict.fromkeys(text for text in map(_clean_text, value) if text))
+        if data == "":
+            return []
+        if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+            self.fail("invalid")
+        ArrayMaxLengthValidator(MAX_TAGS)(data)  # empty texts count, too
+        return list(dict.fromkeys(text for text in map(str.strip, data) if text))
 
 
 # Members ------------------------------------------------------------------------------------------

@@ -156,8 +156,8 @@ class _Table:
         for field in sorted(list_value_names(self.connection, table_id) - known):
             message = f"The records have values of “{field}”, which is not a field."
             yield Finding("field.missing", name, message)
-        yield from self._diagnose_indexes(found.indexes)
         yield from self._diagnose_choice()
+        yield from self._diagnose_indexes(found.indexes)
 
     # Indexes --------------------------------------------------------------------------------------
 
@@ -222,21 +222,14 @@ class _Table:
                 f"The resource is to be indexed by {', '.join(chosen) or '–'}, and its table is"
                 f" indexed by {', '.join(present) or '–'}. The next load follows the choice, too."
             )
-            follow = partial(self._follow_choice, chosen)
-            yield Finding("index.choice", str(self.resource.pk), message, follow)
+            record = partial(self._record_choice, chosen)
+            yield Finding("index.choice", str(self.resource.pk), message, record)
 
-    def _follow_choice(self, chosen: Sequence[IndexKind]) -> None:
-        """Create what was chosen, drop what was not, and record it, which gives a new version."""
-        found = diagnose_record_table(self.connection, self.version.pk).indexes
-        roles = {self._get_role(kind): kind for kind in _OF_TABLE}
-        present = {roles[index.role] for index in found if index.role in roles}
-        self._add_indexes(Indexes([kind for kind in chosen if kind not in present]))
+    def _record_choice(self, chosen: Sequence[IndexKind]) -> None:
+        """Record the choice, which gives a new version; the indexes are compared with it next."""
         others = [kind for kind in self.version.indexes if kind not in _OF_TABLE]
+        self.version.indexes = [*map(str, chosen), *others]
         rows = TableVersion.objects.using(self.connection.alias).filter(pk=self.version.pk)
-        rows.update(indexes=[*map(str, chosen), *others])
+        rows.update(indexes=self.version.indexes)
         resources = Resource.objects.using(self.connection.alias).filter(pk=self.resource.pk)
         resources.update(modified_at=timezone.now())
-        # The last: until now a search could rely on them.
-        for index in found:
-            if index.role in roles and roles[index.role] not in chosen:
-                drop_indexes(self.connection, index.name)
