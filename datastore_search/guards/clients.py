@@ -22,9 +22,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv6Address, ip_address, ip_network
 from statistics import median
-from threading import Condition, Event, local
+from threading import Condition, Event, Lock, local
 from time import monotonic
 from typing import Any, Final, Protocol, Self
+from weakref import finalize
 
 from rest_framework.settings import api_settings
 
@@ -34,6 +35,8 @@ from ..messages.availability import (
     ServerFull,
     ShareExceeded,
     TemporarilyUnavailable,
+    TooManyOwnStreams,
+    TooManyStreams,
 )
 from .cache import BoundedCache
 
@@ -373,6 +376,41 @@ def name_client(client: Client | None) -> Client | None:
     return before
 
 
-def get_client_key() -> str:
-    """Return the key of the client for which this thread works; empty if it is none."""
-    return process_shares.held_key or (_thread.client.key if _thread.client else "")
+# Streams ------------------------------------------------------------------------------------------
+
+_streams: Counter[str] = Counter()
+_lock = Lock()
+
+
+class StreamSlot:
+    """
+    One slot of the streams, each of which holds a file or a snapshot, and under WSGI a thread.
+
+    It is released once: by ``release``, or with the last reference to it.
+    """
+
+    def __init__(self) -> None:
+        """
+        Acquire a slot for the client for which this thread works; it may have half of them.
+
+        Raises: ``TooManyStreams`` when none is free; ``TooManyOwnStreams``.
+        """
+        client = process_shares.held_key or (_thread.client.key if _thread.client else "")
+        with _lock:
+            if client and _streams[client] >= max(1, conf.MAX_STREAMS // 2):
+                raise TooManyOwnStreams
+            if _streams.total() >= conf.MAX_STREAMS:
+                raise TooManyStreams
+            _streams[client] += 1
+        self._release = finalize(self, _release, client)
+
+    def release(self) -> None:
+        """Release the slot; a second call does nothing."""
+        self._release()
+
+
+def _release(client: str) -> None:
+    with _lock:
+        _streams[client] -= 1
+        if not _streams[client]:
+            del _streams[client]

@@ -13,7 +13,6 @@ from .aliases import (
     parse_resource_id,
     validate_alias,
 )
-from .deletion import drop_deleted_tables, drop_tables_on_commit
 from .fields import Field
 from .resources import (
     IndexKind,
@@ -24,7 +23,14 @@ from .resources import (
     validate_indexes,
     validate_language,
 )
-from .table_versions import Origin, Profiles, TableVersion, read_profiles
+from .table_versions import (
+    Origin,
+    Profiles,
+    TableVersion,
+    drop_deleted_tables,
+    drop_tables_on_commit,
+    read_profiles,
+)
 from .translations import (
     MAX_LABEL_LENGTH,
     MAX_LENGTHS,

@@ -27,10 +27,9 @@ from ..messages.bidi import show_bidi_controls
 from ..messages.search import SubstringsNotSupported, UnknownSearchLanguage
 from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
 from .base import GuardedModel, PrimaryManager
-from .deletion import drop_tables_on_commit
 from .fields import Field
 from .object_permissions import Permitted, find_permitted
-from .table_versions import TableVersion
+from .table_versions import TableVersion, drop_tables_on_commit
 from .translations import (
     MAX_TITLE_LENGTH,
     LocalText,

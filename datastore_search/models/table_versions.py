@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connections, models, router
+from django.db import connections, models, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext_lazy as _
 
-from ..database.tables import reserve_table_id
+from ..database.tables import (
+    drop_record_table,
+    list_record_tables,
+    mark_unserved,
+    read_unserved_since,
+    reserve_table_id,
+)
 from .base import PrimaryManager
 
 
@@ -100,3 +107,27 @@ def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | Non
         datetime.fromisoformat(profiles["created_at"]),
         is_current=(profiles["fingerprint"], profiles["records"]) == (fingerprint, record_count),
     )
+
+
+# Deleting -----------------------------------------------------------------------------------------
+
+#: A table that is not served since then is dropped by the next clean-up.
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def drop_tables_on_commit(table_ids: Iterable[int], *, using: str) -> None:
+    """Drop some record tables once the transaction is committed."""
+
+    def drop() -> None:
+        for table_id in table_ids:
+            if not drop_record_table(connections[using], table_id):
+                mark_unserved(connections[using], table_id, _LONG_AGO)
+
+    transaction.on_commit(drop, using=using)
+
+
+def drop_deleted_tables(connection: BaseDatabaseWrapper, *, served: set[int]) -> int:
+    """Drop the tables that were being read when they were to be dropped; return how many."""
+    since = read_unserved_since(connection, list_record_tables(connection) - served)
+    deleted = (table_id for table_id, moment in since.items() if moment == _LONG_AGO)
+    return sum(drop_record_table(connection, table_id) for table_id in deleted)

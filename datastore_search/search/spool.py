@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 
-from ..guards.streams import StreamSlot
+from ..guards.clients import StreamSlot
 from ..messages.availability import NoRoomForAnswer
 from ..messages.search import AnswerTooLarge
 

@@ -23,8 +23,7 @@ from ..conf import conf
 from ..database.sessions import open_snapshot
 from ..filters import Clause, compose
 from ..guards import clients
-from ..guards.clients import Client
-from ..guards.streams import StreamSlot
+from ..guards.clients import Client, StreamSlot
 from ..guards.watchdog import Watched
 from ..messages.access import RecordsIncomplete
 from ..messages.availability import ClientDisconnected, TemporarilyUnavailable

@@ -18,7 +18,8 @@ from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.models import Load, RowError
 from datastore_search.database.tables import list_record_tables, mark_unserved
 from datastore_search.management.commands import datastore_cleanup
-from datastore_search.models import Resource, deletion
+from datastore_search.models import Resource
+from datastore_search.models import table_versions
 from datastore_search.web.tokens import issue_token
 
 from ..builders import make_resource, make_user
@@ -39,7 +40,7 @@ from django.core.management import call_command
 from django.test import Client
 from datastore_search.database.tables import mark_unserved
 from datastore_search.management.commands import datastore_cleanup
-from datastore_search.models import Resource, deletion
+from datastore_search.models import Resource, table_versions
 
 call_command("check", databases=["default"])
 client, headers = Client(), {"Authorization": os.environ["TOKEN"]}
@@ -169,7 +170,7 @@ def test_a_deleted_table_that_was_being_read_is_dropped_without_files(
     mark_unserved(connection, other.table_version_id, datetime.min.replace(tzinfo=UTC))
 
     with monkeypatch.context() as reading:
-        reading.setattr(deletion, "drop_record_table", lambda _connection, _table_id: False)
+        reading.setattr(table_versions, "drop_record_table", lambda _connection, _table_id: False)
         resource.delete()
     assert len(list_record_tables(connection)) == 2
     call_command("datastore_cleanup")

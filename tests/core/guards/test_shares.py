@@ -19,8 +19,7 @@ from psycopg.sql import SQL
 from datastore_search.database.sessions import Clause, open_session
 from datastore_search.database.writes import RowToLock, _take_turn
 from datastore_search.guards import clients
-from datastore_search.guards.clients import DISCONNECTED, Client, Shares
-from datastore_search.guards.streams import StreamSlot
+from datastore_search.guards.clients import DISCONNECTED, Client, Shares, StreamSlot
 from datastore_search.messages.availability import (
     ClientDisconnected,
     ServerFull,
