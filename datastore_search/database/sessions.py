@@ -41,8 +41,11 @@ _READ_LOCK_TIMEOUT = timedelta(seconds=5)
 #: The limits hardly ever change, so the settings and the statements that set them are cached.
 _MAX_CACHED_SETTINGS = 100
 
-#: Changes a setting until the end of the transaction.
-_SET = "SELECT set_config(%s, %s, true)"
+#: Changes settings until the end of the transaction, and reads what they were before.
+_CHANGE = (
+    "SELECT name, current_setting(name), set_config(name, value, true)"
+    " FROM unnest(%s::text[], %s::text[]) AS setting (name, value)"
+)
 
 
 # Statements ---------------------------------------------------------------------------------------
@@ -308,13 +311,10 @@ def _restore_settings_after(cursor: CursorWrapper, settings: Mapping[str, str]) 
     if not settings:
         yield
         return
-    cursor.execute(
-        "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [list(settings)]
-    )
-    before = dict(cursor.fetchall())
-    cursor.execute(_render_settings(tuple(settings.items())))
+    cursor.execute(_CHANGE, [list(settings), list(settings.values())])
+    before = {name: value for name, value, _changed in cursor.fetchall()}
     yield
-    cursor.execute(_render_settings(tuple(before.items())))
+    cursor.execute(_CHANGE, [list(before), list(before.values())])
 
 
 @contextmanager
@@ -324,11 +324,12 @@ def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[N
 
     Within a transaction the block is a part of it.
     """
-    with transaction.atomic(cursor.db.alias) if cursor.db.get_autocommit() else nullcontext():
-        cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
-        before, _ = cursor.fetchone()
+    is_alone = cursor.db.get_autocommit()
+    with (
+        transaction.atomic(cursor.db.alias) if is_alone else nullcontext(),
+        _restore_settings_after(cursor, {name: value}),
+    ):
         yield
-        cursor.execute(_SET, [name, before])
 
 
 def to_milliseconds(duration: timedelta) -> str:
@@ -340,8 +341,6 @@ def to_milliseconds(duration: timedelta) -> str:
 
 #: How long PostgreSQL has to accept the cancellation of a statement that is no longer read.
 _CANCEL_TIMEOUT_SECONDS = 5.0
-
-_IDLE = pq.TransactionStatus.IDLE
 
 Result = TypeVar("Result")
 
@@ -402,7 +401,8 @@ class BatchCursor(psycopg.ClientCursor[Any]):
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Run a message, and read the rows of its last statement."""
         connection = self.connection
-        if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
+        is_idle = connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
+        if is_idle and not connection.autocommit:
             super().execute(b"")  # begins the transaction
         message = self.mogrify(query, params).encode()  # Django sets UTF-8
         self._query = _Sent(message)

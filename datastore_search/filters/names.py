@@ -90,31 +90,13 @@ def parse_sort_key(text: str) -> SortKey:
 
     Raises: ``InvalidSort`` for an empty one.
     """
-    rest, nulls_first = _cut_nulls(text.strip())
-    rest, descending = _cut_direction(rest)
+    rest, descending, nulls_first = text.strip(), False, None
+    match rest.rsplit(None, 2):
+        case [before, word, last] if word.lower() == "nulls" and last.lower() in ("first", "last"):
+            rest, nulls_first = before, last.lower() == "first"
+    match rest.rsplit(None, 1):
+        case [before, last] if last.lower() in ("asc", "desc"):
+            rest, descending = before, last.lower() == "desc"
     if not rest:
         raise InvalidSort(key=text[:100])
     return SortKey(unquote_name(rest), descending, nulls_first)
-
-
-def _cut_nulls(text: str) -> tuple[str, bool | None]:
-    rest, last = _cut_last_word(text)
-    before, nulls = _cut_last_word(rest)
-    if before and nulls.lower() == "nulls" and last.lower() in ("first", "last"):
-        return before, last.lower() == "first"
-    return text, None
-
-
-def _cut_direction(text: str) -> tuple[str, bool]:
-    rest, last = _cut_last_word(text)
-    if rest and last.lower() in ("asc", "desc"):
-        return rest, last.lower() == "desc"
-    return text, False
-
-
-def _cut_last_word(text: str) -> tuple[str, str]:
-    """Split a text before its last word."""
-    parts = text.rsplit(None, 1)
-    if len(parts) < 2:  # noqa: PLR2004 - a text of one word has no other
-        return "", text
-    return parts[0].rstrip(), parts[1]

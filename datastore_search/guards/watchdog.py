@@ -1,8 +1,6 @@
 """
 The watchdog checks running statements, and cancels those whose client is gone or time is over.
 
-That is when their client is gone, or when a time limit of their own is over.
-
 One thread checks all statements of the process.  It begins with the first statement, and it waits
 without waking while there is none.
 """

@@ -48,7 +48,10 @@ def validate_translations(translations: object, names: Container[str]) -> None:
     for language, texts in translations.items():
         validate_content_language(language)
         members = texts.items() if isinstance(texts, dict) else [("", texts)]
-        if not all(_is_text_of(names, name, text) for name, text in members):
+        if not all(
+            name in names and isinstance(text, str) and text and "\0" not in text
+            for name, text in members
+        ):
             raise ValidationError(
                 _("The translations in “%(language)s” are not texts by name."),
                 params={"language": language},
@@ -59,10 +62,6 @@ def validate_translations(translations: object, names: Container[str]) -> None:
                     _("“%(name)s” in “%(language)s” has more than %(most)s letters."),
                     params={"name": name, "language": language, "most": MAX_LENGTHS[name]},
                 )
-
-
-def _is_text_of(names: Container[str], name: object, text: object) -> bool:
-    return name in names and isinstance(text, str) and bool(text) and "\0" not in text
 
 
 def choose_language(available: Container[str], plain_language: str) -> str:
@@ -109,17 +108,12 @@ def split_translations(
     for member, value in members.items():
         plain, _separator, tag = member.partition(separator)
         code, name = codes.get(tag.replace("_", "-").lower()), names.get(plain)
-        if code and name and _is_text(name, value):
+        is_text = isinstance(value, str) and value != ""
+        if code and name and is_text and len(value) <= MAX_LENGTHS.get(name, len(value)):
             translations.setdefault(code, {})[name] = value
         else:
             others[member] = value
     return translations, others
-
-
-def _is_text(name: str, value: object) -> bool:
-    if not isinstance(value, str) or not value:
-        return False
-    return name not in MAX_LENGTHS or len(value) <= MAX_LENGTHS[name]
 
 
 def write_translations(

@@ -12,7 +12,7 @@ from .binding import BoundQuery, bind_query
 from .plan import Plan, RankSort, choose_plans
 from .query import NextPage, Page, Query, RecordsFormat
 from .reads import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
-from .rendering import FoundRecords, RawJson, close_records
+from .rendering import FoundRecords, RawJson
 from .spool import Spool
 from .top_matches import build_top_matches_key, get_top_matches, keep_top_matches
 
@@ -51,9 +51,9 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
             found = _run_plan(read, plan)
             if plan.is_complete(found):
                 break
-            close_records(found.records)
+            found.records.close()
         if known_total is not None and found.count < bound.count_page(known_total):
-            close_records(found.records)
+            found.records.close()
             raise RecordsIncomplete
         total = found.total if plan.counts_matches else total
         if key is not None and isinstance(plan, RankSort):

@@ -47,9 +47,9 @@ _INDEX_SCAN_COST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """
-    What plans share.
+    How a page is read.
 
     A plan renders its own statements: ``select`` gives the records of the page, and the others
     render them.  A plan that ``counts_matches`` gives their number before the text of each record,
@@ -89,7 +89,7 @@ class _Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyScan(_Plan):
+class KeyScan(Plan):
     """Scan the keys of the whole table, perhaps from an offset on."""
 
     def select(self) -> Clause:
@@ -101,7 +101,7 @@ class KeyScan(_Plan):
         """Render the most frequent statement of all once for each table and its fields."""
         bound = self.bound
         if bound.relation.source.parameters:
-            return _Plan.select_texts(self, begin)
+            return Plan.select_texts(self, begin)
         is_narrow = len(bound.fields) <= MAX_NARROW_FIELDS
         render = _render_narrow_key_scan if is_narrow else _render_wide_key_scan
         text = render(bound.relation, bound.columns, begin, *self._shape)
@@ -156,7 +156,7 @@ _render_wide_key_scan = lru_cache(maxsize=MAX_WIDE_ENTRIES)(_render_key_scan)
 
 
 @dataclass(frozen=True, slots=True)
-class IndexScan(_Plan):
+class IndexScan(Plan):
     """Scan an index in order until the page is full, perhaps only the first ``window`` records."""
 
     window: int | None = None
@@ -184,7 +184,7 @@ class IndexScan(_Plan):
 
     def select_last_id(self) -> Clause:
         """Read the last ``_id`` of the page; without a window, for the page is full."""
-        return _Plan.select_last_id(replace(self, window=None))
+        return Plan.select_last_id(replace(self, window=None))
 
     def is_complete(self, found: FoundRecords) -> bool:
         """Return whether the window held a full page."""
@@ -198,7 +198,7 @@ class IndexScan(_Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Sort(_Plan):
+class Sort(Plan):
     """
     Sort all matches; this is slow for many.
 
@@ -276,7 +276,7 @@ def _compile_ranks(bound: BoundQuery) -> list[Clause]:
 
 
 @dataclass(frozen=True, slots=True)
-class RankSort(_Plan):
+class RankSort(Plan):
     """
     Rank all matches, and fetch the records of the best; perhaps count them in one go.
 
@@ -346,7 +346,7 @@ class RankSort(_Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class TopMatchesLookup(_Plan):
+class TopMatchesLookup(Plan):
     """Look up the records of the page by their ``ids``, which were ranked before."""
 
     ids: Sequence[int] = ()
@@ -382,7 +382,7 @@ def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.
 
 
 @dataclass(frozen=True, slots=True)
-class Grouping(_Plan):
+class Grouping(Plan):
     """Group all matches by the asked fields, for ``distinct``; perhaps count them in one go."""
 
     def select(self) -> Clause:
@@ -394,12 +394,12 @@ class Grouping(_Plan):
     def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each group, after the number of groups if the plan counts them."""
         if not self.counts_matches:
-            return _Plan.select_texts(self, begin)
+            return Plan.select_texts(self, begin)
         return _count_and_read_groups(self.bound, self.bound.select_groups())
 
 
 @dataclass(frozen=True, slots=True)
-class SkipScan(_Plan):
+class SkipScan(Plan):
     """
     Skip through an index over the single field of a ``distinct`` query, from value to value.
 
@@ -454,10 +454,6 @@ def _compile_group_order(bound: BoundQuery) -> Clause:
         keys.append(compile_sort_key(key, Clause(compile_value_key(kind, column))))
     keys += [Clause(sql.SQL(f"c{position}")) for position in range(len(names))]
     return join_with_commas(keys)
-
-
-#: How a page is read: one of these.
-Plan = KeyScan | IndexScan | Sort | RankSort | TopMatchesLookup | Grouping | SkipScan
 
 
 # The choice ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ..filters.names import SortKey
 from ..messages.access import UnknownResource
 from ..messages.parameters import InvalidParameter
 from ..models import IndexKind, Resource
-from .rendering import RawJson, RecordSizes, close_records
+from .rendering import RawJson, RecordSizes
 from .spool import Spool
 
 #: The key of every record.
@@ -197,10 +197,8 @@ class Page:
     @property
     def texts(self) -> Iterator[bytes]:
         """The text of each record, unless they are rows of CSV."""
-        if isinstance(self.records, Spool):
-            return self.records.read_members()
-        return iter(self.records[1:-1:2])  # between brackets and commas
+        return self.records.read_members()
 
     def close(self) -> None:
         """Discard what is not in memory."""
-        close_records(self.records)
+        self.records.close()

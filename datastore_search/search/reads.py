@@ -24,7 +24,7 @@ from ..messages.availability import QueryTooSlow, ReadBlocked
 from ..messages.search import InvalidFullTextQuery
 from ..models import Resource
 from .query import Relation
-from .rendering import FoundRecords, close_records, collect_records
+from .rendering import FoundRecords, collect_records
 
 
 class StaleVersion(Exception):
@@ -129,7 +129,7 @@ class ConsistentRead:
             seen, *head = found.head or (read_version(self.session, version),)
             self._compare(None if seen is None else int(seen))
         except StaleVersion:
-            close_records(found.records)
+            found.records.close()
             raise
         return FoundRecords(found.records, found.count, found.size_bytes, tuple(head))
 

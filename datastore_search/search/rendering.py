@@ -140,7 +140,14 @@ def _compose_once(text: sql.Composable) -> sql.SQL:
 
 
 class RawJson(list[bytes]):
-    """JSON text in UTF-8, as blocks that an answer repeats unchanged."""
+    """JSON text in UTF-8, as blocks that an answer repeats unchanged; in memory, unlike a spool."""
+
+    def read_members(self) -> Iterator[bytes]:
+        """Read the members of a list, which are blocks between brackets and commas."""
+        return iter(self[1:-1:2])
+
+    def close(self) -> None:
+        """Do nothing: it holds nothing open."""
 
 
 #: Longer numbers stay texts: Python refuses to convert them.
@@ -156,8 +163,6 @@ _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=_parse_integer)
 
 def parse_raw_json(value: RawJson | Spool) -> Any:
     """Parse what PostgreSQL has written as JSON, and close a spool; decimals keep their digits."""
-    if isinstance(value, RawJson):
-        return _DECODER.decode(b"".join(value).decode())
     with closing(value):
         return _DECODER.decode(b"".join(value).decode())
 
@@ -197,12 +202,6 @@ def collect_records(batches: Iterator[TextBatch]) -> FoundRecords:
     blocks = RawJson([b","] * (2 * len(texts) + 1))
     blocks[0], blocks[1::2], blocks[-1] = b"[", texts, b"]"
     return FoundRecords(blocks, len(texts), size_bytes, head)
-
-
-def close_records(records: RawJson | Spool) -> None:
-    """Discard records that are not in memory."""
-    if isinstance(records, Spool):
-        records.close()
 
 
 #: The size of a batch of records, if they are as large as those before.

@@ -61,7 +61,8 @@ class PacedBlocks:
         if self._failure:
             raise self._failure
         try:
-            return self._read_block()
+            self._check_pace()
+            block = next(self._blocks)
         except StopIteration:
             raise
         except Exception as failure:
@@ -69,10 +70,6 @@ class PacedBlocks:
                 raise
             self._failure = failure
             return self._truncation_mark
-
-    def _read_block(self) -> bytes:
-        self._check_pace()
-        block = next(self._blocks)
         self._sent_bytes += len(block)
         self._sent_at = monotonic()
         return block

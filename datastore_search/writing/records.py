@@ -137,7 +137,9 @@ def _read_members(
     members: list[dict[str, str]] = [{} for _record in records]
     for name, kind in types.items():
         positions = [position for position, record in enumerate(records) if name in record]
-        values = [_replace_empty_text(records[position][name], kind) for position in positions]
+        values = [records[position][name] for position in positions]
+        if not kind.is_text and kind.name != "json":  # an empty text is null, as in CKAN
+            values = [None if value == "" else value for value in values]
         try:
             texts = parse_values(kind.name, kind.parse_value, values, cast)
         except ValueNotOfType as error:
@@ -147,11 +149,6 @@ def _read_members(
         for position, text in zip(positions, texts, strict=True):
             members[position][name] = text or "null"
     return members
-
-
-def _replace_empty_text(value: Json, kind: FieldType) -> Json:
-    """Replace an empty text by null, except where it is a value, as CKAN does."""
-    return None if value == "" and not kind.is_text and kind.name != "json" else value
 
 
 def _describe_error(

@@ -18,8 +18,7 @@ from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.contrib.files.models import Load, RowError
 from datastore_search.database.tables import list_record_tables, mark_unserved
 from datastore_search.management.commands import datastore_cleanup
-from datastore_search.models import Resource
-from datastore_search.models import table_versions
+from datastore_search.models import Resource, table_versions
 from datastore_search.web.tokens import issue_token
 
 from ..builders import make_resource, make_user

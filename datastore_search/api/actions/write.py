@@ -61,11 +61,8 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
             writer.check_writable(force=parameters.get("force", False))
             ids = _write_table(writer, parameters, fields)
             result = _build_result(CreateParameters, parameters, writer, Method.INSERT)
-            schema = writer.resource.schema
-            result["fields"] = describe_fields(
-                writer.resource.types.items(),
-                {field.name: field.info for field in schema},
-            )
+            infos = {field.name: field.info for field in writer.resource.schema}
+            result["fields"] = describe_fields(writer.resource.types.items(), infos)
             if parameters.get("include_records"):
                 result["records"] = _read_written_records(writer, ids)
     return Answer(result)
