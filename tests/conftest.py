@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings
 from django.core.signals import setting_changed
 from django.db import connection
+from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 from django.utils import translation
 
 from datastore_search.database.tables import drop_record_table, list_record_tables
@@ -102,6 +103,9 @@ def django_db_setup(
 
     A server of a test that is just ending may connect again: no more connections are allowed.
     """
+    if not connection.settings_dict["NAME"].startswith(TEST_DATABASE_PREFIX):
+        # pytest-django does not see the fixtures that a fixture asks for by ``getfixturevalue``.
+        pytest.fail("No test database was made: let the fixtures of the chosen tests use “db”.")
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         # A commit need not wait for the disk: the databases are deleted.
         name = connection.ops.quote_name(connection.settings_dict["NAME"])

@@ -669,10 +669,10 @@ def own_portal(portal: Portal) -> Portal:
 
 
 @pytest.fixture(params=["portal", "own_portal"])
-def any_portal(request: pytest.FixtureRequest) -> Portal:
+def any_portal(request: pytest.FixtureRequest, portal: Portal) -> Portal:
     """A portal whose datasets are its resources, and one with datasets of its own."""
-    portal: Portal = request.getfixturevalue(request.param)
-    return portal
+    chosen: Portal = request.getfixturevalue(request.param)
+    return chosen
 
 
 @pytest.mark.parametrize(("action", "kind"), pair_with_kinds(PUBLIC_LISTING))
