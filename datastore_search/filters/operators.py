@@ -14,6 +14,7 @@ from typing import LiteralString
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from psycopg import sql
 
 from ..database.sessions import FALSE, Clause, join_clauses
@@ -69,9 +70,10 @@ class Operator:
     One operator.
 
     ``compile`` compiles a comparison; None where the type of the field does not have the operator.
-    ``words`` are those of a condition with ``%(field)s`` and ``%(value)s`` on a page.  With
-    ``order`` it compares ``_id``, too, by this operator of SQL.  Only the index of substrings
-    answers one that ``counts_as_text``: a query may have few of these.
+    ``words`` are those of a condition with ``%(field)s`` and ``%(value)s`` on a page; ``label`` is
+    between a field and a value in a form, which offers no operator without one.  With ``order`` it
+    compares ``_id``, too, by this operator of SQL.  Only the index of substrings answers one that
+    ``counts_as_text``: a query may have few of these.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Operator:
     operand: Operand = Operand.VALUE
     order: str = ""
     counts_as_text: bool = False
+    label: str | Promise = ""
 
 
 # Equality -----------------------------------------------------------------------------------------
@@ -192,7 +195,13 @@ _BEGINS = _("%(field)s begins with “%(value)s”")
 operators: Mapping[str, Operator] = {
     operator.name: operator
     for operator in (
-        Operator("eq", _("Equal; a list is the value of a list field."), _EQUAL, _compile_equal),
+        Operator(
+            "eq",
+            _("Equal; a list is the value of a list field."),
+            _EQUAL,
+            _compile_equal,
+            label=pgettext_lazy("operator", "is"),
+        ),
         Operator(
             "ieq",
             _("Equal to the text, ignoring case; for text fields."),
@@ -208,6 +217,7 @@ operators: Mapping[str, Operator] = {
             _("%(field)s ≤ %(value)s"),
             _compile_order,
             order="<=",
+            label=pgettext_lazy("operator", "to"),
         ),
         Operator("gt", _("Greater than."), _("%(field)s > %(value)s"), _compile_order, order=">"),
         Operator(
@@ -216,8 +226,15 @@ operators: Mapping[str, Operator] = {
             _("%(field)s ≥ %(value)s"),
             _compile_order,
             order=">=",
+            label=pgettext_lazy("operator", "from"),
         ),
-        Operator("ne", _("Not equal; finds empty cells too."), _DIFFERENT, _compile_different),
+        Operator(
+            "ne",
+            _("Not equal; finds empty cells too."),
+            _DIFFERENT,
+            _compile_different,
+            label=pgettext_lazy("operator", "is not"),
+        ),
         Operator(
             "ine",
             _("Not equal to the text, ignoring case; finds empty cells too."),
@@ -231,6 +248,7 @@ operators: Mapping[str, Operator] = {
             _CONTAINS,
             _compile_contains,
             counts_as_text=True,
+            label=pgettext_lazy("operator", "contains"),
         ),
         Operator(
             "icontains",
@@ -247,6 +265,7 @@ operators: Mapping[str, Operator] = {
             partial(_compile_part, condition=_HAS_START),
             Operand.TEXT,
             counts_as_text=True,
+            label=pgettext_lazy("operator", "begins with"),
         ),
         Operator(
             "istartswith",
@@ -257,7 +276,12 @@ operators: Mapping[str, Operator] = {
             counts_as_text=True,
         ),
         Operator(
-            "isnull", _("Whether the cell is empty."), _EQUAL, _compile_empty, Operand.BOOLEAN
+            "isnull",
+            _("Whether the cell is empty."),
+            _EQUAL,
+            _compile_empty,
+            Operand.BOOLEAN,
+            label=pgettext_lazy("operator", "is empty"),
         ),
     )
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html import unescape
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.test import Client
 from django.utils import translation
 
+from datastore_search.contrib.pages.table.conditions import OPERATORS
 from datastore_search.filters.operators import Operand, operators
 from datastore_search.models import Resource
 
@@ -76,6 +78,40 @@ def test_the_page_says_it_in_words(
 
     assert page.status_code == 200
     assert "title" in chips.partition("</ul>")[0]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_form_of_a_page_offers_those_with_a_label(
+    client: Client, resource: Resource, name: str
+) -> None:
+    asked = {f"{name}.title": "yes" if name == "empty" else "River"}
+    page = client.get(f"/en/datastore/{resource.pk}/", asked)
+
+    assert page.status_code == 200
+    label = str(OPERATORS[name].label)
+    assert f'<option value="{name}">{label}</option>' in unescape(page.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("like", "asked"), [("lt", {"new.amount": "7,5"}), ("startswith", {"new.title": "Fox"})]
+)
+def test_a_new_operator_is_in_the_form_by_its_entry(
+    client: Client,
+    resource: Resource,
+    monkeypatch: pytest.MonkeyPatch,
+    like: str,
+    asked: dict[str, str],
+) -> None:
+    entry = replace(operators[like], name="new", label="neu")
+    for table in (OPERATORS, operators):
+        monkeypatch.setitem(cast("dict[str, Any]", table), "new", entry)
+
+    page = client.get(f"/de/datastore/{resource.pk}/", asked).content.decode()
+    rows = page.partition("<tbody")[2].partition("</tbody>")[0]
+
+    assert '<option value="new">neu</option>' in page
+    assert "Foxes" in rows or "Running" in rows
+    assert "No subject" not in rows
 
 
 def test_it_is_described(

@@ -10,14 +10,14 @@ from django.utils.translation import pgettext
 
 from ....field_types import Json, dump_json_as_sent
 from ....filters import And, Comparison, Condition, In, Or
-from ....filters.operators import operators
+from ....filters.operators import Operator, operators
 from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....search import ID
 from ..api_parameters import format_filters
 from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from .columns import Column
-from .conditions import IS_EMPTY, YES_OR_NO, FieldCondition
+from .conditions import IS_EMPTY, OPERATORS, YES_OR_NO, FieldCondition
 from .page_query import PageQuery
 from .query_string import Link, QueryString
 
@@ -81,8 +81,8 @@ class _ChipBuilder:
     def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
         """Describe each value of a condition as it was typed."""
         for value in condition.values:
-            name, operator = condition.field.name, condition.operator
-            if operator == "empty":
+            name, operator = condition.field.name, OPERATORS[condition.operator]
+            if operator.name == "isnull":
                 yield value, self._describe_empty(name, is_empty=bool(IS_EMPTY.get(value)))
             elif condition.field.type == "bool":
                 shown = mark_text(str(YES_OR_NO.get(value, _shorten(value))))
@@ -94,9 +94,8 @@ class _ChipBuilder:
         template = _("%(field)s is empty") if is_empty else _("%(field)s is not empty")
         return compose_phrase(template, field=self._label(name))
 
-    def _describe(self, name: str, operator: str, value: Phrase) -> Phrase:
-        template = str(operators[_OPERATORS.get(operator, operator)].words)
-        return compose_phrase(template, field=self._label(name), value=value)
+    def _describe(self, name: str, operator: Operator, value: Phrase) -> Phrase:
+        return compose_phrase(str(operator.words), field=self._label(name), value=value)
 
     def _label(self, name: str) -> Phrase:
         if name == ID:
@@ -134,12 +133,12 @@ class _ChipBuilder:
                 values = [self._format_value(name, value) for value in condition.values[:10]]
                 values += [_MORE] if len(condition.values) > len(values) else []
                 shown = join_phrases(pgettext("conditions", " or "), values)
-                return self._describe(name, "in", shown)
+                return self._describe(name, operators["in"], shown)
             case Comparison(operator="isnull"):
                 return self._describe_empty(condition.field, is_empty=bool(condition.value))
             case Comparison():
                 name, value = condition.field, self._format_value(condition.field, condition.value)
-                return self._describe(name, condition.operator, value)
+                return self._describe(name, operators[condition.operator], value)
 
     def _describe_member(self, condition: Condition) -> Phrase:
         """Describe a condition of a group, in brackets if it joins others itself."""
@@ -155,18 +154,6 @@ class _ChipBuilder:
 
     def _bracket(self, condition: Condition) -> Phrase:
         return compose_phrase("(%(condition)s)", condition=self.describe(condition))
-
-
-#: The API's operators by the page's operators.
-_OPERATORS = {
-    "field": "eq",
-    "not": "ne",
-    "starts": "startswith",
-    "from": "gte",
-    "to": "lte",
-    "after": "gt",
-    "before": "lt",
-}
 
 
 def _shorten(text: str) -> str:

@@ -6,25 +6,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from ....field_types import Operators, field_types, is_storable
 from ....filters import And, Comparison, Condition, In, Or, TypedFields, compile_conditions
+from ....filters.operators import Operand, Operator, operators
 from ....messages.parameters import InvalidParameters
+from ....messages.search import UnsupportedOperator
 from ....models import Field
 from .typed_values import describe_type_error, parse_end_of_day, parse_typed_value
 
-#: The operators of addresses, in the order of the form, and their words.
-OPERATORS: Mapping[str, str | Promise] = {
-    "field": pgettext_lazy("operator", "is"),
-    "not": pgettext_lazy("operator", "is not"),
-    "contains": pgettext_lazy("operator", "contains"),
-    "starts": pgettext_lazy("operator", "begins with"),
-    "from": pgettext_lazy("operator", "from"),
-    "to": pgettext_lazy("operator", "to"),
-    "empty": pgettext_lazy("operator", "is empty"),
+#: The first operators of the form, with their names in addresses; others have their own.
+_NAMES = {
+    "eq": "field",
+    "ne": "not",
+    "contains": "contains",
+    "startswith": "starts",
+    "gte": "from",
+    "lte": "to",
+    "isnull": "empty",
+}
+
+#: The operators of addresses, in the order of the form.
+OPERATORS: Mapping[str, Operator] = {
+    _NAMES.get(name, name): operators[name]
+    for name in dict.fromkeys((*_NAMES, *operators))
+    if operators[name].label
 }
 
 #: What the form offers in addition: another value of ``empty``.
@@ -73,14 +81,16 @@ def parse_field_condition(
         return FieldCondition(operator, field, typed, error=error)
     conditions: list[Condition] = []
     for value in typed:
-        condition = _BUILDERS[operator](field, value)
-        if condition is None:
-            error = _("This condition cannot be used with this field.")
-            return FieldCondition(operator, field, typed, error=error)
+        condition, error = _build_condition(OPERATORS[operator], field, value), ""
         try:
-            compile_conditions([condition], fields)
-        except InvalidParameters:
-            error = describe_type_error(field.type, value)
+            if condition:
+                compile_conditions([condition], fields)
+        except InvalidParameters as refused:
+            condition = None
+            if not isinstance(refused.errors[0], UnsupportedOperator):
+                error = describe_type_error(field.type, value)
+        if condition is None:
+            error = error or _("This condition cannot be used with this field.")
             return FieldCondition(operator, field, typed, error=error)
         conditions.append(condition)
     return FieldCondition(operator, field, typed, _join(operator, conditions))
@@ -101,6 +111,17 @@ def _join(operator: str, conditions: list[Condition]) -> Condition:
 # From an operator and a typed value to a condition; None where the type does not have it ----------
 
 
+def _build_condition(operator: Operator, field: Field, value: str) -> Condition | None:
+    """Build a condition; one on a part of a text ignores case where an operator does so."""
+    if operator.name in _BUILDERS:
+        return _BUILDERS[operator.name](field, value)
+    if operator.operand is Operand.TEXT:
+        ignoring_case = f"i{operator.name}"
+        name = ignoring_case if ignoring_case in operators else operator.name
+        return Comparison(field.name, name, value)
+    return Comparison(field.name, operator.name, parse_typed_value(field.type, value))
+
+
 def _build_equality(field: Field, value: str) -> Condition:
     if field.type == "text" and value.lower() != value.upper():
         return Comparison(field.name, "ieq", value)
@@ -115,17 +136,11 @@ def _build_inequality(field: Field, value: str) -> Condition:
 
 
 def _build_contains(field: Field, value: str) -> Condition | None:
-    operators = field_types[field.type].operators
-    if Operators.TEXT in operators:
+    suitable = field_types[field.type].operators
+    if Operators.TEXT in suitable:
         return Comparison(field.name, "icontains", value)
-    is_list = Operators.CONTAINS in operators and field.type != "json"
+    is_list = Operators.CONTAINS in suitable and field.type != "json"
     return Comparison(field.name, "contains", value) if is_list else None
-
-
-def _build_beginning(field: Field, value: str) -> Condition | None:
-    if Operators.TEXT not in field_types[field.type].operators:
-        return None
-    return Comparison(field.name, "istartswith", value)
 
 
 def _build_bound(operator: str, field: Field, value: str) -> Condition | None:
@@ -144,11 +159,10 @@ def _build_emptiness(field: Field, value: str) -> Condition | None:
 
 
 _BUILDERS: Mapping[str, Callable[[Field, str], Condition | None]] = {
-    "field": _build_equality,
-    "not": _build_inequality,
+    "eq": _build_equality,
+    "ne": _build_inequality,
     "contains": _build_contains,
-    "starts": _build_beginning,
-    "from": partial(_build_bound, "gte"),
-    "to": partial(_build_bound, "lte"),
-    "empty": _build_emptiness,
+    "gte": partial(_build_bound, "gte"),
+    "lte": partial(_build_bound, "lte"),
+    "isnull": _build_emptiness,
 }

@@ -140,8 +140,8 @@ class FilterForm:
     @property
     def operators(self) -> list[Pair]:
         """The operators of a condition, and their words."""
-        operators = {**OPERATORS, NOT_EMPTY: NOT_EMPTY_LABEL}
-        return [(name, str(label)) for name, label in operators.items()]
+        offered = [(name, str(operator.label)) for name, operator in OPERATORS.items()]
+        return [*offered, (NOT_EMPTY, str(NOT_EMPTY_LABEL))]
 
     @property
     def chosen_value(self) -> str:
@@ -198,7 +198,7 @@ def build_input(
     return Input(
         id_,
         f"{operator}.{field.name}",
-        "" if operator == "field" else str(OPERATORS[operator]),
+        "" if operator == "field" else str(OPERATORS[operator].label),
         value,
         attributes,
         tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
