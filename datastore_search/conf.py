@@ -131,7 +131,7 @@ class CoreSettings(Settings):
     STATEMENT_TIMEOUT = Setting(
         timedelta(seconds=60),
         "Time limit of one statement of a search. An answer needs at most three long ones, and"
-        " one more with each of `include_next_page` and `highlight`.",
+        " one more with `include_next_page` and with each parameter that an app adds.",
         maximum=MAX_TIMEOUT,
     )
     ANONYMOUS_STATEMENT_TIMEOUT = Setting(

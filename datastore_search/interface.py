@@ -105,11 +105,10 @@ class QueryOptions(ConditionOptions, total=False):
 
 
 class SearchOptions(QueryOptions, total=False):
-    """The parameters of ``datastore_search``, beside the resource."""
+    """The parameters of ``datastore_search``, beside the resource; apps may add others."""
 
     include_total: bool
     include_next_page: bool
-    highlight: bool
 
 
 class _WriteOptions(TypedDict, total=False):

@@ -93,11 +93,10 @@ def received() -> Iterator[list[dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("options", "declared", "others"),
     [
-        pytest.param(
+        (
             interface.SearchOptions,
             parameters.SearchParameters,
             {"resource_id", "records_format"},
-            marks=pytest.mark.needs("analysis"),  # which adds ``highlight``
         ),
         (interface.QueryOptions, parameters.QueryParameters, set()),
         (interface.ConditionOptions, parameters.ConditionParameters, set()),
@@ -113,11 +112,13 @@ def received() -> Iterator[list[dict[str, Any]]]:
 def test_the_options_are_the_parameters_of_the_api(
     options: Any, declared: type[parameters.ActionParameters], others: set[str]
 ) -> None:
-    ignored = {
-        name for name, field in declared().get_fields().items() if isinstance(field, IgnoredField)
+    core = {
+        name
+        for name, field in declared.get_declared().items()
+        if not (isinstance(field, IgnoredField) or field.answers)  # by an app
     }
 
-    assert {*declared.get_declared()} - others - ignored - {"id"} == {*options.__annotations__}
+    assert core - others - {"id"} == {*options.__annotations__}
 
 
 def test_what_is_public_is_there() -> None:
@@ -221,13 +222,14 @@ def test_a_search_is_that_of_the_api(client: Client, survey: Resource) -> None:
 
 @pytest.mark.needs("analysis")
 def test_a_search_by_words_and_values_of_python(survey: Resource) -> None:
+    of_apps: Any = {"highlight": True}
     found = search(
         ANYONE,
         survey.pk,
         q="river",
         filters={"seen": {"gte": date(2019, 1, 1)}, "amount": [10.5, Decimal(7)]},
         include_next_page=True,
-        highlight=True,
+        **of_apps,
     )
 
     (record,) = found.records
