@@ -6,18 +6,20 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from django.core.management.base import CommandParser
 from django.test import Client
 from django.utils.html import escape
 
-from datastore_search.contrib.files.admin.forms import LoadForm, PreviewForm
+from datastore_search.contrib.files.admin.forms import LoadForm, PreviewForm, build_input
 from datastore_search.contrib.files.admin.preview import build_preview_context
-from datastore_search.contrib.files.formats.options import Kind, ReadOptions
+from datastore_search.contrib.files.formats.options import Kind, Option, ReadOptions
 from datastore_search.contrib.files.jobs import LoadOptions, resolve_options, submit_load
 from datastore_search.contrib.files.management.commands.load_resource import Command
 from datastore_search.contrib.files.management.load_arguments import (
+    add_load_arguments,
     build_load_options,
     describe_option,
     name_argument,
@@ -96,6 +98,18 @@ def test_the_page_of_an_upload_shows_each(staff: Client, empty: Resource) -> Non
         texts = (load_options[name].label, load_options[name].help)
         assert all(escape(str(text)) in page for text in texts), name
         assert f'name="{name}"' in page
+
+
+@pytest.mark.parametrize("kind", [Kind.TEXT, Kind.TEXTS])
+def test_the_help_of_an_option_may_have_any_letters(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind
+) -> None:
+    option, parser = Option(label="L", help="5 % <b>of</b> it.", kind=kind), CommandParser()
+    monkeypatch.setitem(cast("dict[str, Option]", load_options), "some", option)
+    add_load_arguments(parser)
+
+    assert str(build_input(option).help_text).startswith("5 % &lt;b&gt;of&lt;/b&gt; it.")
+    assert "5 % <b>of</b> it." in parser.format_help()
 
 
 @pytest.mark.parametrize("name", PREVIEWED)

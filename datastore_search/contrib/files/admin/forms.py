@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.forms.utils import flatatt
 from django.template.defaultfilters import filesizeformat
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext
@@ -132,9 +132,11 @@ def _make_validator(check: Callable[[Any], object]) -> Callable[[Any], None]:
 
 def build_input(option: Option, value: Any = None) -> forms.Field:
     """Build the input of an option, which offers a value that is none of its open choices, too."""
-    given: dict[str, Any] = {"label": option.label, "help_text": option.help, "required": False}
-    if option.kind is Kind.TEXTS:
-        given["help_text"] = format_lazy("{} {}", option.help, _("One per line."))
+    is_of_lines = option.kind is Kind.TEXTS
+    text = format_lazy("{} {}", option.help, _("One per line.")) if is_of_lines else option.help
+    # Django shows the help of a field as HTML.
+    given: dict[str, Any] = {"label": option.label, "help_text": escape(text), "required": False}
+    if is_of_lines:
         return LinesField(**given)
     if option.kind is Kind.FLAG:
         return forms.BooleanField(**given)
@@ -151,7 +153,7 @@ def build_input(option: Option, value: Any = None) -> forms.Field:
 
 def _build_choice(option: Option, value: Any, given: dict[str, Any]) -> forms.ChoiceField:
     choices = {"" if each is None else each: text for each, text in option.choices.items()}
-    if option.is_open:
+    if option.is_open and value:
         choices.setdefault(value, value)
     given["choices"] = [*choices.items()]
     if option.kind is Kind.NUMBER:

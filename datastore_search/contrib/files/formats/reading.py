@@ -34,7 +34,8 @@ def read_file(
         # Imports take most of the time of a small file: only the reader that is needed is imported.
         read = getattr(import_module(f".{module}", __package__), function)
     except ModuleNotFoundError as error:
-        extra = file_format.extra
+        if not (extra := file_format.extra):
+            raise
         raise LoadFailed("file.extra_missing", format=file_format.name, extra=extra) from error
     table: StagedTable = read(main, options, staging_area)
     return replace(

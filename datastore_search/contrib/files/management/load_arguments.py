@@ -26,7 +26,8 @@ def add_load_arguments(parser: CommandParser) -> None:
 
 def _add_argument(group: _ArgumentGroup, name: str, option: Option) -> None:
     """Add the argument of an option, and the one that chooses nothing, if there is one."""
-    given: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": describe_option(option)}
+    text = describe_option(option).replace("%", "%%")  # argparse fills its own words in
+    given: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": text}
     flag, *metavar = name_argument(name, option).split()
     if not metavar:
         group.add_argument(flag, action="store_const", const=option.flagged or True, **given)
