@@ -8,6 +8,7 @@ search scans a million records without a match.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -47,7 +48,7 @@ _INDEX_SCAN_COST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(ABC):
     """
     How a page is read.
 
@@ -59,9 +60,9 @@ class Plan:
     bound: BoundQuery
     counts_matches: bool = False
 
+    @abstractmethod
     def select(self) -> Clause:
         """Select the records of the page, with the columns that plans read."""
-        raise NotImplementedError
 
     def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, with ``begin`` before it."""
@@ -385,9 +386,13 @@ def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.
 class Grouping(Plan):
     """Group all matches by the asked fields, for ``distinct``; perhaps count them in one go."""
 
+    def select_groups(self) -> Clause:
+        """Select all combinations of values, in no order."""
+        return self.bound.select_groups()
+
     def select(self) -> Clause:
-        """Select the combinations of values."""
-        groups = compose("SELECT * FROM ({}) AS page", self.bound.select_groups())
+        """Select the combinations of the page."""
+        groups = compose("SELECT * FROM ({}) AS page", self.select_groups())
         order = _compile_group_order(self.bound)
         return _take_page(self.bound, compose("{} ORDER BY {}", groups, order))
 
@@ -395,11 +400,14 @@ class Grouping(Plan):
         """Read the text of each group, after the number of groups if the plan counts them."""
         if not self.counts_matches:
             return Plan.select_texts(self, begin)
-        return _count_and_read_groups(self.bound, self.bound.select_groups())
+        bound, order = self.bound, _compile_group_order(self.bound)
+        found = compose("SELECT true AS is_there, * FROM found ORDER BY {}", order)
+        texts, is_there = bound.columns.render_texts(), sql.SQL("page.is_there")
+        return count_and_read(self.select_groups(), _take_page(bound, found), texts, is_there)
 
 
 @dataclass(frozen=True, slots=True)
-class SkipScan(Plan):
+class SkipScan(Grouping):
     """
     Skip through an index over the single field of a ``distinct`` query, from value to value.
 
@@ -408,12 +416,12 @@ class SkipScan(Plan):
     Source: PostgreSQL's wiki, "Loose indexscan": a recursive query that finds the next value.
     """
 
-    def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each value, after the number of values."""
+    def select_groups(self) -> Clause:
+        """Select the values in their order."""
         bound = self.bound
         ((name, _kind),) = bound.fields
         key, source = bound.compile_key(name), bound.relation.source
-        values = Clause(
+        return Clause(
             sql.SQL(
                 "WITH RECURSIVE value (key, c0) AS ("
                 " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
@@ -431,17 +439,10 @@ class SkipScan(Plan):
                 _MAX_SKIPPED_VALUES + 1, *key.parameters, *source.parameters, *key.parameters,
             ],
         )  # fmt: skip
-        return _count_and_read_groups(bound, values)
 
     def is_complete(self, found: FoundRecords) -> bool:
         """Return whether all values were found."""
         return found.total <= _MAX_SKIPPED_VALUES
-
-
-def _count_and_read_groups(bound: BoundQuery, groups: Clause) -> Clause:
-    order = _compile_group_order(bound)
-    page = _take_page(bound, compose("SELECT true AS is_there, * FROM found ORDER BY {}", order))
-    return count_and_read(groups, page, bound.columns.render_texts(), sql.SQL("page.is_there"))
 
 
 def _compile_group_order(bound: BoundQuery) -> Clause:
