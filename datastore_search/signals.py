@@ -14,6 +14,6 @@ from django.dispatch import Signal
 request_answered = Signal()
 
 #: Sent by ``Resource`` when ``datastore_create``, ``datastore_upsert`` or a deletion is committed,
-#: from whatever door: ``resource``, and the numbers of records ``added``, ``updated`` and
+#: by a request or by Python: ``resource``, and the numbers of records ``added``, ``updated`` and
 #: ``deleted``.  A resource whose table was dropped has no ``table_version``.
 resource_written = Signal()

@@ -156,8 +156,8 @@ class Writer:
         types = self._check_known(names, "indexes")
         ordered = {name: types[name] for name in names if field_types[types[name]].ordered}
         # A deleted record of another type may still be read.
-        is_busy = errors.DataError, ResourceBusy
-        with translate_errors(is_busy, (errors.ProgramLimitExceeded, IndexTooLong)):
+        other_type = errors.DataError, ResourceBusy
+        with translate_errors(other_type, (errors.ProgramLimitExceeded, IndexTooLong)):
             changes.create_order_indexes(self._connection, self.resource, ordered)
 
     def index_substrings(self, wanted: bool) -> None:

@@ -177,7 +177,7 @@ class Dataset(GuardedModel):
         self.groups = list(groups.values())
 
     def clean(self) -> None:
-        """Check what no form shows as it is kept."""
+        """Check the fields that no form has, too."""
         super().clean()
         validate_translations(self.translations, _TEXTS)
         self.derive()

@@ -24,10 +24,7 @@ from .page import ResourcePageView
 from .sections import PageQuestion, Place, Section
 from .table.chips import build_chips
 from .table.columns import Column
-from .table.page_query import (
-    OF_TABLE,
-    PageQuery,
-)
+from .table.page_query import OF_TABLE, PageQuery
 from .table.query_string import Pair, QueryString
 from .table.type_labels import describe_parameter_errors
 

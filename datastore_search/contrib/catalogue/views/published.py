@@ -114,10 +114,8 @@ def describe_catalogue(request: HttpRequest) -> SafeString:
 
 def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
     """Describe a resource, whose fields have been read, and the dataset that it is part of."""
-    published, dataset = (
-        add_addresses(resource, ResourceAddresses(request)),
-        find_dataset_of(resource),
-    )
+    published = add_addresses(resource, ResourceAddresses(request))
+    dataset = find_dataset_of(resource)
     parent = build_parent(dataset, build_dataset_identifier(request, dataset)) if dataset else {}
     return _dump_for_script(
         build_dataset(published, resource.schema, _build_catalogue(request), parent)

@@ -46,8 +46,6 @@ _MAX_DISTINCT_SHARE = 0.9
 #: Up to this number of values, the different ones are always counted.
 _MAX_VALUES_COUNTED = 1_000
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 #: Parts of profiles, by column.
 _Parts = dict[str, dict[str, Any]]
 

@@ -16,6 +16,11 @@ from ..sections import PageQuestion, Place, Section
 from ..table.page_query import PageQuery
 from .panel import build_facet_panel
 
+logger = logging.getLogger(__name__)
+
+#: The time of the suggestions of a page.
+MAX_SECONDS = 1
+
 
 def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     """Show facets of the columns that are shown, and of those that the address names."""
@@ -28,18 +33,6 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
 
 def _suggest_queries(question: PageQuestion) -> Mapping[str, Any] | None:
     return None if question.total else suggest_links(question.read, question.query)
-
-
-FACETS = Section("facets", Place.BESIDE, "datastore_search/_facets.html", _show_facets)
-DID_YOU_MEAN = Section(
-    "did_you_mean", Place.EMPTY, "datastore_search/_did_you_mean.html", _suggest_queries
-)
-
-
-logger = logging.getLogger(__name__)
-
-#: The time of the suggestions of a page.
-MAX_SECONDS = 1
 
 
 def suggest_links(read: ConsistentRead, query: PageQuery) -> dict[str, Any]:
@@ -72,3 +65,9 @@ def _find_queries(read: ConsistentRead, query: PageQuery) -> Suggestions:
     except TemporarilyUnavailable as error:
         logger.warning("No queries were suggested on a page: %s", error)
         return Suggestions({}, (), is_complete=False)
+
+
+FACETS = Section("facets", Place.BESIDE, "datastore_search/_facets.html", _show_facets)
+DID_YOU_MEAN = Section(
+    "did_you_mean", Place.EMPTY, "datastore_search/_did_you_mean.html", _suggest_queries
+)
