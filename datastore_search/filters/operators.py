@@ -191,6 +191,28 @@ def _compile_contains(asked: Comparing) -> Clause | None:
 _EQUAL, _DIFFERENT = _("%(field)s: %(value)s"), _("%(field)s is not %(value)s")
 _CONTAINS = _("%(field)s contains “%(value)s”")
 _BEGINS = _("%(field)s begins with “%(value)s”")
+_SIGNS = {"<=": "≤", ">=": "≥"}
+
+
+def _build_order(
+    name: str, about: str | Promise, order: str, label: str | Promise = ""
+) -> Operator:
+    """Build an operator of order; its sign is the same in every language."""
+    words = f"%(field)s {_SIGNS.get(order, order)} %(value)s"
+    return Operator(name, about, words, _compile_order, order=order, label=label)
+
+
+def _build_match(
+    name: str,
+    about: str | Promise,
+    words: str | Promise,
+    condition: LiteralString,
+    label: str | Promise = "",
+) -> Operator:
+    """Build an operator on parts of texts; one whose name begins with ``i`` ignores case."""
+    run = partial(_compile_part, condition=condition, ignores_case=name.startswith("i"))
+    return Operator(name, about, words, run, Operand.TEXT, counts_as_text=True, label=label)
+
 
 operators: Mapping[str, Operator] = {
     operator.name: operator
@@ -210,23 +232,11 @@ operators: Mapping[str, Operator] = {
             Operand.TEXT,
         ),
         Operator("in", _("Equal to one of the values."), _EQUAL, _compile_equal, Operand.LIST),
-        Operator("lt", _("Less than."), _("%(field)s < %(value)s"), _compile_order, order="<"),
-        Operator(
-            "lte",
-            _("Less than or equal to."),
-            _("%(field)s ≤ %(value)s"),
-            _compile_order,
-            order="<=",
-            label=pgettext_lazy("operator", "to"),
-        ),
-        Operator("gt", _("Greater than."), _("%(field)s > %(value)s"), _compile_order, order=">"),
-        Operator(
-            "gte",
-            _("Greater than or equal to."),
-            _("%(field)s ≥ %(value)s"),
-            _compile_order,
-            order=">=",
-            label=pgettext_lazy("operator", "from"),
+        _build_order("lt", _("Less than."), "<"),
+        _build_order("lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "to")),
+        _build_order("gt", _("Greater than."), ">"),
+        _build_order(
+            "gte", _("Greater than or equal to."), ">=", pgettext_lazy("operator", "from")
         ),
         Operator(
             "ne",
@@ -250,31 +260,15 @@ operators: Mapping[str, Operator] = {
             counts_as_text=True,
             label=pgettext_lazy("operator", "contains"),
         ),
-        Operator(
-            "icontains",
-            _("Contains the text, ignoring case."),
-            _CONTAINS,
-            partial(_compile_part, condition=_HAS_PART, ignores_case=True),
-            Operand.TEXT,
-            counts_as_text=True,
-        ),
-        Operator(
+        _build_match("icontains", _("Contains the text, ignoring case."), _CONTAINS, _HAS_PART),
+        _build_match(
             "startswith",
             _("Begins with the text."),
             _BEGINS,
-            partial(_compile_part, condition=_HAS_START),
-            Operand.TEXT,
-            counts_as_text=True,
-            label=pgettext_lazy("operator", "begins with"),
+            _HAS_START,
+            pgettext_lazy("operator", "begins with"),
         ),
-        Operator(
-            "istartswith",
-            _("Begins with the text, ignoring case."),
-            _BEGINS,
-            partial(_compile_part, condition=_HAS_START, ignores_case=True),
-            Operand.TEXT,
-            counts_as_text=True,
-        ),
+        _build_match("istartswith", _("Begins with the text, ignoring case."), _BEGINS, _HAS_START),
         Operator(
             "isnull",
             _("Whether the cell is empty."),
