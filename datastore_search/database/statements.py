@@ -43,6 +43,15 @@ def fetch_value(
     return value
 
 
+def write_rows(
+    connection: BaseDatabaseWrapper, statement: Statement, parameters: Parameters = None
+) -> int:
+    """Run a statement, and return how many rows it has written."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return int(cursor.rowcount)
+
+
 @contextmanager
 def translate_errors(
     *translations: tuple[type[psycopg.Error], Exception | type[Exception]],

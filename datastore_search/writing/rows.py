@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ..database.indexes import build_key_expression
-from ..database.statements import execute
+from ..database.statements import execute, write_rows
 from ..database.tables import quote_record_table
 from ..field_types import dump_json
 from ..filters import Clause
@@ -90,9 +90,7 @@ class RecordTable:
     def delete_records(self, where: Clause) -> int:
         """Delete the records that meet a condition and return how many."""
         statement = sql.SQL("DELETE FROM {} WHERE {}").format(self._name, where.text)
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement, where.parameters)
-            return int(cursor.rowcount)
+        return write_rows(self._connection, statement, where.parameters)
 
     # Which records are known ----------------------------------------------------------------------
 

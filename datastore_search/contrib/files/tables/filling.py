@@ -23,6 +23,7 @@ from django.db import DataError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
+from ....database.statements import execute
 from ....database.tables import (
     LOCK_TIMEOUT,
     create_table,
@@ -224,15 +225,12 @@ def _find_refused(
         return piece.numbers[line - 1]
     if piece.vectors is not None or not target.has_vectors:
         return "?"
-    with connection.cursor() as cursor:
-        for number, record in zip(piece.numbers, piece.records, strict=True):
-            try:
-                cursor.execute(
-                    "SELECT datastore_search_vector(%s::jsonb, %s::regconfig)",
-                    [record, target.language],
-                )
-            except (DataError, OperationalError):
-                return number
+    statement = "SELECT datastore_search_vector(%s::jsonb, %s::regconfig)"
+    for number, record in zip(piece.numbers, piece.records, strict=True):
+        try:
+            execute(connection, statement, [record, target.language])
+        except (DataError, OperationalError):
+            return number
     return "?"
 
 
@@ -322,12 +320,8 @@ def _split_piece(piece: _Piece, vectors: Sequence[str | None]) -> Iterator[_Piec
 
 def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:
     """Set the ``_id`` of the table's next record."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("ALTER TABLE {table} ALTER COLUMN _id RESTART WITH {number}").format(
-                table=quote_record_table(table_id), number=sql.Literal(number)
-            )
-        )
+    restart = sql.SQL("ALTER TABLE {} ALTER COLUMN _id RESTART WITH {}")
+    execute(connection, restart.format(quote_record_table(table_id), sql.Literal(number)))
 
 
 _PREFIX = "datastore_search_staging_"

@@ -20,6 +20,7 @@ from ....database.indexes import (
     execute_statements,
     name_order_index,
 )
+from ....database.statements import execute
 from ....database.tables import quote_record_table
 from .filling import NewTable
 from .locks import begin_load_transaction, build_statement_comment
@@ -84,20 +85,18 @@ def count_common_values(
     as far as PostgreSQL's statistics know, nothing is counted.
     """
     counts = {}
-    with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
+    statement = sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
+    counting = statement.format(quote_record_table(table.id))
+    with begin_load_transaction(connection, table.load_id):
         for name in names:
-            cursor.execute(
-                "SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
+            has_few = execute(
+                connection,
+                "SELECT 1 FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
                 " AND tablename = %s AND attname = 'expr' AND n_distinct BETWEEN 1 AND 1000",
                 [name_order_index(table.id, name)],
             )
-            if cursor.fetchone() is None:
-                continue
-            cursor.execute(
-                sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
-                .format(quote_record_table(table.id)), [name, min_records],
-            )  # fmt: skip
-            counts[name] = dict(cursor.fetchall())
+            if has_few:
+                counts[name] = dict(execute(connection, counting, [name, min_records]))
     return counts
 
 
@@ -107,8 +106,7 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
         sql.SQL(build_statement_comment(load_id)), quote_record_table(table_id)
     )
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(vacuum)
+        execute(connection, vacuum)
     except OperationalError as error:
         # A limit of the portal has ended it, or the cancellation of the load; the load checks that.
         if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):

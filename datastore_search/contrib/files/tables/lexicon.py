@@ -9,6 +9,7 @@ from typing import Final
 from django.db import DataError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from ....database.statements import execute, fetch_value
 from .vectors.builder import Parts, VectorBuilder
 
 #: Words of one text from which PostgreSQL finds stems; their places are the words' positions, of
@@ -32,34 +33,34 @@ class DatabaseLexicon:
     def find_stems(self, words: Sequence[str]) -> Mapping[str, str]:
         """Find the stems of words of ASCII, without the words that are their own stems."""
         stems = {}
-        with self.connection.cursor() as cursor:
-            for start in range(0, len(words), _WORDS_PER_TEXT):
-                group = words[start : start + _WORDS_PER_TEXT]
-                cursor.execute(
-                    "SELECT lexeme, positions FROM unnest(to_tsvector(%s::regconfig, %s))",
-                    [self.language, " ".join(group)],
-                )
-                for lexeme, positions in cursor.fetchall():
-                    for position in positions:
-                        if lexeme != group[position - 1]:
-                            stems[group[position - 1]] = _quote(lexeme)
+        for start in range(0, len(words), _WORDS_PER_TEXT):
+            group = words[start : start + _WORDS_PER_TEXT]
+            found = execute(
+                self.connection,
+                "SELECT lexeme, positions FROM unnest(to_tsvector(%s::regconfig, %s))",
+                [self.language, " ".join(group)],
+            )
+            for lexeme, positions in found:
+                for position in positions:
+                    if lexeme != group[position - 1]:
+                        stems[group[position - 1]] = _quote(lexeme)
         return stems
 
     def find_parts(self, chunks: Sequence[str]) -> Mapping[str, Parts]:
         """Find the parts of chunks with other letters, as far as they have any."""
-        with self.connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT number, ARRAY(SELECT lexeme FROM unnest(vector)),"
-                " ARRAY(SELECT coalesce(array_to_string(positions, ' '), '') FROM unnest(vector))"
-                " FROM (SELECT number, datastore_search_lexemes("
-                "datastore_search_words(chunk), %s::regconfig) AS vector"
-                " FROM unnest(%s::text[]) WITH ORDINALITY AS chunks (chunk, number)) AS vectors",
-                [self.language, list(chunks)],
-            )
-            found = {
-                chunks[number - 1]: _read_parts(lexemes, positions)
-                for number, lexemes, positions in cursor.fetchall()
-            }
+        rows = execute(
+            self.connection,
+            "SELECT number, ARRAY(SELECT lexeme FROM unnest(vector)),"
+            " ARRAY(SELECT coalesce(array_to_string(positions, ' '), '') FROM unnest(vector))"
+            " FROM (SELECT number, datastore_search_lexemes("
+            "datastore_search_words(chunk), %s::regconfig) AS vector"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS chunks (chunk, number)) AS vectors",
+            [self.language, list(chunks)],
+        )
+        found = {
+            chunks[number - 1]: _read_parts(lexemes, positions)
+            for number, lexemes, positions in rows
+        }
         return {chunk: parts for chunk, parts in found.items() if parts}
 
 
@@ -100,14 +101,13 @@ def can_build_vectors(
     if vectors.count(None) > len(vectors) * _MAX_UNKNOWN_SHARE:
         return False
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT bool_and(vector::tsvector = datastore_search_vector("
-                "record::jsonb, %s::regconfig)) IS NOT false"
-                " FROM unnest(%s::text[], %s::text[]) AS compared (record, vector)",
-                [language, list(records[:_COMPARED_RECORDS]), vectors[:_COMPARED_RECORDS]],
-            )
-            (are_equal,) = cursor.fetchone()
+        are_equal = fetch_value(
+            connection,
+            "SELECT bool_and(vector::tsvector = datastore_search_vector("
+            "record::jsonb, %s::regconfig)) IS NOT false"
+            " FROM unnest(%s::text[], %s::text[]) AS compared (record, vector)",
+            [language, list(records[:_COMPARED_RECORDS]), vectors[:_COMPARED_RECORDS]],
+        )
     except DataError:  # the COPY will name the record
         return False
     return bool(are_equal)
@@ -115,19 +115,18 @@ def can_build_vectors(
 
 def _has_plain_words(connection: BaseDatabaseWrapper, language: str) -> bool:
     """Return whether words of ASCII are what PostgreSQL's own configurations make of them."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT cfgnamespace = 'pg_catalog'::regnamespace"
-            " AND cfgparser = (SELECT oid FROM pg_ts_parser WHERE prsname = 'default'"
-            "  AND prsnamespace = 'pg_catalog'::regnamespace)"
-            " AND (SELECT count(*) = 3 AND bool_and(mapdict = 'pg_catalog.simple'::regdictionary)"
-            "  FROM pg_ts_config_map JOIN ts_token_type(cfgparser) ON tokid = maptokentype"
-            "  WHERE mapcfg = pg_ts_config.oid AND alias IN ('uint', 'sfloat', 'numword'))"
-            " AND (SELECT dictinitoption IS NULL FROM pg_ts_dict"
-            "  WHERE oid = 'pg_catalog.simple'::regdictionary)"
-            " AND to_tsvector('pg_catalog.simple', upper(%s)) = %s::tsvector"
-            " FROM pg_ts_config WHERE oid = %s::regconfig",
-            [_LETTERS, f"{_LETTERS}:1", language],
-        )
-        (is_plain,) = cursor.fetchone()
+    is_plain = fetch_value(
+        connection,
+        "SELECT cfgnamespace = 'pg_catalog'::regnamespace"
+        " AND cfgparser = (SELECT oid FROM pg_ts_parser WHERE prsname = 'default'"
+        "  AND prsnamespace = 'pg_catalog'::regnamespace)"
+        " AND (SELECT count(*) = 3 AND bool_and(mapdict = 'pg_catalog.simple'::regdictionary)"
+        "  FROM pg_ts_config_map JOIN ts_token_type(cfgparser) ON tokid = maptokentype"
+        "  WHERE mapcfg = pg_ts_config.oid AND alias IN ('uint', 'sfloat', 'numword'))"
+        " AND (SELECT dictinitoption IS NULL FROM pg_ts_dict"
+        "  WHERE oid = 'pg_catalog.simple'::regdictionary)"
+        " AND to_tsvector('pg_catalog.simple', upper(%s)) = %s::tsvector"
+        " FROM pg_ts_config WHERE oid = %s::regconfig",
+        [_LETTERS, f"{_LETTERS}:1", language],
+    )
     return bool(is_plain)

@@ -19,6 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
 from ....database.sessions import override_setting, to_milliseconds
+from ....database.statements import execute, fetch_value
 from ..messages.failures import LoadFailed
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
@@ -93,8 +94,7 @@ class JobLock:
         if not self._is_free.acquire(blocking=False):  # the load is waiting for its turn
             return
         try:
-            with self._connection.cursor() as cursor:
-                cursor.execute("SELECT 1")
+            execute(self._connection, "SELECT 1")
         finally:
             self._is_free.release()
 
@@ -120,10 +120,8 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
     try:
         own.set_autocommit(False)
         _prepare_transaction(own, load_id)
-        with own.cursor() as cursor:
-            numbers = [_LOAD_LOCK, load_id % 2**31]
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
-            (is_held,) = cursor.fetchone()
+        numbers = [_LOAD_LOCK, load_id % 2**31]
+        is_held = fetch_value(own, "SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
         yield JobLock(own) if is_held else None
     finally:
         with suppress(Error):  # a connection that is gone has no lock either
@@ -135,9 +133,7 @@ def is_running(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     """Return whether some process is running this load."""
     if (connection.alias, load_id) in _within_transactions:
         return True
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLDERS, [_LOAD_LOCK, load_id % 2**31])
-        return cursor.fetchone() is not None
+    return bool(execute(connection, _HOLDERS, [_LOAD_LOCK, load_id % 2**31]))
 
 
 # The statements of a load -------------------------------------------------------------------------
@@ -159,14 +155,14 @@ def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int) -> Ite
 
 def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
     """Cancel what PostgreSQL is doing for a load, over all of its connections."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND usename = current_user"
-            " AND (application_name = %s OR starts_with(query, %s))"
-            " AND state = 'active' AND pid <> pg_backend_pid()",
-            [_build_application_name(load_id), build_statement_comment(load_id)],
-        )
+    execute(
+        connection,
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND usename = current_user"
+        " AND (application_name = %s OR starts_with(query, %s))"
+        " AND state = 'active' AND pid <> pg_backend_pid()",
+        [_build_application_name(load_id), build_statement_comment(load_id)],
+    )
 
 
 def build_statement_comment(load_id: int) -> str:
@@ -185,12 +181,12 @@ def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
     The server checks whether the load's process still runs: otherwise it would complete an index,
     and hold its locks, after the process was killed.  Only Linux supports this check.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name"
-            " WHERE current_setting(name, true) IS NOT NULL"
-            " UNION ALL SELECT set_config('application_name', %s, true)"
-            " UNION ALL SELECT set_config('client_connection_check_interval',"
-            " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
-            [list(_LIMITS), _build_application_name(load_id)],
-        )
+    execute(
+        connection,
+        "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name"
+        " WHERE current_setting(name, true) IS NOT NULL"
+        " UNION ALL SELECT set_config('application_name', %s, true)"
+        " UNION ALL SELECT set_config('client_connection_check_interval',"
+        " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
+        [list(_LIMITS), _build_application_name(load_id)],
+    )

@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ....database.indexes import build_key_expression
+from ....database.statements import write_rows
 from ....database.tables import quote_record_table
 from ..messages.failures import UnstorableRecord
 from .filling import build_copy, parse_copy_line, quote_staging_table
@@ -68,7 +69,7 @@ def delete_taken_rows(
 ) -> None:
     """Delete the rows of a staging table whose key a record has already."""
     statement = "DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}"
-    _write(connection, _build_statement(statement, load_id, table_id, key))
+    write_rows(connection, _build_statement(statement, load_id, table_id, key), [])
 
 
 def add_rows(
@@ -89,7 +90,7 @@ def add_rows(
         " WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id"
     )
     nulls = json.dumps(dict.fromkeys(empty))
-    return _write(connection, _build_statement(statement, load_id, table_id, key), nulls)
+    return write_rows(connection, _build_statement(statement, load_id, table_id, key), [nulls])
 
 
 def update_records(
@@ -104,7 +105,7 @@ def update_records(
         "UPDATE {table} AS record SET data = record.data || staged.data FROM {staged} AS staged"
         " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
     )
-    return _write(connection, _build_statement(statement, load_id, table_id, key))
+    return write_rows(connection, _build_statement(statement, load_id, table_id, key), [])
 
 
 def _build_statement(
@@ -122,10 +123,3 @@ def _build_statement(
         table=quote_record_table(table_id),
         same=sql.SQL(" AND ").join(equal or [sql.SQL("false")]),
     )
-
-
-def _write(connection: BaseDatabaseWrapper, statement: sql.Composable, *parameters: str) -> int:
-    """Run a statement, and return how many rows it has written."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return int(cursor.rowcount)
