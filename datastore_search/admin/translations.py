@@ -16,11 +16,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language_info, gettext, ngettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation.trans_real import get_languages
 
 from ..models import MAX_LENGTHS, Field, Resource
-from ..web.languages import find_direction
+from ..web.languages import find_direction, get_own_name
 from .field_parts import get_shown_rows, split_fields
 
 _OF_FIELDS = ("label", "notes")
@@ -158,11 +158,3 @@ def list_language_choices() -> list[tuple[str, str]]:
     """List the languages that plain texts may be in, enabled or not, by their own names."""
     codes = sorted({*LANG_INFO, *get_languages()})
     return [("", "–"), *((code, f"{get_own_name(code)} ({code})") for code in codes)]
-
-
-def get_own_name(language: str) -> str:
-    """Return the name of an enabled language in the language itself."""
-    try:
-        return str(get_language_info(language)["name_local"])
-    except KeyError:  # a language of the portal that Django does not know
-        return str(get_languages()[language])

@@ -49,6 +49,14 @@ def find_direction(language: str) -> str:
         return ""
 
 
+def get_own_name(language: str) -> str:
+    """Get the name of a language of the portal in the language itself."""
+    try:
+        return str(get_language_info(language)["name_local"])
+    except KeyError:  # one that Django does not know
+        return str(dict(settings.LANGUAGES).get(language, language))
+
+
 def write_attributes(language: str) -> SafeString:
     """Write ``lang`` and ``dir``; nothing in the page's language, or an unknown one."""
     return _write_attributes(language) if is_foreign(language) else SafeString("")

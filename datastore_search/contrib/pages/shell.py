@@ -16,10 +16,9 @@ from django.urls import (
     resolve,
     translate_url,
 )
-from django.utils.translation import get_language_info
 
 from ...web.addresses import keep_locale
-from ...web.languages import choose_language_codes
+from ...web.languages import choose_language_codes, get_own_name
 from .links import Parameters, add_query_string, reverse_first
 from .table.query_string import MAX_REPEATED_LENGTH
 
@@ -49,7 +48,7 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
     question = tuple(parameters)
     is_long = len(urlencode(question)) > MAX_REPEATED_LENGTH
     return {
-        "language": _get_own_name(language),
+        "language": get_own_name(language),
         "languages": _list_languages(request, language, () if is_long else question),
         "viewer_address": keep_locale(request, reverse_first(*_VIEWER_NAMES)),
         "sign_in_address": "" if is_authenticated else find_sign_in_address(address),
@@ -76,19 +75,12 @@ def _list_languages(
     return [
         {
             "code": code,
-            "name": _get_own_name(code),
+            "name": get_own_name(code),
             "link": "" if code == present else add_query_string(address, parameters),
             "address": request.build_absolute_uri(address),
         }
         for code, address in addresses.items()
     ]
-
-
-def _get_own_name(code: str) -> str:
-    try:
-        return str(get_language_info(code)["name_local"])
-    except KeyError:  # a language of the portal that Django does not know
-        return str(dict(settings.LANGUAGES).get(code, code))
 
 
 def find_sign_in_address(return_address: str) -> str:

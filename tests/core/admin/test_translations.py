@@ -8,8 +8,8 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from datastore_search.admin.translations import get_own_name
 from datastore_search.models import Resource
+from datastore_search.web.languages import get_own_name
 
 from ...builders import make_resource
 from .test_resources import LIST
