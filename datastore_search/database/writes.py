@@ -123,5 +123,5 @@ def _take_turn(row: RowToLock) -> Iterator[None]:
 
 
 def lock_aliases(connection: BaseDatabaseWrapper) -> None:
-    """Lock the aliases, which one transaction changes at a time."""
+    """Lock the names of resources and datasets, which one transaction changes at a time."""
     execute(connection, "SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

@@ -7,14 +7,17 @@ import re
 import sys
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
+from time import sleep
 from types import ModuleType
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import Signal
 from django.test import Client
@@ -23,6 +26,7 @@ from rdflib import Graph
 
 from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.contrib.catalogue.sync import delete_dataset, sync_dataset
+from datastore_search.database.statements import fetch_value
 from datastore_search.models import Resource
 
 from ..agents.exchange import ask_tool
@@ -762,3 +766,24 @@ def test_a_new_resource_is_changed_once(db: None) -> None:
 
     assert Dataset.objects.get(pk=str(resource.pk)).resource == resource
     assert Resource.objects.get(name="new").version == version
+
+
+def create_census(dataset_id: str) -> bool:
+    with closing(connection):
+        return sync_dataset(Dataset(id=dataset_id, name="census", title="Census"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dataset_that_two_processes_create_at_once_is_created_once() -> None:
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            sync_dataset(Dataset(id=CENSUS_ID, name="census", title="Census"))
+            same = pool.submit(create_census, CENSUS_ID)
+            other = pool.submit(create_census, "another-id")
+            for _attempt in range(500):
+                if fetch_value(connection, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 2:
+                    break
+                sleep(0.01)
+        assert same.result() is False
+        with pytest.raises(ValidationError, match="name"):
+            other.result()

@@ -11,7 +11,7 @@ from django.db import connections, router
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from ...database.writes import begin_write_transaction
+from ...database.writes import begin_write_transaction, lock_aliases
 from ...models import Resource
 from .models import Dataset
 
@@ -38,8 +38,12 @@ def sync_dataset(dataset: Dataset, resources: Iterable[Resource | uuid.UUID | st
     using = router.db_for_write(Dataset)
     with begin_write_transaction(connections[using]):
         rows = Dataset.objects.using(using)
-        known = rows.select_for_update().filter(pk=dataset.pk).first()
+        found = rows.select_for_update().filter(pk=dataset.pk)
+        known = found.first()
         _lock_resources(using, Q(dataset__pk__in=ids) | Q(dataset__part_of=dataset.pk))
+        if known is None or known.name != dataset.name:
+            lock_aliases(connections[using])  # one transaction gives names at a time
+            known = known or found.first()
         parts = _find_parts(dataset, ids, using)
         _check_names(dataset, known, parts, using)
         row = known or Dataset(pk=dataset.pk)
@@ -71,6 +75,7 @@ def delete_dataset(dataset_id: str) -> bool:
     using = router.db_for_write(Dataset)
     with begin_write_transaction(connections[using]):
         rows = Dataset.objects.using(using).filter(pk=dataset_id, resource=None)
+        rows.select_for_update().first()  # in the order of ``sync_dataset``
         _lock_resources(using, Q(dataset__part_of=dataset_id))
         return bool(rows.delete()[0])
 
