@@ -89,10 +89,6 @@ class Operator:
 # Equality -----------------------------------------------------------------------------------------
 
 
-def _compile_equal(asked: Comparing) -> Clause:
-    return asked.compile_in()
-
-
 def _compile_different(asked: Comparing) -> Clause:
     return negate(asked.compile_in())
 
@@ -221,7 +217,7 @@ operators: Mapping[str, Operator] = {
             "eq",
             _("Equal; a list is the value of a list field."),
             _EQUAL,
-            _compile_equal,
+            Comparing.compile_in,
             label=pgettext_lazy("operator", "is"),
         ),
         Operator(
@@ -231,7 +227,9 @@ operators: Mapping[str, Operator] = {
             _compile_equal_ignoring_case,
             Operand.TEXT,
         ),
-        Operator("in", _("Equal to one of the values."), _EQUAL, _compile_equal, Operand.LIST),
+        Operator(
+            "in", _("Equal to one of the values."), _EQUAL, Comparing.compile_in, Operand.LIST
+        ),
         _build_order("lt", _("Less than."), "<"),
         _build_order("lte", _("Less than or equal to."), "<=", pgettext_lazy("operator", "to")),
         _build_order("gt", _("Greater than."), ">"),

@@ -83,14 +83,10 @@ def _build_result(
         "include_total": query.include_total,
         "include_next_page": query.include_next_page,
     }
-    repeated = SearchParameters.repeat(call.parameters, call.sent)
+    repeated = SearchParameters.repeat(call.parameters, call.sent).items()
+    given = {name: value for name, value in repeated if value or value == 0}
     return {
-        **in_force,
-        **{
-            name: value
-            for name, value in repeated.items()
-            if name not in in_force and (value or value == 0)
-        },
+        **(in_force | given | in_force),
         **({} if page.total is None else {"total": page.total, "total_was_estimated": False}),
         **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
         "_links": _build_links(call, resource_id),

@@ -81,7 +81,8 @@ def parse_field_condition(
         return FieldCondition(operator, field, typed, error=error)
     conditions: list[Condition] = []
     for value in typed:
-        condition, error = _build_condition(OPERATORS[operator], field, value), ""
+        condition = _build_condition(OPERATORS[operator], field, value)
+        error = _("This condition cannot be used with this field.")
         try:
             if condition:
                 compile_conditions([condition], fields)
@@ -90,7 +91,6 @@ def parse_field_condition(
             if not isinstance(refused.errors[0], UnsupportedOperator):
                 error = describe_type_error(field.type, value)
         if condition is None:
-            error = error or _("This condition cannot be used with this field.")
             return FieldCondition(operator, field, typed, error=error)
         conditions.append(condition)
     return FieldCondition(operator, field, typed, _join(operator, conditions))
