@@ -76,8 +76,6 @@ def _measure_resource(resource: Resource) -> LoadedResource:
     if version is None or load is None or load.finished_at is None:
         raise BenchmarkError(f"The resource {resource.name} is not loaded.")
     session = Session(connections[router.db_for_read(Load)], {})
-    sizes = measure_record_table(session, version.pk)
+    size, indexes_size, *_others = measure_record_table(session, version.pk)
     seconds = (load.finished_at - load.created_at).total_seconds()
-    return LoadedResource(
-        resource, Cost(version.record_count, seconds, sizes.records_bytes, sizes.indexes_bytes)
-    )
+    return LoadedResource(resource, Cost(version.record_count, seconds, size, indexes_size))

@@ -20,7 +20,6 @@ from .apps import ContribAppConfig
 from .conf import PREFIX, conf, find_settings, list_settings
 from .database.server import can_fold_case, has_version, measure_locks
 from .database.substrings import has_trigrams
-from .database.tables import has_tables_with_prefix
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Resource
 
@@ -163,9 +162,11 @@ def check_removed_apps(
     alias = router.db_for_write(Resource)
     if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
         return
+    tables = connections[alias].introspection.table_names()
     for module in iter_modules([str(Path(__file__).with_name("contrib"))]):
         app, label = f"{__package__}.contrib.{module.name}", f"datastore_search_{module.name}"
-        if not apps.is_installed(app) and has_tables_with_prefix(connections[alias], f"{label}_"):
+        has_tables = any(table.startswith(f"{label}_") for table in tables)
+        if has_tables and not apps.is_installed(app):
             yield Warning(
                 f"The database “{alias}” has tables of {app}, which is not installed.",
                 hint="Add it to INSTALLED_APPS. If you do not need its tables, then run"

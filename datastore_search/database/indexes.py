@@ -53,10 +53,19 @@ def create_indexes(
     connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
 ) -> None:
     """Index a record table with this memory of the server, and take its statistics."""
+    with connection.cursor() as cursor:
+        execute_statements(cursor, [build_id_statement(table_id, memory_bytes)])
+    add_indexes(connection, table_id, indexes, memory_bytes=memory_bytes)
+    analyze_records(connection, table_id)
+
+
+def add_indexes(
+    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes, *, memory_bytes: int
+) -> None:
+    """Add indexes to a record table, as far as they are named and not there; its writers wait."""
     statements = build_index_statements(connection, table_id, indexes, memory_bytes)
     with connection.cursor() as cursor:
-        execute_statements(cursor, [build_id_statement(table_id, memory_bytes), *statements])
-    analyze_records(connection, table_id)
+        execute_statements(cursor, statements)
 
 
 class IndexStatement(NamedTuple):
@@ -154,14 +163,6 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
 def name_key_index(table_id: int) -> str:
     """Name the index of a table's primary key, whether it is there or not."""
     return f"{name_record_table(table_id)}_key"
-
-
-def create_order_indexes(
-    connection: BaseDatabaseWrapper, table_id: int, orders: Mapping[str, str]
-) -> None:
-    """Index some fields by their order; see ``Indexes``."""
-    for name, key in orders.items():
-        execute(connection, _build_order_index(table_id, name, key), [])
 
 
 def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:

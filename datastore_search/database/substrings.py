@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from .sessions import override_setting
 from .statements import fetch_column, fetch_value
 from .tables import name_record_table, quote_record_table
 
@@ -17,17 +16,6 @@ SUBSTRINGS_TEXT = sql.SQL("(jsonb_path_query_array(data, '$.*')::text)")
 def has_trigrams(connection: BaseDatabaseWrapper) -> bool:
     """Return whether the database has the extension ``pg_trgm``."""
     return _find_operator_class(connection) is not None
-
-
-def create_substring_index(
-    connection: BaseDatabaseWrapper, table_id: int, *, memory_bytes: int
-) -> None:
-    """Index the substrings of a table, if they are not yet indexed."""
-    with (
-        connection.cursor() as cursor,
-        override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
-    ):
-        cursor.execute(build_substring_index(connection, table_id))
 
 
 def build_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> sql.Composable:

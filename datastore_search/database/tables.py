@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -165,17 +164,11 @@ def reserve_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> in
 
     The sequence restarts when that table is flushed, and record tables stay.
     """
-    take = "SELECT nextval(pg_get_serial_sequence(%s, 'id'))"
-    number: int = fetch_value(connection, take, [table_versions])
-    if has_table(connection, number):
-        # Each is taken by itself, so that no other process can get it meanwhile.
-        number = fetch_value(
-            connection,
-            "SELECT max(nextval(pg_get_serial_sequence(%s, 'id')))"
-            " FROM generate_series(%s::bigint, %s::bigint)",
-            [table_versions, number, max(list_record_tables(connection))],
-        )
-    return number
+    while True:
+        take = "SELECT nextval(pg_get_serial_sequence(%s, 'id'))"
+        number: int = fetch_value(connection, take, [table_versions])
+        if not has_table(connection, number):
+            return number
 
 
 def list_record_tables(connection: BaseDatabaseWrapper) -> set[int]:
@@ -194,15 +187,6 @@ def list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
     return set(numbers)
 
 
-def has_tables_with_prefix(connection: BaseDatabaseWrapper, prefix: str) -> bool:
-    """Return whether there is a table whose name begins so."""
-    statement = (
-        "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = ANY (current_schemas(false))"
-        " AND starts_with(tablename, %s))"
-    )
-    return bool(fetch_value(connection, statement, [prefix]))
-
-
 def measure_record_tables(
     connection: BaseDatabaseWrapper, table_ids: Iterable[int]
 ) -> dict[int, int]:
@@ -215,22 +199,12 @@ def measure_record_tables(
     return {table_id: size for table_id, size in rows if size is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class TableSizes:
+def measure_record_table(session: Session, table_id: int) -> tuple[int, int, int, int]:
     """
-    How much room a table, its indexes and the whole database take, in bytes.
+    Measure a record table, its indexes, the whole database and the table's rows, in bytes.
 
-    A table without ``rows_bytes`` has no record.
+    A table without a record has no bytes of rows.
     """
-
-    records_bytes: int
-    indexes_bytes: int
-    database_bytes: int
-    rows_bytes: int
-
-
-def measure_record_table(session: Session, table_id: int) -> TableSizes:
-    """Measure a record table."""
     (sizes,) = session.fetch_rows(
         Clause(
             sql.SQL(
@@ -241,7 +215,8 @@ def measure_record_table(session: Session, table_id: int) -> TableSizes:
             [name_record_table(table_id)],
         )
     )
-    return TableSizes(*sizes)
+    records, indexes, database, rows = sizes
+    return records, indexes, database, rows
 
 
 _SINCE = "datastore_search: served by no resource since "

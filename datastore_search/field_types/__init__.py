@@ -36,28 +36,6 @@ from .values import (
     refuse_constant,
 )
 
-__all__ = [
-    "MAX_NUMBER_DIGITS",
-    "Cast",
-    "FieldType",
-    "Json",
-    "NotOfType",
-    "Operators",
-    "Ordered",
-    "TooManyDigits",
-    "ValueNotOfType",
-    "dump_json",
-    "dump_json_as_sent",
-    "field_types",
-    "get_field_type",
-    "guess_type",
-    "is_storable",
-    "parse_json_value",
-    "parse_values",
-    "refuse_constant",
-    "type_aliases",
-]
-
 
 class Operators(Enum):
     """Groups of filter operators that a type may have, in addition to equality."""
@@ -138,11 +116,6 @@ class FieldType:
     def is_sortable(self) -> bool:
         """Return whether records can be sorted by a field of the type."""
         return Operators.ORDER in self.operators
-
-    @property
-    def is_facetable(self) -> bool:
-        """Return whether records can be counted by the values, or by the elements of lists."""
-        return self.is_sortable
 
     @property
     def is_nested(self) -> bool:

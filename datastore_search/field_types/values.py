@@ -246,15 +246,7 @@ def parse_json_operand(value: Json) -> str | None:
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?", re.IGNORECASE)
-_NOT_A_NUMBER = {
-    "nan": "NaN",
-    "infinity": "Infinity",
-    "inf": "Infinity",
-    "+infinity": "Infinity",
-    "+inf": "Infinity",
-    "-infinity": "-Infinity",
-    "-inf": "-Infinity",
-}
+_NOT_FINITE = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def parse_integer(value: Json, *, bits: int) -> str:
@@ -368,8 +360,8 @@ def _parse_number(value: Json) -> Decimal | str:
     if not isinstance(value, str):
         return _check_number(value)
     text = value.strip()
-    if text.lower() in _NOT_A_NUMBER:
-        return _NOT_A_NUMBER[text.lower()]
+    if _NOT_FINITE.fullmatch(text):
+        return str(Decimal(text))
     if len(text) > _MAX_NUMBER_LENGTH or not _NUMBER.fullmatch(text):
         raise NotOfType
     return Decimal(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from .errors import DatastoreError
 from .parameters import InvalidParameter
 
 
@@ -127,8 +126,4 @@ class SubstringsNotSupported(InvalidParameter):
 
 class UnknownLanguage(InvalidParameter):
     parameter = "language"
-    message = _("PostgreSQL has no text search configuration “%(language)s”.")
-
-
-class UnknownSearchLanguage(DatastoreError):
     message = _("PostgreSQL has no text search configuration “%(language)s”.")

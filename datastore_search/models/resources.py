@@ -24,7 +24,7 @@ from ..database.writes import begin_write_transaction
 from ..field_types import field_types
 from ..messages.access import UnknownResource
 from ..messages.bidi import show_bidi_controls
-from ..messages.search import SubstringsNotSupported, UnknownSearchLanguage
+from ..messages.search import SubstringsNotSupported, UnknownLanguage
 from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
 from .base import GuardedModel, PrimaryManager
 from .fields import Field
@@ -54,7 +54,7 @@ def validate_language(language: str) -> None:
     """Refuse a name that is not a text search configuration of this PostgreSQL."""
     connection = connections[router.db_for_write(Resource)]
     if language not in list_search_languages(connection):
-        raise ValidationError(str(UnknownSearchLanguage(language=language)))
+        raise ValidationError(str(UnknownLanguage(language=language)))
 
 
 def validate_indexes(kinds: Iterable[str]) -> None:

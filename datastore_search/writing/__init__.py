@@ -50,8 +50,6 @@ from .records import Method, measure_longest_values, read_records
 from .rows import RecordTable
 from .schema import GivenField, change_fields
 
-__all__ = ["GivenField", "Method", "Writer", "open_writer"]
-
 #: The columns of an index, a limit of PostgreSQL.
 MAX_KEY_FIELDS = 32
 

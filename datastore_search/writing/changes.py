@@ -14,9 +14,8 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from ..conf import conf
-from ..database.indexes import create_order_indexes as create_indexes_of_orders
-from ..database.indexes import name_order_index, set_key
-from ..database.substrings import create_substring_index, name_substring_index
+from ..database.indexes import Indexes, add_indexes, name_order_index, set_key
+from ..database.substrings import name_substring_index
 from ..database.tables import drop_indexes
 from ..field_types import field_types
 from ..messages.access import UnknownResource
@@ -68,7 +67,8 @@ def create_order_indexes(
     record of another type may still be read.
     """
     expressions = {name: field_types[kind].sort_expression for name, kind in types.items()}
-    create_indexes_of_orders(connection, get_table_id(resource), expressions)
+    indexes = Indexes(orders=expressions)
+    add_indexes(connection, get_table_id(resource), indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
     _mark_order_indexes(connection, resource, types, exist=True)
 
 
@@ -114,7 +114,8 @@ def index_substrings(connection: BaseDatabaseWrapper, resource: Resource, *, wan
     """
     table_id = get_table_id(resource)
     if wanted:
-        create_substring_index(connection, table_id, memory_bytes=conf.LOAD_MEMORY_BYTES)
+        indexes = Indexes([IndexKind.SUBSTRINGS])
+        add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
     else:
         drop_indexes(connection, name_substring_index(table_id))
     versions = TableVersion.objects.using(connection.alias).filter(pk=table_id)

@@ -14,7 +14,7 @@ from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
 from datastore_search.contrib.files.models import Load, LoadState
-from datastore_search.database.indexes import create_order_indexes, name_key_index, set_key
+from datastore_search.database.indexes import Indexes, add_indexes, name_key_index, set_key
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
@@ -338,7 +338,8 @@ def test_no_change_waits_long_for_readers(change: Callable[[int], None]) -> None
     assert number
     table = get_record_table(resource)
     set_key(connection, number, ["code"])
-    create_order_indexes(connection, number, {"code": "({v})"})
+    indexes = Indexes(orders={"code": "({v})"})
+    add_indexes(connection, number, indexes, memory_bytes=2**23)
     execute(f"CREATE INDEX {name_substring_index(number)} ON {table} (_id)")
 
     with psycopg.connect(build_database_url()) as reader:

@@ -55,7 +55,7 @@ def test_it_is_sorted_grouped_and_counted_if_it_can_be(
     kind, asked = field_types[name], {"resource_id": str(typed.pk)}
     answers = {
         act(client, "datastore_search", {**asked, "sort": name}).status_code: kind.is_sortable,
-        act(client, "datastore_facets", {**asked, "facets": [name]}).status_code: kind.is_facetable,
+        act(client, "datastore_facets", {**asked, "facets": [name]}).status_code: kind.is_sortable,
     }
 
     assert answers == {200 if kind.is_sortable else 409: kind.is_sortable}

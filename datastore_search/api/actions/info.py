@@ -64,7 +64,7 @@ def _describe_storage(
         "index_name": "primary_key" if is_key else "",
         "is_index": field.has_order_index or is_filtered,
         "uniquekey": resource.primary_key == [field.name],
-        "facetable": kind.is_facetable,
+        "facetable": kind.is_sortable,
         "sortable": kind.is_sortable,
         # The search vector has the words of all types.
         "searchable": True,
@@ -78,17 +78,17 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
     version = resource.table_version
     if version is None:
         return {}
-    sizes = measure_record_table(read.session, version.pk)
-    if version.record_count and not sizes.rows_bytes:
+    size, indexes_size, database_size, rows_size = measure_record_table(read.session, version.pk)
+    if version.record_count and not rows_size:
         raise RecordsIncomplete
     aliases = resource.aliases.using(read.connection.alias)
     return {
         "id": str(resource.pk),
         "count": version.record_count,
         "table_type": "BASE TABLE",
-        "size": sizes.records_bytes,
-        "idx_size": sizes.indexes_bytes,
-        "db_size": sizes.database_bytes,
+        "size": size,
+        "idx_size": indexes_size,
+        "db_size": database_size,
         "aliases": list(aliases.values_list("name", flat=True)),
         **({"profiled": _describe_profiles(profiles)} if profiles else {}),
     }

@@ -187,7 +187,7 @@ def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> 
     if name not in types:
         raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
     kind = field_types[types[name]]
-    if not kind.is_facetable:
+    if not kind.is_sortable:
         raise UngroupableField(parameter=parameter, field=name, type=kind.name)
     option = _find_unsupported_option(group, kind)
     if option:

@@ -15,9 +15,8 @@ from ...conf import conf
 from ...database.findings import Finding, finders
 from ...database.indexes import (
     Indexes,
+    add_indexes,
     analyze_records,
-    build_index_statements,
-    execute_statements,
     name_key_index,
     name_order_index,
     set_key,
@@ -206,11 +205,9 @@ class _Table:
         return name_substring_index(self.version.pk) if is_named else kind.value
 
     def _add_indexes(self, indexes: Indexes) -> None:
-        statements = build_index_statements(
-            self.connection, self.version.pk, indexes, conf.LOAD_MEMORY_BYTES
-        )
-        with limit_lock_waits(self.connection) as cursor:  # its writers wait meanwhile
-            execute_statements(cursor, statements)
+        memory_bytes = conf.LOAD_MEMORY_BYTES
+        with limit_lock_waits(self.connection):
+            add_indexes(self.connection, self.version.pk, indexes, memory_bytes=memory_bytes)
             analyze_records(self.connection, self.version.pk)
 
     def _diagnose_choice(self) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import merging
 from datastore_search.contrib.files.tables.filling import list_staging_tables
 from datastore_search.contrib.files.tables.merging import add_rows, stage_rows
-from datastore_search.database.indexes import create_order_indexes
+from datastore_search.database.indexes import Indexes, add_indexes
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 
@@ -155,7 +155,8 @@ def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> Non
 def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
     resource = load_new_resource("a\nshort\n")
     assert resource.table_version_id is not None
-    create_order_indexes(connection, resource.table_version_id, {"a": "{t}"})
+    indexes = Indexes(orders={"a": "{t}"})
+    add_indexes(connection, resource.table_version_id, indexes, memory_bytes=2**23)
     Field.objects.filter(resource=resource).update(has_order_index=True)
     long = "".join(chr(0x4E00 + number) for number in range(5000))
 
