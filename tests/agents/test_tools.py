@@ -66,16 +66,15 @@ def test_a_description_has_types_labels_notes_profiles_and_records(
     assert ask_tool(client, "describe_table", resource_id=str(resource.pk)) == (
         f'{{"resource_id":"{resource.pk}","title":"{resource}","description":"","records":6,'
         '"aliases":[]}\n\n'
-        "Fields 1 to 6 of 6:\n"
-        '{"field":"code","type":"text","distinct":6}\n'
-        '{"field":"subject","type":"text","nulls":1,"distinct":3,'
-        '"top":[{"count":2,"value":"survey"},{"count":2,"value":"watershed"}]}\n'
-        '{"field":"stage","type":"text","distinct":3,"top":[{"count":4,"value":"active"}]}\n'
-        '{"field":"title","type":"text","distinct":6}\n'
-        '{"field":"amount","type":"numeric","label":"Sum","notes":"In euros","nulls":1,'
-        '"distinct":5,"min":0.0,"max":20.25,"mean":9.35}\n'
-        '{"field":"seen","type":"date","nulls":1,"distinct":5,"min":"2019-01-02",'
-        '"max":"2023-09-09"}\n\n'
+        "Rows 1 to 6 of 6, as CSV.\n\n"
+        "field,type,label,notes,nulls,empty,distinct,min,max,mean,top\n"
+        "code,text,,,0,0,6,,,,\n"
+        'subject,text,,,1,0,3,,,,"[{""count"":2,""value"":""survey""},'
+        '{""count"":2,""value"":""watershed""}]"\n'
+        'stage,text,,,0,0,3,,,,"[{""count"":4,""value"":""active""}]"\n'
+        "title,text,,,0,0,6,,,,\n"
+        "amount,numeric,Sum,In euros,1,,5,0.0,20.25,9.35,\n"
+        "seen,date,,,1,,5,2019-01-02,2023-09-09,,\n\n"
         "The first records:\n"
         "code,subject,stage,title,amount,seen\n"
         "001,watershed,active,River level at the old bridge,10.50,2019-01-02\n"
@@ -95,9 +94,9 @@ def test_the_fields_of_a_wide_table_are_described_from_an_offset_on(
     rest = ask_tool(client, "describe_table", resource_id=str(wide.pk), offset=offset)
 
     assert len(text) <= MAX_ANSWER_LETTERS
-    assert f'"field":"{names[offset - 1]}"' in text
-    assert f'"field":"{names[offset]}"' not in text
-    assert f'"field":"{names[offset]}"' in rest
+    assert f"\n{names[offset - 1]},int4" in text
+    assert f"\n{names[offset]},int4" not in text
+    assert f"\n{names[offset]},int4" in rest
 
 
 def test_records_are_searched_as_by_the_action(client: Client, resource: Resource) -> None:

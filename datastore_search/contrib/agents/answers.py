@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from io import StringIO
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -40,12 +39,11 @@ def parse_result(value: RawJson | Spool) -> Any:
     return parse_raw_json(value)
 
 
-@dataclass(slots=True)
-class Written:
-    """Lines of an answer: their text, their number, and whether values were cut."""
+class Written(NamedTuple):
+    """Rows of an answer: their text, their number, and whether values were cut."""
 
     text: str
-    count: int
+    row_count: int
     is_cut: bool
 
 
@@ -60,38 +58,15 @@ def write_csv(
     )
     shown = [[_write_cell(value) for value in row] for row in rows]
     is_cut = any(len(cell) > longest for row in shown for cell in row)
-    lines = (_write_line(cut_text(cell, longest) for cell in row) for row in shown)
-    head = _write_line(cut_text(name, longest) for name in columns)
-    written = _join_lines(lines, max_letters - len(head))
-    return Written(head + written.text, written.count, is_cut)
-
-
-def write_json_lines(objects: Iterable[Mapping[str, object]], max_letters: int) -> Written:
-    """Write as many objects as fit, one a line; their texts are cut."""
-    is_cut = False
-
-    def cut(value: object) -> object:
-        nonlocal is_cut
-        if isinstance(value, str):
-            is_cut |= len(value) > MIN_VALUE_LETTERS
-            return cut_text(value, MIN_VALUE_LETTERS)
-        if isinstance(value, Mapping):
-            return {name: cut(each) for name, each in value.items()}
-        return [cut(each) for each in value] if isinstance(value, list) else value
-
-    written = _join_lines((f"{dump_compact(cut(each))}\n" for each in objects), max_letters)
-    return Written(written.text, written.count, is_cut)
-
-
-def _join_lines(lines: Iterable[str], max_letters: int) -> Written:
-    """Join lines up to a number of letters; the first is always there."""
-    kept: list[str] = []
-    for line in lines:
-        max_letters -= len(line)
-        if kept and max_letters < 0:
+    kept = [_write_line(cut_text(name, longest) for name in columns)]
+    size = len(kept[0])
+    for row in shown:
+        line = _write_line(cut_text(cell, longest) for cell in row)
+        size += len(line)
+        if len(kept) > 1 and size > max_letters:
             break
         kept.append(line)
-    return Written("".join(kept), len(kept), is_cut=False)
+    return Written("".join(kept), len(kept) - 1, is_cut)
 
 
 def cut_text(text: str, longest: int) -> str:
@@ -124,17 +99,25 @@ def _write_line(cells: Iterable[str]) -> str:
 
 
 def write_page(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], *, total: int | None, offset: int
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    total: int | None,
+    offset: int,
+    max_letters: int = MAX_ROWS_LETTERS,
 ) -> str:
     """Write a page of rows as CSV, after a line that says which these are, and how to go on."""
     if not rows and not total:
         return _("Nothing was found.")
     if not rows:
         return _("%(total)s were found. No row is shown: see limit and offset.") % {"total": total}
-    written = write_csv(columns, rows, MAX_ROWS_LETTERS)
-    last = offset + written.count
-    notes = [_describe_page(offset + 1, last, total)]
-    if written.count < len(rows) or (total is not None and last < total):
+    written = write_csv(columns, rows, max_letters)
+    last = offset + written.row_count
+    text = _("Rows %(first)s to %(last)s of %(total)s, as CSV.")
+    if total is None:
+        text = _("Rows %(first)s to %(last)s, as CSV.")
+    notes = [text % {"first": offset + 1, "last": last, "total": total}]
+    if written.row_count < len(rows) or (total is not None and last < total):
         notes.append(_("For the next ones, ask again with offset %(offset)s.") % {"offset": last})
     if written.is_cut:
         notes.append(describe_cut())
@@ -144,13 +127,3 @@ def write_page(
 def describe_cut() -> str:
     """Say what the ellipsis means."""
     return _("Values that end with “…” are cut: fewer rows or fields show more of them.")
-
-
-def _describe_page(first: int, last: int, total: int | None) -> str:
-    if total is None:
-        return _("Rows %(first)s to %(last)s, as CSV.") % {"first": first, "last": last}
-    return _("Rows %(first)s to %(last)s of %(total)s, as CSV.") % {
-        "first": first,
-        "last": last,
-        "total": total,
-    }

@@ -13,21 +13,24 @@ from ...api.actions import actions
 from ...api.parameter_types import NonNegativeIntegerField
 from ...api.parameters import InfoParameters
 from ...models import Resource
-from .answers import Written, cut_text, dump_compact, parse_result, write_csv, write_json_lines
+from .answers import cut_text, dump_compact, parse_result, write_csv, write_page
 
 #: Records that are shown as examples, and the letters that they may take.
 _MAX_EXAMPLES = 3
 _MAX_EXAMPLES_LETTERS = 4_000
 
+#: Fields of one answer.
+MAX_FIELDS = 100
 _MAX_FIELDS_LETTERS = 12_000
 _MAX_DESCRIPTION_LETTERS = 3_000
 
 #: Common values of a field that are shown.
 _MAX_TOP_VALUES = 5
 
-#: What a profile says beside its common values.
-_FACTS = ("distinct", "min", "max", "mean")
-_COUNTS = ("nulls", "empty")
+#: What is said of a field, by the entry of ``datastore_info``, if it is there.
+_OF_INFO = ("label", "notes")
+_OF_PROFILE = ("nulls", "empty", "distinct", "min", "max", "mean", "top")
+_COLUMNS = ("field", "type", *_OF_INFO, *_OF_PROFILE)
 
 
 class DescribeTableParameters(InfoParameters):
@@ -44,15 +47,17 @@ def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
     parameters = DescribeTableParameters.parse(arguments)
     name, offset = DescribeTableParameters.get_name(parameters), parameters.get("offset", 0)
     info = actions["datastore_info"].run(request, {"resource_id": name}).result
-    fields = info["fields"][offset:]
-    written = write_json_lines(map(_describe_field, fields), _MAX_FIELDS_LETTERS)
-    shown = [field["id"] for field in fields[: written.count]]
+    described = [_describe_field(each) for each in info["fields"][offset : offset + MAX_FIELDS]]
+    columns = [name for name in _COLUMNS if any(name in each for each in described)]
+    rows = [[each.get(name) for name in columns] for each in described]
+    total = len(info["fields"])
     parts = [
         f"{dump_compact(_describe_resource(info['meta']))}\n",
-        f"{_describe_range(offset, written, len(info['fields']))}\n{written.text}",
+        write_page(columns, rows, total=total, offset=offset, max_letters=_MAX_FIELDS_LETTERS),
     ]
-    if shown:
-        parts.append(f"{_('The first records:')}\n{_show_records(request, name, shown)}")
+    if described:
+        records = _show_records(request, name, [each["field"] for each in described])
+        parts.append(f"{_('The first records:')}\n{records}")
     return "\n".join(parts)
 
 
@@ -72,31 +77,14 @@ def _describe_resource(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe_field(field: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a field: its entry in the data dictionary, and what its values are like."""
-    schema, info = field["schema"], field.get("info", {})
-    profile = field.get("profile", {})
-    return {
-        "field": field["id"],
-        "type": field["type"],
-        **{name: info[name] for name in ("label", "notes") if info.get(name)},
-        **({} if schema["facetable"] else {"facetable": False}),
-        **{name: profile[name] for name in _COUNTS if profile.get(name)},
-        **{name: profile[name] for name in _FACTS if name in profile},
-        **({"top": top} if (top := profile.get("top", [])[:_MAX_TOP_VALUES]) else {}),
+    info, profile = field.get("info", {}), field.get("profile", {})
+    said = {
+        **{name: info[name] for name in _OF_INFO if info.get(name)},
+        **{name: profile[name] for name in _OF_PROFILE if profile.get(name) not in (None, [])},
     }
-
-
-def _describe_range(offset: int, written: Written, total: int) -> str:
-    """Say which fields follow, and how to ask for the others."""
-    last = offset + written.count
-    text = _("Fields %(first)s to %(last)s of %(total)s:") % {
-        "first": offset + 1,
-        "last": last,
-        "total": total,
-    }
-    if last < total and written.count:
-        more = _("For the next ones, ask again with offset %(offset)s.") % {"offset": last}
-        return f"{more} {text}"
-    return text
+    if "top" in said:
+        said["top"] = said["top"][:_MAX_TOP_VALUES]
+    return {"field": field["id"], "type": field["type"], **said}
 
 
 def _show_records(request: Request, name: str, fields: list[str]) -> str:

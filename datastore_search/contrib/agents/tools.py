@@ -43,6 +43,7 @@ _FILTERS_NOTE = format_lazy(
 )
 
 _CONDITIONS = ("q", "filters", "plain", "substrings")
+_PAGE = ("sort", "limit", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def _count_values(request: Request, arguments: Mapping[str, object]) -> str:
             columns = [*items[0]]
             rows = [[item[column] for column in columns] for item in items]
             written = write_csv(columns, rows, MAX_ROWS_LETTERS // len(facets))
-            is_cut |= written.is_cut or written.count < len(rows)
+            is_cut |= written.is_cut or written.row_count < len(rows)
             text = f"{text}\n{written.text}"
         parts.append(text)
     if is_cut:
@@ -179,7 +180,7 @@ def _list_tools() -> Iterator[Tool]:
             " For sums and counts use aggregate_records."
         ),
         actions["datastore_search"].parameters,
-        ("resource_id", *_CONDITIONS, "fields", "sort", "distinct", "limit", "offset"),
+        ("resource_id", *_CONDITIONS, "fields", "distinct", *_PAGE),
         _read_rows("datastore_search"),
     )
     if apps.is_installed("datastore_search.contrib.analysis"):
@@ -191,16 +192,7 @@ def _list_tools() -> Iterator[Tool]:
                 "figures for each group, as CSV."
             ),
             actions["datastore_aggregate"].parameters,
-            (
-                "resource_id",
-                "group_by",
-                "metrics",
-                *_CONDITIONS,
-                "having",
-                "sort",
-                "limit",
-                "offset",
-            ),
+            ("resource_id", "group_by", "metrics", *_CONDITIONS, "having", *_PAGE),
             _read_rows("datastore_aggregate"),
         )
         yield Tool(
