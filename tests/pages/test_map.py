@@ -15,7 +15,6 @@ from datastore_search.contrib.pages.maps import data as map_data
 from datastore_search.contrib.pages.maps.data import MapData, Place
 from datastore_search.contrib.pages.maps.drawing import draw_map
 from datastore_search.contrib.pages.maps.geometry import (
-    CoordinateFields,
     Path,
     find_coordinate_fields,
 )
@@ -115,7 +114,7 @@ def test_a_control_character_is_replaced_in_drawings(client: Client, db: None) -
 def test_fields_are_recognised_by_their_names(latitude: str, longitude: str) -> None:
     types = {"id": "int4", latitude: "numeric", "n": "numeric", longitude: "float8"}
 
-    assert find_coordinate_fields(types, {}) == CoordinateFields(latitude, longitude)
+    assert find_coordinate_fields(types, {}) == (latitude, longitude)
 
 
 def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:

@@ -8,10 +8,9 @@ that no more than the cells are ever in memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from math import cos, radians
 
 from ....filters import Comparison, Condition
 from ....messages import shorten
@@ -31,11 +30,8 @@ from .query import MapQuery
 #: Records that are drawn one by one.
 MAX_PLACES = 500
 
-#: Cells of the grid along each side: at most 900 in all, which are groups of one statement.
-GRID_CELLS = 30
-
-#: Clusters along the longer side of the map.
-MAX_BLOCKS = 15
+#: Cells of the grid along each side, each with a cluster.
+GRID_CELLS = 8
 
 #: Records whose GeoJSON is read, their bytes together, and the positions of a map.
 MAX_SHAPES = 250
@@ -217,29 +213,29 @@ class _MapReader:
         page_query = Query(limit=GRID_CELLS**2, q=query.q, filters=query.filters)
         aggregate = AggregateQuery(page_query, groups, tuple(metrics))
         with closing(read_aggregate(self.read, aggregate)) as page:
-            cells = [_read_cell(parse_record(text)) for text in page.texts]
-        places = [
-            self._build_cluster(latitude.name, longitude.name, block)
-            for block in _join_cells(cells).values()
-        ]
+            places = [
+                self._build_cluster(latitude.name, longitude.name, parse_record(text))
+                for text in page.texts
+            ]
         return tuple(sorted(places, key=lambda place: -place.count))
 
-    def _build_cluster(self, latitude: str, longitude: str, cells: Sequence[_Cell]) -> Place:
+    def _build_cluster(self, latitude: str, longitude: str, cell: Record) -> Place:
+        """
+        Build the cluster of a cell, in the middle of the box around its places.
+
+        PostgreSQL would take longer for the mean.
+        """
         bounds = {
-            f"{operator}.{name}": choose((getattr(cell, edge) for cell in cells), key=float)
-            for operator, name, edge, choose in (
-                ("from", latitude, "south", min),
-                ("to", latitude, "north", max),
-                ("from", longitude, "west", min),
-                ("to", longitude, "east", max),
-            )
+            f"from.{latitude}": str(cell["min_y"]),
+            f"to.{latitude}": str(cell["max_y"]),
+            f"from.{longitude}": str(cell["min_x"]),
+            f"to.{longitude}": str(cell["max_x"]),
         }
-        south, north, west, east = bounds.values()
+        south, north, west, east = map(float, bounds.values())
         typed = [(name, format_number(digits)) for name, digits in bounds.items()]
         pairs = (*self.question.remove(*bounds).pairs, *typed)
-        count = sum(cell.count for cell in cells)
-        y = sum(cell.latitude * cell.count for cell in cells) / count
-        x = sum(cell.longitude * cell.count for cell in cells) / count
+        count = int(str(cell["count"]))
+        y, x = (south + north) / 2, (west + east) / 2
         table_link = self._link("", QueryString(pairs))
         is_single_place = south == north and west == east
         map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
@@ -254,56 +250,6 @@ class _MapReader:
 
     def _link(self, page: str, address: QueryString) -> str:
         return "" if self.page_path is None else f"{self.page_path}{page}{address.query}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """
-    A cell of the grid: the middle of the box around its places, and the digits of the box.
-
-    PostgreSQL would take longer for the means, which hardly differ in a cell so small.
-    """
-
-    count: int
-    latitude: float
-    longitude: float
-    south: str
-    north: str
-    west: str
-    east: str
-
-
-def _read_cell(record: Record) -> _Cell:
-    south, north, west, east = (str(record[name]) for name in ("min_y", "max_y", "min_x", "max_x"))
-    latitude, longitude = (
-        (float(low) + float(high)) / 2 for low, high in ((south, north), (west, east))
-    )
-    return _Cell(int(str(record["count"])), latitude, longitude, south, north, west, east)
-
-
-def _join_cells(cells: Sequence[_Cell]) -> Mapping[tuple[int, int], list[_Cell]]:
-    """Join whole cells of a grid to blocks as wide as high, so that no record is in two boxes."""
-    if not cells:
-        return {}
-    south, west = (min(float(getattr(cell, edge)) for cell in cells) for edge in ("south", "west"))
-    north, east = (max(float(getattr(cell, edge)) for cell in cells) for edge in ("north", "east"))
-    height = north - south
-    width = (east - west) * cos(radians((south + north) / 2))
-    longer = max(height, width) or 1
-    blocks: dict[tuple[int, int], list[_Cell]] = {}
-    for cell in cells:
-        row = _find_block(cell.latitude, south, north, height / longer)
-        column = _find_block(cell.longitude, west, east, width / longer)
-        blocks.setdefault((row, column), []).append(cell)
-    return blocks
-
-
-def _find_block(middle: float, low: float, high: float, share: float) -> int:
-    """Find the block of a cell along a side, whose length is a ``share`` of the longer one."""
-    if low == high:
-        return 0
-    cell = min(int((middle - low) / (high - low) * GRID_CELLS), GRID_CELLS - 1)
-    return cell * max(1, round(MAX_BLOCKS * share)) // GRID_CELLS
 
 
 def _write_position(latitude: str, longitude: str) -> str:

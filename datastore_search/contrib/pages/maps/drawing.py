@@ -10,7 +10,7 @@ from django.utils.translation import pgettext
 
 from ..charts.drawing import Label, write_coordinate
 from ..table.records import format_number
-from .data import MapData, Place
+from .data import GRID_CELLS, MapData, Place
 from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
 
 _WIDTH = 720
@@ -31,8 +31,11 @@ _STEPS = (60, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0
 _MAX_BAR = 180
 
 _POINT = 4.5
-_MIN_CLUSTER, _MAX_CLUSTER = 6.0, 19.0
-_MIN_LABELLED = 8.0
+#: The radius of the smallest cluster, and of the largest, which depends on the cells of the grid.
+_MIN_CLUSTER, _MIN_LARGEST, _MAX_CLUSTER = 6.0, 12.0, 19.0
+_SHARE_OF_ROOM = 0.6
+#: Half the width of a letter of a label, which is drawn if it fits into its circle.
+_HALF_LETTER = 3.5
 
 #: The room of a label above its line.
 _LINE = 16
@@ -97,10 +100,14 @@ def draw_map(data: MapData, title: str) -> MapDrawing | None:
     _draw_lines(drawing, projection)
     _draw_scale(drawing, projection)
     largest = max(place.count for place in data.places)
+    # Clusters side by side hardly hide each other.
+    sides = zip(*map(projection.project, positions), strict=True)
+    room = min(max(side) - min(side) for side in sides) / GRID_CELLS
+    most = max(_MIN_LARGEST, min(_MAX_CLUSTER, _SHARE_OF_ROOM * room))
     drawing.marks = [
         mark
         for place in data.places
-        for mark in _draw_place(place, projection.project, largest, data.is_clustered)
+        for mark in _draw_place(place, projection.project, largest, most)
     ]
     # What is small is not below what is large.
     drawing.marks.sort(key=lambda mark: (not mark.is_area, bool(mark.radius)))
@@ -180,8 +187,13 @@ def _draw_place(
     place: Place,
     project: Callable[[Position], tuple[float, float]],
     largest: int,
-    is_clustered: bool,
+    most: float,
 ) -> Iterator[Mark]:
+    """Draw a place; the area of a cluster grows with its records, up to a radius."""
+    share = math.sqrt(place.count / largest)
+    radius = _MIN_CLUSTER + (most - _MIN_CLUSTER) * share if largest > 1 else _POINT
+    count = _write_count(place.count) if largest > 1 else ""
+    label = count if len(count) * _HALF_LETTER <= radius else ""
     text = f"{place.title} · {place.position}"
     drawn: dict[bool, str] = {}
     for path in place.paths:
@@ -190,8 +202,6 @@ def _draw_place(
             drawn[path.is_area] = drawn.get(path.is_area, "") + _write_path(path, positions)
             continue
         x, y = map(write_coordinate, positions[0])
-        radius = _choose_radius(place.count, largest) if is_clustered else _POINT
-        label = _write_count(place.count) if is_clustered and radius >= _MIN_LABELLED else ""
         yield Mark(text, place.link, x, y, write_coordinate(radius), label)
     for is_area, drawn_path in drawn.items():
         yield Mark(text, place.link, path=drawn_path, is_area=is_area)
@@ -209,11 +219,6 @@ def _simplify(positions: Iterable[tuple[float, float]]) -> list[tuple[float, flo
 def _write_path(path: Path, positions: Sequence[tuple[float, float]]) -> str:
     points = (f"{write_coordinate(x)} {write_coordinate(y)}" for x, y in positions)
     return f"M{'L'.join(points)}{'Z' if path.is_area else ''}"
-
-
-def _choose_radius(count: int, largest: int) -> float:
-    """Choose the radius of a cluster, whose area grows with its records."""
-    return _MIN_CLUSTER + (_MAX_CLUSTER - _MIN_CLUSTER) * math.sqrt(count / largest)
 
 
 def _write_count(count: int) -> str:

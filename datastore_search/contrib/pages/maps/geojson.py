@@ -122,7 +122,7 @@ def _find_place(dump: Dump) -> _Place:
         raise NoPlaces
     profiles = read_profiles(dump.read.resource.table_version_id, using=dump.read.connection.alias)
     if pair := find_coordinate_fields(types, read_ranges(profiles.fields if profiles else {})):
-        return _Place(pair.latitude, pair.longitude)
+        return _Place(*pair)
     if geometry := find_geometry_field(types):
         return _Place(geometry=geometry)
     raise NoPlaces
@@ -165,19 +165,9 @@ def _choose_place_reader(
     """Choose what reads the geometry's text from the cells of a record."""
     if place.geometry:
         position = positions[place.geometry]
-
-        def read_shape(cells: _Cells) -> str | None:
-            cell = cells[position]
-            return None if cell is None else read_geometry(cell)
-
-        return read_shape
+        return lambda cells: read_geometry(cells[position])
     first, second = positions[place.lat], positions[place.lon]
-
-    def read_point(cells: _Cells) -> str | None:
-        latitude, longitude = cells[first], cells[second]
-        return None if latitude is None or longitude is None else build_point(latitude, longitude)
-
-    return read_point
+    return lambda cells: build_point(cells[first], cells[second])
 
 
 def _choose_writer(kind: str) -> Callable[[str], str]:

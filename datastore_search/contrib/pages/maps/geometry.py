@@ -66,19 +66,11 @@ _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinateFields:
-    """The names of the fields with degrees of latitude and longitude."""
-
-    latitude: str
-    longitude: str
-
-
 def find_coordinate_fields(
     types: Mapping[str, str], ranges: Mapping[str, tuple[float, float]]
-) -> CoordinateFields | None:
+) -> tuple[str, str] | None:
     """
-    Find the first pair of fields with degrees, such as ``start_lat`` and ``start_lon``.
+    Find the first pair of latitude and longitude, such as ``start_lat`` and ``start_lon``.
 
     ``ranges`` has the least and the greatest value of some fields.
     """
@@ -92,7 +84,7 @@ def find_coordinate_fields(
     for name in names:
         for rest in _find_rest(name, _LATITUDES):
             if rest in longitudes and _is_within(ranges.get(name), MAX_LATITUDE):
-                return CoordinateFields(name, longitudes[rest])
+                return name, longitudes[rest]
     return None
 
 
@@ -198,16 +190,20 @@ def _build_path(coordinates: object, *, is_area: bool) -> Iterator[Path]:
 _GEOMETRY_TYPES = frozenset({*_PATHS, "GeometryCollection"})
 
 
-def build_point(latitude: str, longitude: str) -> str | None:
+def build_point(latitude: str | None, longitude: str | None) -> str | None:
     """Build a GeoJSON point from the texts of two numbers; None for what is beyond the globe."""
+    if latitude is None or longitude is None:
+        return None
     # NaN is not within.
     if not (abs(float(latitude)) <= MAX_LATITUDE and abs(float(longitude)) <= MAX_LONGITUDE):
         return None
     return f'{{"type":"Point","coordinates":[{longitude},{latitude}]}}'
 
 
-def read_geometry(text: str) -> str | None:
+def read_geometry(text: str | None) -> str | None:
     """Read the GeoJSON text of a geometry, or of the one in a feature; None for no place."""
+    if text is None:
+        return None
     try:
         value = json.loads(
             text, parse_float=Decimal, parse_int=Decimal, parse_constant=refuse_constant

@@ -62,8 +62,7 @@ class MapParser:
         if not geometry and not (latitude and longitude):
             types = {name: column.type for name, column in self._columns.items()}
             if found := find_coordinate_fields(types, self._ranges):
-                latitude = self._columns[found.latitude]
-                longitude = self._columns[found.longitude]
+                latitude, longitude = map(self._columns.__getitem__, found)
             elif name := find_geometry_field(types):
                 geometry = self._columns[name]
             else:
