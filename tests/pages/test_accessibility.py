@@ -26,7 +26,7 @@ from ..files.admin.test_loading import CSV_WITH_BAD_ROW
 from ..files.builders import make_loaded_resource
 from .test_browser import list_errors, measure_overflow
 
-#: A page that asks it has buttons in the place of links.
+#: A question of many chips.
 LONG_QUESTION = "&".join(f"not.subject=a+long+value+{number}" for number in range(20))
 
 #: Besides these, no two landmarks of a page have one name.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from random import Random
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ from django.test import Client
 from django.utils import translation
 
 from datastore_search.contrib.pages.table.records import (
-    choose_label_length,
-    choose_text_length,
     find_link_target,
     format_number,
     highlight,
@@ -125,46 +122,6 @@ def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
     assert '<a href="?columns=37">Next columns</a>' in page
     assert "Next columns" not in open_columns("37", "25")[1]
     assert page.count("<h2>") == 18
-
-
-#: The number of fields, the length of their names, and of how many the page has a column.
-SHAPES = [(300, 63, 12), (300, 20, 16), (13, 10, 13)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("field_count", "name_length", "column_count"), SHAPES)
-def test_a_page_with_long_names_is_light_before_and_after_a_filter(
-    client: Client, db: None, field_count: int, name_length: int, column_count: int
-) -> None:
-    rng = Random(1)
-    names = [f"f{n:03}_{'of_a_long_name' * 5}"[:name_length] for n in range(field_count)]
-    kinds = [lambda: f"value {rng.randrange(15)}", lambda: str(rng.randrange(100_000))]
-    rows = [[kinds[n % 2]() for n in range(field_count)] for _row in range(60)]
-    resource = make_loaded_resource("\n".join(",".join(row) for row in (names, *rows)))
-    few = {f"field.{names[0]}": "value 3"}
-    many = {f"from.{names[1]}": "100", f"to.{names[3]}": "99900", f"not.{names[0]}": "value 3"}
-
-    sizes = {}
-    for locale in ("en", "ar"):
-        for query in ({}, few, many):
-            page = open_page(client, resource, query, locale)
-            sizes[locale, len(query)] = len(page.encode())
-            if not query:
-                assert len(list_headings(page)) == column_count
-
-    assert {view: size for view, size in sizes.items() if size >= 60_000} == {}
-
-
-def test_only_the_longest_texts_of_a_wide_table_are_cut() -> None:
-    assert choose_text_length(["a" * 400, "b"], 25) == 300
-    texts = ["short"] * 200 + ["a" * 250] * 100
-    assert choose_text_length(texts, 25) == 90
-    assert choose_text_length(texts, 250) == 300
-    assert choose_text_length(["ă" * 250] * 100, 25) == 50
-    assert choose_text_length(["a" * 300] * 10_000, 25) == 12
-    assert choose_label_length(["short"] * 10 + ["a" * 50] * 4, 25) == 40
-    assert choose_label_length(["short"] * 10 + ["a" * 50] * 4, 50) == 17
-    assert choose_label_length([], 0) == 40
 
 
 # Cells --------------------------------------------------------------------------------------------

@@ -10,15 +10,14 @@ the first text in them, and are in the page's if words of the page are around it
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import bidirectional
 
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import get_language, get_language_bidi
+from django.utils.translation import get_language_bidi
 
 from ...web.languages import is_foreign, write_attributes
 
@@ -73,24 +72,6 @@ def capitalize_phrase(phrase: Phrase) -> Phrase:
     return Phrase(capfirst(phrase.text), SafeString(capfirst(phrase.html)))
 
 
-def write_language(language: str, around: str = "") -> SafeString:
-    """
-    Write ``lang`` alone, for the many elements of tables, which have a direction.
-
-    ``around`` is the language that an element around them states; empty is the page's.
-    """
-    own = language if is_foreign(language) else ""
-    if own == around:
-        return SafeString("")
-    return format_html(" lang={}", own or get_language())
-
-
-def write_drawing_language(language: str) -> SafeString:
-    """Write ``lang`` alone, as XML has it."""
+def write_language(language: str) -> SafeString:
+    """Write ``lang`` alone, for the elements of tables and drawings, which have a direction."""
     return format_html(' lang="{}"', language) if is_foreign(language) else SafeString("")
-
-
-def choose_common_language(languages: Iterable[str]) -> str:
-    """Choose the ``lang`` of an element around texts: the language of most texts, or the page's."""
-    counts = Counter(language if is_foreign(language) else "" for language in languages)
-    return max(counts, key=lambda language: (counts[language], not language), default="")

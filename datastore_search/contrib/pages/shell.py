@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -20,7 +20,6 @@ from django.urls import (
 from ...web.addresses import keep_locale
 from ...web.languages import choose_language_codes, get_own_name
 from .links import Parameters, add_query_string, reverse_first
-from .table.query_string import MAX_REPEATED_LENGTH
 
 #: Of the address to which signing in or out leads back.
 MAX_RETURN_LENGTH = 2_000
@@ -39,22 +38,18 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
     """
     Build the links around a page in a language; empty where there is no such page.
 
-    ``parameters`` ask for the same in every language.  ``question`` is what a form asks for in
-    another language, if that is too long for the links.
+    ``parameters`` ask for the same in every language.
     """
     address = request.get_full_path()
     address = address if len(address) <= MAX_RETURN_LENGTH else request.path
     is_authenticated = request.user.is_authenticated
-    question = tuple(parameters)
-    is_long = len(urlencode(question)) > MAX_REPEATED_LENGTH
     return {
         "language": get_own_name(language),
-        "languages": _list_languages(request, language, () if is_long else question),
+        "languages": _list_languages(request, language, tuple(parameters)),
         "viewer_address": keep_locale(request, reverse_first(*_VIEWER_NAMES)),
         "sign_in_address": "" if is_authenticated else find_sign_in_address(address),
         "sign_out_address": _find_sign_out_address(request) if is_authenticated else "",
         "return_address": address,
-        "question": question if is_long else (),
     }
 
 

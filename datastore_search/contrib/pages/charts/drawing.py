@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-from django.utils.safestring import SafeString
 
 from ....messages import shorten
-from ..languages import write_drawing_language
+from ..languages import write_language
 from ..table.records import format_number
 from .data import ChartData, Group, Series
 
@@ -50,7 +47,7 @@ class Label:
     y: str
     text: str
     anchor: str = "start"
-    language: str = ""
+    lang: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +61,7 @@ class Bar:
     width: str
     height: str
     text: str
-    language: str = ""
-
-
-Part = TypeVar("Part", Label, Bar)
+    lang: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +90,14 @@ class Drawing:
         self, x: float, y: float, text: str, anchor: str = "start", language: str = ""
     ) -> None:
         """Add a text at a point."""
-        label = Label(write_coordinate(x), write_coordinate(y), text, anchor, language)
-        self.labels.append(label)
+        lang = write_language(language)
+        self.labels.append(Label(write_coordinate(x), write_coordinate(y), text, anchor, lang))
 
     def add_bar(self, series: int, box: Sequence[float], text: str, language: str) -> None:
         """Add a rectangle of a series, from 0; its box is x, y, width and height."""
         x, y, width, height = map(write_coordinate, box)
-        self.bars.append(Bar(series + 1, _COLOURS[series], x, y, width, height, text, language))
+        lang = write_language(language)
+        self.bars.append(Bar(series + 1, _COLOURS[series], x, y, width, height, text, lang))
 
 
 def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing | None:
@@ -268,14 +263,6 @@ def _draw_curves(
                 path += f"L{x} {y}" if is_drawn else f"M{x} {y}h0"
             is_drawn = point is not None
         drawing.curves.append(Curve(position + 1, _COLOURS[position], path, _DASHES[position]))
-
-
-def group_by_language(parts: Iterable[Part]) -> list[tuple[SafeString, list[Part]]]:
-    """Group parts of a drawing by the languages of their texts, with the attribute of each."""
-    groups: dict[str, list[Part]] = {}
-    for part in parts:
-        groups.setdefault(part.language, []).append(part)
-    return [(write_drawing_language(language), group) for language, group in groups.items()]
 
 
 def _describe(group: Group, series: str, text: str) -> str:

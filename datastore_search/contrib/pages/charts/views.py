@@ -27,7 +27,7 @@ from ..drawings import (
 from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from ..table.query_string import QueryString
 from .data import ChartData, Group, Point, Series, read_chart
-from .drawing import draw_chart, group_by_language
+from .drawing import draw_chart
 from .query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
 
 
@@ -93,12 +93,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         drawing = draw_chart(self.data, self.title.text, has_categories=has_categories)
         if drawing is None:
             return SafeString()
-        context = {
-            "drawing": drawing,
-            "language": get_language(),
-            "labels_by_language": group_by_language(drawing.labels),
-            "bars_by_language": group_by_language(drawing.bars),
-        }
+        context = {"drawing": drawing, "language": get_language()}
         return SafeString(clean_xml(render_to_string("datastore_search/chart.svg", context)))
 
     def list_files(self) -> dict[str, Callable[[], File]]:

@@ -16,11 +16,9 @@ from django.utils.translation import gettext as _
 from ....field_types import dump_json_as_sent, is_storable
 from ....guards.clients import Client
 from ....messages.access import AccessDenied, UnknownResource
-from ....messages.requests import QueryStringTooLong
 from ....search import ConsistentRead, with_consistent_read
 from ....web.addresses import reverse_in_locale
 from ....web.errors import REPORTED_ERRORS, describe_error
-from ....web.views import MAX_QUERY_STRING_BYTES
 from ..drawings import QuestionDrawing
 from ..languages import join_phrases, mark_text
 from ..table.chips import build_chips
@@ -44,18 +42,11 @@ Question = Mapping[str, object]
 
 
 def _list_pairs(question: Question) -> list[Pair]:
-    """
-    List the parameters that are given.
-
-    Raises: ``QueryStringTooLong``.
-    """
+    """List the parameters that are given."""
     filters = question["filters"]
     if isinstance(filters, Mapping | list):
         question = {**question, "filters": dump_json_as_sent(filters)}
-    pairs = [(name, str(value)) for name, value in question.items() if value]
-    if sum(len(value) for _name, value in pairs) > MAX_QUERY_STRING_BYTES:
-        raise QueryStringTooLong(most=MAX_QUERY_STRING_BYTES)
-    return pairs
+    return [(name, str(value)) for name, value in question.items() if value]
 
 
 def describe_table(

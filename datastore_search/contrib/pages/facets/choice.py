@@ -16,11 +16,6 @@ MAX_FACETS = 8
 #: Values of a facet.
 MAX_VALUES = 20
 
-#: Bytes of the proposed checkboxes: of each, its name, its value and label, and the HTML of both.
-#: The few inputs of ranges and texts do not count.
-_MAX_CHECKBOXES_BYTES = 4_200
-_INPUT_BYTES = 90
-
 #: Letters of a value that has a checkbox.
 MAX_VALUE_LENGTH = 100
 
@@ -104,31 +99,17 @@ def _propose(
     """Propose fields in addition to those that are chosen: those with few values first."""
     numbers = {kind: sum(each.kind == kind for each in chosen) for kind in FacetKind}
     room = MAX_FACETS - len(chosen)
-    length = 0
     proposed: list[FacetField] = []
     for field in sorted(fields, key=lambda each: _rank(each, profiles)):
         profile = profiles.get(field.column.name)
-        length_with = length + _measure_checkboxes(field, profile)
         if (
             len(proposed) < room
             and numbers[field.kind] < _MAX_CHOSEN[field.kind]
-            and length_with <= _MAX_CHECKBOXES_BYTES
             and not (profile and profile["distinct"] + bool(profile["nulls"]) <= 1)
         ):
-            length = length_with
             numbers[field.kind] += 1
             proposed.append(field)
     return proposed
-
-
-def _measure_checkboxes(field: FacetField, profile: Mapping[str, Any] | None) -> int:
-    """Estimate the bytes of a facet's checkboxes from its longest value and their number."""
-    if field.kind is not FacetKind.VALUES:
-        return 0
-    size = _INPUT_BYTES + len(field.column.name.encode())
-    if profile is None:
-        return MAX_VALUES * size
-    return int(profile["distinct"]) * (size + 2 * int(profile.get("longest", 0)))
 
 
 def _rank(field: FacetField, profiles: Mapping[str, Mapping[str, Any]]) -> tuple[int, bool, int]:

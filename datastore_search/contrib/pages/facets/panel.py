@@ -32,7 +32,7 @@ from ..table.conditions import YES_OR_NO
 from ..table.filter_form import Input, build_input
 from ..table.page_query import PageQuery
 from ..table.profiles import Histogram, draw_bins, draw_histogram, measure_bar
-from ..table.query_string import Link, Pair
+from ..table.query_string import Pair
 from ..table.records import Digits, format_value
 from ..table.typed_values import parse_typed_value
 from .choice import MAX_VALUE_LENGTH, MAX_VALUES, FacetField, FacetKind, choose_facets
@@ -86,7 +86,7 @@ class ShownFacet:
     inputs: tuple[Input, ...] = ()
     histogram: Histogram | None = None
     is_of_all_records: bool = False
-    close_link: Link | str = ""
+    close_link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ..drawings import (
     list_drawing_files,
     list_options,
 )
-from ..languages import Phrase, compose_phrase, mark_text, write_drawing_language
+from ..languages import Phrase, compose_phrase, mark_text, write_language
 from ..table.query_string import QueryString
 from .data import MapData, Place, read_map
 from .drawing import draw_map
@@ -110,7 +110,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
             "drawing": drawing,
             "has_links": has_links,
             "language": get_language(),
-            "places_attribute": write_drawing_language(data.title_language),
+            "places_attribute": write_language(data.title_language),
         }
         return SafeString(clean_xml(render_to_string("datastore_search/map.svg", context)))
 

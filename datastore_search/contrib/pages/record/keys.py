@@ -15,7 +15,7 @@ from ....field_types import field_types
 from ....filters import Condition, In
 from ....models import Resource
 from ....search import ID
-from ..table.query_string import Link, QueryString
+from ..table.query_string import QueryString
 
 #: Precedes ``_id`` in the address of a record whose key has an empty value.
 _ID_PREFIX = "_id:"
@@ -70,11 +70,11 @@ def _decode(text: str) -> str:
 
 def link_record(
     resource: Resource, address: QueryString, record: Mapping[str, object], place: int, path: str
-) -> Link:
+) -> str:
     """
     Link to the page of a record, below a path.
 
     The link holds the question and the ``place`` of the record among those found, from 1, so that
     its page knows the records beside it.
     """
-    return address.link_record(f"{path}{encode_key(resource, record)}/", POSITION, str(place))
+    return f"{path}{encode_key(resource, record)}/{address.replace(POSITION, str(place)).query}"

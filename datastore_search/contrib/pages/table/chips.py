@@ -19,7 +19,6 @@ from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from .columns import Column
 from .conditions import IS_EMPTY, OPERATORS, YES_OR_NO, FieldCondition
 from .page_query import PageQuery
-from .query_string import Link, QueryString
 
 #: Letters of a value on a chip.
 _MAX_VALUE_LENGTH = 60
@@ -30,7 +29,7 @@ class Chip:
     """The words of one part of a query, and the link to the query without it."""
 
     text: Phrase
-    link: Link
+    link: str
 
 
 def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
@@ -54,8 +53,10 @@ class _ChipBuilder:
         for condition in query.conditions:
             for value, text in self._describe_own(condition):
                 yield Chip(text, address.remove_pairs((condition.parameter, value)).link)
-        for position, each in enumerate(query.filters):
-            yield Chip(self.describe(each), self._leave_out(address, position))
+        for each in query.filters:
+            others = [other for other in query.filters if other is not each]
+            rest = [dump_json_as_sent(format_filters(others))] if others else []
+            yield Chip(self.describe(each), address.replace("filters", *rest).link)
         if query.sort:
             arrows = {False: "↑", True: "↓"}
             keys = [
@@ -69,14 +70,6 @@ class _ChipBuilder:
             yield Chip(text, address.remove_pairs(("hide", name)).link)
         if query.fields:
             yield Chip(mark_text(_("Chosen columns")), address.remove("fields").link)
-
-    def _leave_out(self, address: QueryString, position: int) -> Link:
-        if address.whole is not None:
-            return address.link_without_filter(position, "")
-        rest = [each for number, each in enumerate(self._query.filters) if number != position]
-        return address.link_without_filter(
-            position, dump_json_as_sent(format_filters(rest)) if rest else ""
-        )
 
     def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
         """Describe each value of a condition as it was typed."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -14,10 +12,9 @@ from ....field_types import FieldType, Ordered, field_types
 from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import UnknownField
 from ....models import Field, Resource
-from ....web.languages import is_foreign
 from ..languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
-from .query_string import Link, QueryString
+from .query_string import QueryString
 from .type_labels import label_type
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
@@ -25,25 +22,8 @@ from .type_labels import label_type
 MAX_COLUMNS = 18
 MAX_COLUMNS_OF_LONG_PAGE = 13
 
-#: HTML needs no quotes around these.
-_UNQUOTED = re.compile(r"[\w-]+")
-
-#: A wider table shows as many columns as keep its HTML small: the bytes that all of them may have,
-#: of a column without its links and labels, and of a link without query and name.
-_MAX_COLUMNS_BYTES = 34_000
-_COLUMN_BYTES = 1_710
-_LINKS_PER_COLUMN = 9
-_LABELS_PER_COLUMN = 4
-_LINK_BYTES = 15
-#: Links of the rest of the page, which hold the question, too.
-_OTHER_LINKS = 46
-#: What repeats a question that is too long for links.
-_FORMS = 12
-_MIN_COLUMNS = 3
-
-#: The bytes of ``lang`` for texts in another language than the page: texts about a column, its
-#: values beside the records, and the cell of each record.
-_LABEL_LANGUAGE_BYTES, _VALUES_LANGUAGE_BYTES, _CELL_LANGUAGE_BYTES = 120, 190, 10
+#: Letters of a label in front of each value, on a narrow screen.
+_MAX_CELL_LABEL_LENGTH = 30
 
 _KINDS: Mapping[Ordered | None, str] = {Ordered.NUMBERS: "number", Ordered.DATES: "moment"}
 _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
@@ -88,16 +68,16 @@ class Column:
         """The name with its invisible characters shown."""
         return show_bidi_controls(self.name)
 
-    def build_cell_attributes(self, length: int, language: str) -> SafeString:
+    @property
+    def cell_attributes(self) -> SafeString:
         """
-        Write the attributes of its cells: the beginning of the label, by the letter of the kind.
+        The attributes of its cells: the beginning of the label, by the letter of the kind.
 
-        Values in another language than the rows have ``lang``.
+        Values in another language than the page have ``lang``.
         """
         letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
-        label = self.label[:length].strip()
-        template = " data-{}={}" if _UNQUOTED.fullmatch(label) else ' data-{}="{}"'
-        return format_html(template, letter, label) + write_language(self.value_language, language)
+        label = self.label[:_MAX_CELL_LABEL_LENGTH].strip()
+        return format_html(' data-{}="{}"', letter, label) + write_language(self.value_language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +93,9 @@ class ColumnChoice:
     first: int
     last: int
     total: int
-    previous_link: Link | str = ""
-    next_link: Link | str = ""
-    reset_link: Link | str = ""
+    previous_link: str = ""
+    next_link: str = ""
+    reset_link: str = ""
 
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
@@ -152,39 +132,11 @@ def _build_column(field: Field, plain_language: str) -> Column:
     )
 
 
-def _count_columns(chosen: Sequence[Column], query: PageQuery) -> int:
-    """Count the columns that a page shows: fewer where the question or the names are long."""
-    most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
-    if len(chosen) <= most:
-        return most
-    language_bytes = sum(_count_language_bytes(each, query.size) for each in chosen) // len(chosen)
-    if language_bytes and query.size > PAGE_SIZES[0]:
-        most -= 1
-    # The next columns are as many.
-    question_length = len(query.query_string.remove("columns").query)
-    name_length = len(quote("".join(column.name for column in chosen))) // len(chosen)
-    label_length = len("".join(column.label for column in chosen).encode()) // len(chosen)
-    is_repeated = query.query_string.whole is None
-    repetitions = _OTHER_LINKS if is_repeated else _FORMS
-    room = _MAX_COLUMNS_BYTES - repetitions * question_length
-    link_bytes = question_length * is_repeated + name_length + _LINK_BYTES
-    label_bytes = _LABELS_PER_COLUMN * label_length
-    column_bytes = _COLUMN_BYTES + _LINKS_PER_COLUMN * link_bytes + label_bytes + language_bytes
-    return max(_MIN_COLUMNS, min(room // column_bytes, most))
-
-
-def _count_language_bytes(column: Column, record_count: int) -> int:
-    """Count the bytes of the attributes that say the language of a column's texts."""
-    values = _VALUES_LANGUAGE_BYTES + record_count * _CELL_LANGUAGE_BYTES
-    label = _LABEL_LANGUAGE_BYTES if is_foreign(column.label_language) else 0
-    return label + (values if is_foreign(column.value_language) else 0)
-
-
 def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
     """Choose and order the columns that a page shows."""
     by_name = {column.name: column for column in columns}
     chosen = [by_name[name] for name in choose_names(by_name, query)]
-    most = _count_columns(chosen, query)
+    most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
     start = (query.first_column - 1) // most * most
     if start >= len(chosen):
         start = 0
@@ -209,5 +161,5 @@ def choose_names(names: Iterable[str], query: PageQuery) -> list[str]:
     return [name for name in chosen if name not in query.hidden]
 
 
-def _link_columns(address: QueryString, start: int) -> Link:
+def _link_columns(address: QueryString, start: int) -> str:
     return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
@@ -21,7 +20,6 @@ from ..api_parameters import build_query_parameters
 from ..links import add_query_string
 from .columns import choose_names
 from .page_query import PageQuery
-from .query_string import MAX_REPEATED_LENGTH
 
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
 _MIN_PACKED_RECORDS = 10_000
@@ -29,11 +27,10 @@ _MIN_PACKED_RECORDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """The label and the address of a file, or the format that the form of its group sends."""
+    """The label and the address of a file."""
 
     label: str
     address: str
-    format: str = ""
 
 
 def list_downloads(
@@ -42,8 +39,7 @@ def list_downloads(
     """
     List the records that a page asks for in each format of the dump, and their schema.
 
-    There is nothing without a dump.  Files are in groups, each with a title that ends in a colon;
-    ``question`` is what a form sends, if that is too long for links.
+    There is nothing without a dump.  Files are in groups, each with a title that ends in a colon.
 
     Where fields have labels, the formats with headers are offered with labels too; where there are
     many records, the formats of text are offered packed.
@@ -61,19 +57,15 @@ def list_downloads(
         for kind in formats.values()
         if kind.is_installed and (has_places or not kind.needs_places)
     ]
-    is_long = len(urlencode(parameters)) > MAX_REPEATED_LENGTH
 
     def build_group(
         name: str, title: str, kinds: Iterable[DumpFormat], **options: str
     ) -> dict[str, Any]:
-        asked = {**options, **parameters}
         files = []
         for kind in kinds:
-            address = add_query_string(path, {"format": kind.name, **asked}.items())
-            sent = (path, kind.name) if is_long else (address,)
-            files.append(Download(str(kind.label), *sent))
-        question = list(asked.items()) if is_long else []
-        return {"name": name, "title": title, "downloads": files, "question": question}
+            asked = {"format": kind.name, **options, **parameters}
+            files.append(Download(str(kind.label), add_query_string(path, asked.items())))
+        return {"name": name, "title": title, "downloads": files}
 
     everything = build_group("all", _("Download all records found:"), kinds)
     if schema := find_path(request, "schema", resource.pk):

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.utils.html import escape
-
 from ....field_types import field_types
 from ....models import Field, Profiles, Resource
 from .columns import Column
@@ -23,17 +21,14 @@ from .profiles import MAX_PROFILED_LENGTH
 from .query_string import Pair
 from .typed_values import parse_typed_value
 
-#: The fields with inputs of their own, and the size of their names in the address.
+#: The fields with inputs of their own.
 MAX_FIELDS = 12
-MAX_NAMES_BYTES = 1_000
 
-#: Bytes of the names and labels of all fields; if they are more, those that are shown are offered.
-_MAX_OPTIONS_BYTES = 3_000
+#: Fields of a table up to which each is offered for another condition, or else those shown.
+_MAX_OPTIONS = 200
 
-#: Different values of a field whose most common ones are suggested, and the size of all of these.
+#: Different values of a field whose most common ones are suggested.
 _MAX_SUGGESTED_DISTINCT = 50
-_MAX_SUGGESTIONS_BYTES = 1_500
-_SUGGESTION_MARKUP_BYTES = len('<option value="">')
 
 _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     **{
@@ -84,7 +79,6 @@ class FilterForm:
         self._columns = {column.name: column for column in columns}
         self._shown = tuple(shown)
         self._profiles = profiles.fields if profiles else {}
-        self._suggestion_bytes = 0
         self._fields = resource.schema
         self._query = query
         self._asked = {each.parameter: each for each in query.conditions}
@@ -92,14 +86,11 @@ class FilterForm:
     @cached_property
     def groups(self) -> list[InputGroup]:
         """The inputs of the first fields, and inputs with values that cannot be read."""
-        groups: list[InputGroup] = []
-        length = 0
-        for position, field in enumerate(self._fields):
-            operators = _choose_operators(field)
-            length_with = length + len(operators) * len(field.name.encode())
-            if operators and len(groups) < MAX_FIELDS and length_with <= MAX_NAMES_BYTES:
-                length = length_with
-                groups.append(self._build_group(position, field, operators))
+        groups = [
+            self._build_group(position, field, operators)
+            for position, field in enumerate(self._fields)
+            if (operators := _choose_operators(field))
+        ][:MAX_FIELDS]
         known = {each.name for _column, inputs in groups for each in inputs}
         for position, condition in enumerate(self._query.conditions):
             if condition.error and condition.parameter not in known:
@@ -129,8 +120,7 @@ class FilterForm:
     def fields(self) -> tuple[Column, ...]:
         """The fields that another condition may be on: all, or those that are shown."""
         columns = tuple(self._columns.values())
-        size = sum(len(f"{each.name}{each.label}".encode()) for each in columns)
-        return columns if size <= _MAX_OPTIONS_BYTES else self._shown
+        return columns if len(columns) <= _MAX_OPTIONS else self._shown
 
     @property
     def has_other_fields(self) -> bool:
@@ -165,19 +155,14 @@ class FilterForm:
         return self._columns[field.name], inputs
 
     def _list_suggestions(self, field: Field) -> Iterator[str]:
-        """List the most common values of a text with few values, as far as the page has room."""
+        """List the most common values of a text with few values."""
         profile = self._profiles.get(field.name, {})
         if field.type != "text" or profile.get("distinct", 0) > _MAX_SUGGESTED_DISTINCT:
             return
         for each in profile.get("top", ()):
             value = str(each["value"])
-            size = len(escape(value).encode()) + _SUGGESTION_MARKUP_BYTES
-            if len(value) >= MAX_PROFILED_LENGTH or not value.strip():
-                continue
-            if self._suggestion_bytes + size > _MAX_SUGGESTIONS_BYTES:
-                return
-            self._suggestion_bytes += size
-            yield value
+            if len(value) < MAX_PROFILED_LENGTH and value.strip():
+                yield value
 
 
 def build_input(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from ....filters.names import SortKey, format_sort_key
 from .columns import Column
-from .page_query import PageQuery, is_sortable
+from .page_query import PageQuery
 from .profiles import FieldNote
-from .query_string import Link, QueryString
+from .query_string import QueryString
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +25,10 @@ class Heading:
     """
 
     column: Column
-    sort_link: Link | str
+    sort_link: str
     aria_sort: str
     note: FieldNote | None = None
-    menu: SafeString | str = ""
+    menu: Sequence[tuple[str, str]] = ()
 
 
 def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading]:
@@ -38,7 +37,7 @@ def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading
         replace(
             _build_heading(note.column, query),
             note=note,
-            menu=SafeString("".join(_list_menu(note, query.query_string))),
+            menu=tuple(_list_menu(note, query.query_string)),
         )
         for note in notes
     ]
@@ -55,30 +54,26 @@ def _build_heading(column: Column, query: PageQuery) -> Heading:
     aria_sort = ""
     if is_sorted and key is not None:
         aria_sort = "descending" if key.descending else "ascending"
-    sort_link: Link | str = ""
-    if is_sortable(column.type):
+    sort_link = ""
+    if column.field_type.is_sortable:
         following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
         keys = map(format_sort_key, following.get(aria_sort, []))
         sort_link = query.query_string.replace("sort", *keys).link
     return Heading(column, sort_link, aria_sort)
 
 
-def _list_menu(note: FieldNote, address: QueryString) -> Iterator[str]:
-    """Write each link of a menu as an item of a list."""
+def _list_menu(note: FieldNote, address: QueryString) -> Iterator[tuple[str, str]]:
+    """List the links of a menu with their labels."""
     name = note.column.name
-    if is_sortable(note.column.type):
+    if note.column.field_type.is_sortable:
         ascending, descending = SortKey(name), SortKey(name, descending=True)
         for label, key in ((_("Sort ascending"), ascending), (_("Sort descending"), descending)):
-            yield _write_item(label, address.replace("sort", format_sort_key(key)))
+            yield label, address.replace("sort", format_sort_key(key)).link
     if not note.is_complete:
-        yield _write_item(_("Only empty values"), address.replace(f"empty.{name}", "yes"))
-        yield _write_item(_("Without empty values"), address.replace(f"empty.{name}", "no"))
+        yield _("Only empty values"), address.replace(f"empty.{name}", "yes").link
+        yield _("Without empty values"), address.replace(f"empty.{name}", "no").link
     first = [value for key, value in address.pairs if key == "first" and value != name]
-    yield _write_item(_("Move first"), address.replace("first", name, *first))
-    yield _write_item(_("Hide"), address.add("hide", name))
+    yield _("Move first"), address.replace("first", name, *first).link
+    yield _("Hide"), address.add("hide", name).link
     if note.facts:
-        yield f"<li>{Link(f'#{note.id}').write(_('Statistics'))}"
-
-
-def _write_item(label: str, address: QueryString) -> str:
-    return f"<li>{address.link.write(label)}"
+        yield _("Statistics"), f"#{note.id}"

@@ -29,14 +29,14 @@ from ....filters import (
 )
 from ....filters.names import SortKey, parse_sort_key, split_names, unquote_name
 from ....messages.parameters import InvalidParameters, UnknownField
-from ....messages.requests import TooManyParameters
+from ....messages.requests import QueryStringTooLong, TooManyParameters
 from ....messages.search import InvalidSort, TooManyWords, UnsortableField
 from ....models import Resource
 from ....search import ID, Query
 from ..api_parameters import format_filters
 from ..embedding.framing import EMBED
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
-from .query_string import CHANGE, Pair, QueryString, read_change
+from .query_string import Pair, QueryString
 from .type_labels import describe_parameter_errors
 
 MAX_Q_LENGTH = 1_000
@@ -44,6 +44,9 @@ MAX_SORT_KEYS = 10
 
 #: Each value of an address, and each of its ``filters``, is a condition.
 MAX_CONDITIONS = 40
+
+#: Letters of a question in an address: every link of a page repeats it.
+MAX_QUESTION_LENGTH = 2_000
 
 #: The records of a page that may be chosen with ``limit``; the first if none is.
 PAGE_SIZES = (25, 50, 100, 250)
@@ -130,8 +133,6 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
 
     A chosen field, operator and value become one parameter.
     """
-    if CHANGE in sent:
-        sent = _apply_change(sent)
     pairs = [
         (name, value)
         for name, values in sent.lists()
@@ -145,29 +146,6 @@ def clean_parameters(sent: QueryDict) -> list[Pair]:
     if page not in ("", "1"):
         pairs.append(("page", page))
     return pairs
-
-
-def _apply_change(sent: QueryDict) -> QueryDict:
-    """Change the question of a form as its button says."""
-    whole = [(name, value) for name, values in sent.lists() if name != CHANGE for value in values]
-    pairs, position = read_change(whole, sent.get(CHANGE, ""))
-    changed = QueryDict(mutable=True)
-    for name, value in pairs:
-        if name == "filters" and position is not None:
-            changed.appendlist(name, _remove_filter(value, position))
-        else:
-            changed.appendlist(name, value)
-    return changed
-
-
-def _remove_filter(text: str, position: int) -> str:
-    """Leave out one of the conditions of ``filters``; what cannot be read stays as it is."""
-    try:
-        conditions = list(parse_filters(_load_filters(text)))
-        del conditions[position]
-    except (ValueError, RecursionError, IndexError, InvalidParameters):
-        return text
-    return dump_json_as_sent(format_filters(conditions)) if conditions else ""
 
 
 def _load_filters(text: str) -> Any:
@@ -204,7 +182,7 @@ def parse_page_query(pairs: Iterable[Pair], resource: Resource) -> PageQuery:
     """
     Parse clean parameters of a page, whose errors are kept beside what they are about.
 
-    Raises: ``TooManyConditions``.
+    Raises: ``QueryStringTooLong``, ``TooManyConditions``.
     """
     return _Parser(pairs, resource).parse()
 
@@ -237,12 +215,15 @@ class _Parser:
         self._errors: list[str] = []
 
     def parse(self) -> PageQuery:
+        query_string = QueryString(tuple(self._pairs))
+        if len(query_string.query) > MAX_QUESTION_LENGTH:
+            raise QueryStringTooLong(most=MAX_QUESTION_LENGTH)
         self._check_count(0)
         single = {name: self._get_single(name) for name in _SINGLE}
         if self._values.get(CHOSEN_VALUE):
             self._errors.append(_("Choose the field in which to look for the value."))
         query = PageQuery(
-            query_string=QueryString(tuple(self._pairs)),
+            query_string=query_string,
             q=single["q"],
             conditions=tuple(self._parse_conditions()),
             filters=self._parse_filters(single["filters"]),
@@ -325,7 +306,7 @@ class _Parser:
         field = self._fields.get(name)
         if field is None:
             self._add_unknown(name)
-        elif not is_sortable(field.type):
+        elif not field_types[field.type].is_sortable:
             error = UnsortableField(field=name, type=field.type)
             self._errors += describe_parameter_errors(error)
         else:
@@ -377,11 +358,6 @@ def _join_conditions(conditions: Iterable[FieldCondition]) -> Iterator[Condition
 
 def _is_emptiness(condition: Condition) -> bool:
     return isinstance(condition, Comparison) and condition.value is True
-
-
-def is_sortable(kind: str) -> bool:
-    """Return whether records can be sorted by the fields of a type."""
-    return field_types[kind].is_sortable
 
 
 def _check_q(values: list[str]) -> Iterator[str]:

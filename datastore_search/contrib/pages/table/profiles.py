@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,13 +19,8 @@ from .columns import Column
 from .query_string import QueryString
 from .records import format_number, format_value, shorten_number
 
-#: The most common values of a field that get a bar, and the fields that get bars or a histogram.
+#: The most common values of a field that get a bar.
 MAX_BARS = 5
-MAX_FIELDS_WITH_CHARTS = 100
-
-#: Bytes of the bars of all fields; others have none.
-_MAX_BARS_BYTES = 4_000
-_BAR_BYTES = 60
 
 #: The longest bar.
 _BAR_WIDTHS = 20
@@ -99,42 +94,29 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> Fie
     """Describe the fields of columns, with the statistics of their values if there are any."""
     found = profiles.fields if profiles else {}
     is_current = profiles is not None and profiles.is_current
-    described = (
-        _describe_field(column, number, found.get(column.name), is_current=is_current)
+    notes = tuple(
+        _describe_field(column, f"about-{number}", found.get(column.name), is_current=is_current)
         for number, column in enumerate(columns, 1)
     )
-    notes = tuple(_limit_bars(described))
     if profiles is None or is_current:
         return FieldNotes(notes, has_figures=is_current)
     count = format_count(profiles.record_count)
     return FieldNotes(notes, True, count, profiles.created_at)
 
 
-def _limit_bars(notes: Iterable[FieldNote]) -> Iterator[FieldNote]:
-    """Leave out bars that make a page too large: bars of long values, and of many fields."""
-    room = _MAX_BARS_BYTES
-    for note in notes:
-        size = sum(
-            _BAR_BYTES + len(f"{bar.value}{bar.count}{bar.link}".encode()) for bar in note.bars
-        )
-        if size <= room:
-            room -= size
-            yield note
-        else:
-            yield replace(note, bars=())
-
-
 def _describe_field(
-    column: Column, number: int, profile: Mapping[str, Any] | None, *, is_current: bool
+    column: Column, id_: str, profile: Mapping[str, Any] | None, *, is_current: bool
 ) -> FieldNote:
-    id_ = f"about-{number}"
     if profile is None:
         return FieldNote(column, id_)
-    facts, is_complete = tuple(_list_facts(column, profile)), is_current and not profile["nulls"]
-    if number > MAX_FIELDS_WITH_CHARTS:
-        return FieldNote(column, id_, facts, is_complete=is_complete)
-    bars, histogram = _build_bars(column, profile), draw_histogram(column, profile)
-    return FieldNote(column, id_, facts, bars, histogram, is_complete)
+    return FieldNote(
+        column,
+        id_,
+        tuple(_list_facts(column, profile)),
+        _build_bars(column, profile),
+        draw_histogram(column, profile),
+        is_complete=is_current and not profile["nulls"],
+    )
 
 
 def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:

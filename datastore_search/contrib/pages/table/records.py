@@ -10,9 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from decimal import Context
-from functools import lru_cache, reduce
-from operator import add
-from typing import NamedTuple
+from functools import lru_cache
 
 from django.utils import dateformat
 from django.utils.formats import get_format
@@ -27,13 +25,12 @@ from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import group_digits
 from ....search import ID, ConsistentRead, Page, read_page
 from ..embedding.framing import EMBED
-from ..languages import choose_common_language, write_language
 from ..record.keys import link_record, list_key_fields
 from .columns import Column
 from .page_query import PageQuery
 
 #: Letters that fit into the two lines of a cell; more are on the page of the record.
-MAX_LINES_LENGTH = 100
+MAX_CELL_LENGTH = 100
 
 #: Letters of a value on the page of a record.
 MAX_VALUE_LENGTH = 100_000
@@ -65,15 +62,6 @@ class Row:
     has_more: bool
 
 
-class _Text(NamedTuple):
-    """A text cut to the length of a cell, and its link; ``is_long`` means that it may not fit."""
-
-    beginning: str
-    length: int
-    is_long: bool
-    target: str
-
-
 class Digits(str):
     """The digits of a JSON number."""
 
@@ -101,80 +89,52 @@ def build_rows(
     columns: Sequence[Column],
     *,
     words: tuple[str, ...],
-    language: str,
     build_link: Callable[[Mapping[str, object], int], str] | None,
 ) -> list[Row]:
     """
     Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
-    ``words`` are marked; ``language`` is the ``lang`` of the element around the rows.
-    ``build_link`` takes a record and its position on the page, from 0; without it, rows have no
-    links.
+    ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0;
+    without it, rows have no links.
     """
-    records = []
+    attributes = [column.cell_attributes for column in columns]
+    rows = []
     for position, text in enumerate(page.texts):
         record = parse_record(text)
+        cells, has_more = SafeString(), False
+        for column, attribute in zip(columns, attributes, strict=True):
+            value = record[column.name]
+            if value is None:
+                cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
+                continue
+            shown = format_value(column, value)
+            has_more |= len(shown) > MAX_CELL_LENGTH or shown.count("\n") > 1
+            cells += format_html("<td{}>{}", attribute, _render_cell(column, shown, words))
         link = build_link(record, position) if build_link else ""
-        texts = [_read_text(column, record[column.name]) for column in columns]
-        records.append((str(record["_id"]), link, texts))
-    shown = [text for _id, _link, texts in records for text in texts if text]
-    length = choose_text_length(
-        # An address is there twice.
-        [*(text.beginning for text in shown), *(text.target for text in shown if text.target)],
-        len(records),
-    )
-    label_length = choose_label_length([column.label for column in columns], len(records))
-    attributes = [column.build_cell_attributes(label_length, language) for column in columns]
-    rows = []
-    for id_, link, texts in records:
-        cells = [
-            _render_cell(column, text, words, attribute, length)
-            for column, text, attribute in zip(columns, texts, attributes, strict=True)
-        ]
-        has_more = any(text and (text.is_long or text.length > length) for text in texts)
-        rows.append(Row(id_, link, reduce(add, cells, SafeString()), has_more))
+        rows.append(Row(str(record[ID]), link, cells, has_more))
     return rows
-
-
-def _read_text(column: Column, value: object) -> _Text | None:
-    if value is None:
-        return None
-    whole = format_value(column, value)
-    is_long = len(whole) > MAX_LINES_LENGTH or whole.count("\n") > 1
-    target = find_link_target(whole) if column.type == "text" else ""
-    beginning = show_bidi_controls(whole[:MAX_CELL_LENGTH])
-    return _Text(beginning, len(whole), is_long, target)
 
 
 _EMPTY_CELL = SafeString("<td class=e>–")
 _EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
-_CELL_START, _CELL_START_END = SafeString("<td"), SafeString(">")
 _ELLIPSIS = SafeString("…")
 
 
-def _render_cell(
-    column: Column,
-    text: _Text | None,
-    words: tuple[str, ...],
-    attribute: SafeString,
-    length: int,
-) -> SafeString:
-    """Write a cell of at most ``length`` letters of the value, as a link if these are all."""
-    if text is None:
-        return _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
-    is_cut = text.length > length
-    shown = text.beginning[:length] if is_cut else text.beginning
-    if text.target and not is_cut:
-        content = render_link(shown, text.target)
+def _render_cell(column: Column, text: str, words: tuple[str, ...]) -> SafeString:
+    """Write the beginning of a value; a link leads to the whole address."""
+    shown = show_bidi_controls(text[:MAX_CELL_LENGTH])
+    target = find_link_target(text) if column.type == "text" else ""
+    if target:
+        content = render_link(shown, target)
     elif words and column.kind == "text":
         content = highlight(shown, words)
     else:
         content = escape(shown)
-    if is_cut:
+    if len(text) > MAX_CELL_LENGTH:
         content += _ELLIPSIS
-    if len(shown) > MAX_LINES_LENGTH or "\n" in shown:
-        content = format_html("<div>{}</div>", content)
-    return _CELL_START + attribute + _CELL_START_END + content
+    elif "\n" not in shown:
+        return content
+    return format_html("<div>{}</div>", content)
 
 
 def find_link_target(text: str) -> str:
@@ -285,48 +245,6 @@ _FORMATTERS: Mapping[str, Callable[[object], str]] = {
 }
 
 
-# The lengths of texts: only the longest lose letters ----------------------------------------------
-
-#: Letters of a cell, and bytes of all cells of a page: of each row, if there are many rows.
-MAX_CELL_LENGTH = 300
-_MIN_CELL_LENGTH = 12
-_MAX_TEXTS_BYTES = 10_000
-_MAX_TEXTS_BYTES_PER_ROW = 200
-
-#: The same for the labels in front of the values, on a narrow screen.
-_MAX_LABEL_LENGTH = 40
-_MIN_LABEL_LENGTH = 8
-_MAX_LABELS_BYTES = 6_000
-_MAX_LABELS_BYTES_PER_ROW = 120
-
-
-def choose_text_length(texts: Sequence[str], row_count: int) -> int:
-    """Choose the length of all texts of a page with a number of rows."""
-    room = max(_MAX_TEXTS_BYTES, _MAX_TEXTS_BYTES_PER_ROW * row_count)
-    return max(_choose_length(texts, MAX_CELL_LENGTH, room), _MIN_CELL_LENGTH)
-
-
-def choose_label_length(labels: Sequence[str], row_count: int) -> int:
-    """Choose the length of the labels of columns, each of which is in every row."""
-    room = max(_MAX_LABELS_BYTES // max(row_count, 1), _MAX_LABELS_BYTES_PER_ROW)
-    return max(_choose_length(labels, _MAX_LABEL_LENGTH, room), _MIN_LABEL_LENGTH)
-
-
-def _choose_length(texts: Sequence[str], most: int, room: int) -> int:
-    """Choose the length, up to ``most``, at which all texts have about ``room`` bytes."""
-    cut = sorted((text[:most] for text in texts), key=len)
-    byte_count = sum(len(escape(text).encode()) for text in cut)
-    if byte_count <= room:
-        return most
-    room = room * sum(map(len, cut)) // byte_count
-    for position, text in enumerate(cut):
-        share = room // (len(cut) - position)
-        if len(text) > share:
-            return share
-        room -= len(text)
-    return most
-
-
 # Marked words of a full-text query, as far as plain words go --------------------------------------
 
 _WORD = re.compile(r"[^\W_]+")
@@ -370,17 +288,10 @@ def _matches(text: str, words: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """
-    The rows of one page, and the number of records on all pages.
-
-    The element around the rows states the language of most columns, ``language_attribute``; what
-    each row has in the language of the page has the ``id_attribute``.
-    """
+    """The rows of one page, and the number of records on all pages."""
 
     rows: list[Row]
     total: int
-    language_attribute: SafeString
-    id_attribute: SafeString
 
 
 def read_record_table(
@@ -406,15 +317,12 @@ def read_record_table(
         place = offset + position + 1
         return link_record(read.resource, address, record, place, f"{page_path}r/")
 
-    # The first column, of numbers, is in the page's language.
-    language = choose_common_language(["", *(column.value_language for column in columns)])
     with closing(read_page(read, search)) as page:
         rows = build_rows(
             page,
             columns,
             words=split_words(query.q),
-            language=language,
             build_link=None if page_path is None else build_link,
         )
         total = page.total or 0
-    return RecordTable(rows, total, write_language(language), write_language("", language))
+    return RecordTable(rows, total)

@@ -29,7 +29,6 @@ from .headings import build_headings, build_plain_headings
 from .page_query import PAGE_SIZES, PageQuery, clean_parameters
 from .pagination import Pagination
 from .profiles import describe_fields
-from .query_string import Link
 from .records import RecordTable, read_record_table
 
 
@@ -52,8 +51,6 @@ class ResourceView(ResourcePageView):
             return redirect(address)
         if not query.is_valid:
             self.status = HTTPStatus.BAD_REQUEST
-        if not self.is_embedded:
-            query = replace(query, query_string=query.query_string.as_whole())
         choice = choose_columns(columns, query)
         context: dict[str, Any] = {
             "table_version": resource.table_version,
@@ -120,7 +117,7 @@ class ResourceView(ResourcePageView):
         return context
 
 
-def list_sizes(query: PageQuery) -> list[tuple[int, Link | str]]:
+def list_sizes(query: PageQuery) -> list[tuple[int, str]]:
     """List the sizes of pages, each with its link; empty for the present one."""
     default, *others = PAGE_SIZES
     values = {default: [], **{size: [str(size)] for size in others}}
