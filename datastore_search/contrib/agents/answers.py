@@ -28,8 +28,6 @@ MAX_ROWS_LETTERS: Final = MAX_ANSWER_LETTERS - 1_000
 #: Of one value where there are many; fewer values may be longer.
 MIN_VALUE_LETTERS: Final = 200
 
-_ELLIPSIS: Final = "…"
-
 
 def parse_result(value: RawJson | Spool) -> Any:
     """Parse a member that PostgreSQL has written as JSON, if it fits into memory."""
@@ -71,7 +69,7 @@ def write_csv(
 
 def cut_text(text: str, longest: int) -> str:
     """Cut a text that is too long, and mark it."""
-    return text if len(text) <= longest else text[: longest - 1] + _ELLIPSIS
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def dump_compact(value: object) -> str:

@@ -51,24 +51,21 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
     """List tables by the words of a query, as the catalogue does."""
     parameters = FindTablesParameters.parse(arguments)
     with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
-        return _write_tables(request, parameters, session.connection.alias)
-
-
-def _write_tables(request: Request, parameters: Mapping[str, Any], using: str) -> str:
-    tables = list_tables(using)
-    readable = tables.readable_by(get_reader(request))
-    shown = tables.filter(readable.condition)
-    filters = CatalogueFilterSet({"q": parameters.get("q", "")}, shown, match_table)
-    if not filters.is_valid():
-        raise serializers.ValidationError(dict(filters.errors))
-    offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
-    limit = min(parameters.get("limit", DEFAULT_TABLES), MAX_TABLES)
-    found: QuerySet[Resource] = filters.qs
-    resources = list(found[offset : offset + limit])
-    names = _list_field_names(resources, using)
-    rows = [_build_row(resource, names[resource.pk]) for resource in resources]
-    total = found.count() if readable.is_complete else None
-    return write_page(_COLUMNS, rows, total=total, offset=offset)
+        using = session.connection.alias
+        tables = list_tables(using)
+        readable = tables.readable_by(get_reader(request))
+        shown = tables.filter(readable.condition)
+        filters = CatalogueFilterSet({"q": parameters.get("q", "")}, shown, match_table)
+        if not filters.is_valid():
+            raise serializers.ValidationError(dict(filters.errors))
+        offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
+        limit = min(parameters.get("limit", DEFAULT_TABLES), MAX_TABLES)
+        found: QuerySet[Resource] = filters.qs
+        resources = list(found[offset : offset + limit])
+        names = _list_field_names(resources, using)
+        rows = [_build_row(resource, names[resource.pk]) for resource in resources]
+        total = found.count() if readable.is_complete else None
+        return write_page(_COLUMNS, rows, total=total, offset=offset)
 
 
 def _list_field_names(resources: Iterable[Resource], using: str) -> Mapping[Any, list[str]]:

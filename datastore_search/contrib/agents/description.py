@@ -16,8 +16,7 @@ from ...models import Resource
 from .answers import cut_text, dump_compact, parse_result, write_csv, write_page
 
 #: Records that are shown as examples, and the letters that they may take.
-_MAX_EXAMPLES = 3
-_MAX_EXAMPLES_LETTERS = 4_000
+_MAX_EXAMPLES, _MAX_EXAMPLES_LETTERS = 3, 4_000
 
 #: Fields of one answer.
 MAX_FIELDS = 100
@@ -63,13 +62,11 @@ def describe_table(request: Request, arguments: Mapping[str, object]) -> str:
 
 def _describe_resource(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Describe the table, which the user may read."""
-    resource = Resource.objects.filter(pk=meta["id"]).first()
+    resource = Resource.objects.get(pk=meta["id"])
     return {
         "resource_id": meta["id"],
-        "title": str(resource or ""),
-        "description": cut_text(
-            resource.local_description.text if resource else "", _MAX_DESCRIPTION_LETTERS
-        ),
+        "title": str(resource),
+        "description": cut_text(resource.local_description.text, _MAX_DESCRIPTION_LETTERS),
         "records": meta["count"],
         "aliases": meta["aliases"],
     }

@@ -38,9 +38,8 @@ logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING
 #: Tools end by the limits of their statements; this ends what else may wait.
 MAX_EXCHANGE_SECONDS: Final = 600
 
-#: The headers of a request that concern the protocol; the user's token is not among them.
-_HEADERS: Final = ("accept", "content-type", "origin", "mcp-protocol-version")
-_HEADER_PREFIXES: Final = ("mcp-",)
+#: The headers of a request that say who the user is, which does not concern the protocol.
+_OWN_HEADERS: Final = ("Authorization", "Cookie")
 
 
 def answer_message(request: Request, message: Mapping[str, object]) -> HttpResponse:
@@ -89,12 +88,6 @@ async def _exchange(
 
 def _build_scope(request: Request) -> dict[str, Any]:
     """Build the ASGI scope of a request; its host is the one that Django has checked."""
-    headers = {name.lower(): value for name, value in request.headers.items()}
-    chosen = {
-        name: value
-        for name, value in headers.items()
-        if name in _HEADERS or name.startswith(_HEADER_PREFIXES)
-    }
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -104,8 +97,9 @@ def _build_scope(request: Request) -> dict[str, Any]:
         "path": request.path,
         "query_string": b"",
         "headers": [
-            (name.encode("latin-1"), value.encode("latin-1", "replace"))
-            for name, value in {"host": request.get_host(), **chosen}.items()
+            (name.lower().encode("latin-1"), value.encode("latin-1", "replace"))
+            for name, value in {**request.headers, "Host": request.get_host()}.items()
+            if name not in _OWN_HEADERS
         ],
     }
 
@@ -116,7 +110,18 @@ def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any
     async def list_tools(
         context: ServerRequestContext[Any], parameters: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[_describe_tool(tool) for tool in get_tools().values()])
+        return ListToolsResult(
+            tools=[
+                ToolDescription(
+                    name=tool.name,
+                    title=str(tool.title),
+                    description=str(tool.description),
+                    input_schema=tool.build_input_schema(),
+                    annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+                )
+                for tool in get_tools().values()
+            ]
+        )
 
     async def call_tool(
         context: ServerRequestContext[Any], parameters: CallToolRequestParams
@@ -138,16 +143,6 @@ def _build_server(request: Request, message: Mapping[str, object]) -> Server[Any
         ),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-    )
-
-
-def _describe_tool(tool: Tool) -> ToolDescription:
-    return ToolDescription(
-        name=tool.name,
-        title=str(tool.title),
-        description=str(tool.description),
-        input_schema=tool.build_input_schema(),
-        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
 
 
