@@ -80,7 +80,7 @@ class Load(GuardedModel):
     """
 
     guarded_fields = frozenset({
-        "state", "table_version", "checksum", "http_validators", "record_count", "rows_written",
+        "state", "table_version", "checksum", "record_count", "rows_written",
         "rows_total", "progress", "heartbeat_at", "cancel_requested_at", "notices",
         "row_error_count", "failure", "started_at", "finished_at",
     })  # fmt: skip
@@ -111,8 +111,6 @@ class Load(GuardedModel):
         editable=False,
     )
     url = models.TextField(_("address"), blank=True, editable=False)
-    #: The validators of the file's URL (``SourceFile.http_validators``).
-    http_validators = models.JSONField(default=dict, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)
     #: How the file is to be read: ``loading.LoadOptions`` as JSON.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.contrib.files.messages.failures import LoadCancelled, NotModified
+from datastore_search.contrib.files.messages.failures import LoadCancelled
 from datastore_search.contrib.files.sources import fetching
 from datastore_search.contrib.files.sources.fetching import fetch_file
 
@@ -29,39 +29,17 @@ def server(settings: Any) -> Iterator[Server]:
         yield server
 
 
-def test_a_file_is_fetched_with_its_name_and_validators(server: Server, tmp_path: Path) -> None:
-    server.answers["/data/rivers.csv"] = build_answer(
-        BODY, 'ETag: "abc"', "Last-Modified: Sat, 21 Nov 2026 08:00:00 GMT"
-    )
+def test_a_file_is_fetched_with_its_name(server: Server, tmp_path: Path) -> None:
+    server.answers["/data/rivers.csv"] = build_answer(BODY)
 
     fetched = fetch_file(server.url("/data/rivers.csv?v=1"), tmp_path)
 
     assert fetched.path.read_bytes() == BODY
     assert fetched.path.parent == tmp_path
     assert fetched.name == "rivers.csv"
-    assert fetched.http_validators == {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
     assert "GET /data/rivers.csv?v=1 HTTP/1.1\r\n" in server.requests[0]
     assert f"\r\nHost: {server.host}\r\n" in server.requests[0]
     assert "\r\nAccept-Encoding: identity\r\n" in server.requests[0]
-
-
-def test_the_next_time_the_server_is_asked_whether_the_file_has_changed(
-    server: Server, tmp_path: Path
-) -> None:
-    server.answers["/f"] = build_answer(status=304)
-    validators = {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
-
-    with pytest.raises(NotModified):
-        fetch_file(server.url("/f"), tmp_path, known_validators=validators)
-
-    assert '\r\nIf-None-Match: "abc"\r\n' in server.requests[0]
-    assert "\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n" in server.requests[0]
-
-
-def test_validators_that_cannot_be_kept_are_forgotten(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = build_answer(BODY, "ETag: \x01", f"Last-Modified: {'x' * 2000}")
-
-    assert fetch_file(server.url("/f"), tmp_path).http_validators == {}
 
 
 @pytest.mark.parametrize("status", [204, 206, 404, 503])
@@ -126,8 +104,6 @@ def test_a_file_is_there_although_the_server_keeps_the_connection(
         build_answer(BODY, length=len(BODY) + 1),
         build_answer(b"3\r\na,b\r\n5\r\n\n1", "Transfer-Encoding: chunked", length=None),
         build_answer(b"no number\r\n", "Transfer-Encoding: chunked", length=None),
-        build_answer(gzip.compress(BODY)[:-3], "Content-Encoding: gzip"),
-        build_answer(BODY, "Content-Encoding: gzip"),
         build_answer(BODY, "Content-Encoding: br"),
         build_answer(BODY, "Content-Encoding: gzip, gzip"),
         b"SSH-2.0-OpenSSH_9.2 secret\r\n",
@@ -136,8 +112,8 @@ def test_a_file_is_there_although_the_server_keeps_the_connection(
         b"",
     ],
     ids=[
-        "shorter than announced", "chunks broken off", "no chunks", "gzip broken off", "no gzip",
-        "brotli", "twice", "another protocol", "many headers", "a long header", "nothing",
+        "shorter than announced", "chunks broken off", "no chunks", "brotli",
+        "twice", "another protocol", "many headers", "a long header", "nothing",
     ],
 )  # fmt: skip
 def test_what_is_not_whole_or_not_http_is_refused(
@@ -151,21 +127,9 @@ def test_what_is_not_whole_or_not_http_is_refused(
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("coding", ["x-gzip", "GZIP"])
-def test_gzip_is_undone_and_the_name_with_it(server: Server, tmp_path: Path, coding: str) -> None:
-    packed = gzip.compress(BODY[:4]) + gzip.compress(BODY[4:])
-    server.answers["/f.csv.gz"] = build_answer(packed, f"Content-Encoding: {coding}")
-
-    fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
-
-    assert fetched.path.read_bytes() == BODY
-    assert fetched.name == "f.csv"
-
-
-def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
-    server.answers["/f.csv.gz"] = build_answer(
-        gzip.compress(BODY), "Content-Type: application/gzip"
-    )
+@pytest.mark.parametrize("coding", ["Content-Encoding: GZIP", "Content-Type: application/gzip"])
+def test_a_packed_file_stays_packed(server: Server, tmp_path: Path, coding: str) -> None:
+    server.answers["/f.csv.gz"] = build_answer(gzip.compress(BODY), coding)
 
     fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
 
@@ -185,9 +149,8 @@ def answer_endlessly(connection: socket.socket) -> None:
         answer_endlessly,
         build_answer(b"x", length=10_001),
         build_answer(b"x" * 10_001, length=None),
-        build_answer(gzip.compress(b"x" * 10_001), "Content-Encoding: gzip"),
     ],
-    ids=["endless", "announced", "sent", "unpacked"],
+    ids=["endless", "announced", "sent"],
 )
 def test_a_file_that_is_too_large_is_refused(
     server: Server, tmp_path: Path, settings: Any, large: Any
@@ -407,39 +370,22 @@ def test_proxies_of_the_environment_are_not_used(
 
 
 @pytest.mark.parametrize(
-    ("path", "header", "name"),
+    ("path", "name"),
     [
-        ("/a/rivers.csv", "", "rivers.csv"),
-        ("/a/rivers.csv/", "", "rivers.csv"),
-        ("/m%E1%BB%B1c%20n%C6%B0%E1%BB%9Bc.csv", "", "mực nước.csv"),
-        ("/a%2F..%2Fb.csv", "", "b.csv"),
-        ("/", "", "127.0.0.1"),
-        ("/f", 'ATTACHMENT; FILENAME="a b; c.csv"', "a b; c.csv"),
-        ("/f", 'attachment; filename="a \\"b\\".csv"', 'a "b".csv'),
-        ("/f", "attachment; filename=x.csv; filename*=UTF-8''s%C3%B4ng.csv", "sông.csv"),
-        ("/f", "attachment; filename*=iso-8859-1'en'%A3.csv", "£.csv"),
-        ("/f", 'attachment; filename="sông.csv"', "sông.csv"),
-        ("/f", 'attachment; filename="../../etc/cron.d/x.csv"', "x.csv"),
-        ("/f", 'attachment; filename="C:\\\\data\\\\x.csv"', "x.csv"),
-        ("/f.csv", 'attachment; filename=".."', "f.csv"),
-        ("/f.csv", "attachment; filename*=nope''x", "f.csv"),
-        ("/f.csv", "attachment", "f.csv"),
-        ("/f", f"attachment; filename={'x' * 300}.csv", f"{'x' * 196}.csv"),
+        ("/data/t%C3%AAn.csv", "tên.csv"),
+        ("/data/", "data"),
+        ("/", "127.0.0.1"),
+        ("/..%2F..%2Fetc%2Fx.csv", "x.csv"),
+        ("/a%00%0Ab.csv", "ab.csv"),
+        (f"/{'x' * 300}.csv", f"{'x' * 196}.csv"),
     ],
 )
-def test_the_file_has_the_name_that_the_server_gives_it(
-    server: Server, tmp_path: Path, path: str, header: str, name: str
+def test_a_file_has_the_name_in_its_address(
+    server: Server, tmp_path: Path, path: str, name: str
 ) -> None:
-    headers = [f"Content-Disposition: {header}"] if header else []
-    server.answers[path] = build_answer(BODY, *headers)
+    server.answers[path] = build_answer(BODY, 'Content-Disposition: attachment; filename="y.csv"')
 
     fetched = fetch_file(server.url(path), tmp_path)
 
     assert fetched.name == name
     assert [path.name for path in tmp_path.iterdir()] == ["fetched"]
-
-
-def test_a_name_without_an_ending_gets_that_of_the_type(server: Server, tmp_path: Path) -> None:
-    server.answers["/export"] = build_answer(BODY, "Content-Type: text/csv; charset=utf-8")
-
-    assert fetch_file(server.url("/export?format=csv"), tmp_path).name == "export.csv"

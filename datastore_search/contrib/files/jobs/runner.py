@@ -12,9 +12,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ....database.refusals import is_connection_lost
-from ....models import Resource, TableVersion
+from ....models import Resource
 from ..formats.process import open_table
-from ..messages.failures import LoadFailed, NotModified, UnexpectedFailure
+from ..messages.failures import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
@@ -100,15 +100,14 @@ def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:
     resource = Resource.objects.filter(pk=load.resource_id).first()
     options = resolve_options(resource, LoadOptions.from_json(load.options))
     monitor.enter_state(LoadState.READING)
-    with suppress(NotModified), create_working_folder() as folder:
+    with create_working_folder() as folder:
         source = copy_source(
             path or load.file or load.url,
             folder,
-            known_validators=_find_known_validators(load, options),
             report_progress=monitor.report_progress,
         )
-        load.checksum, load.http_validators = source.checksum, dict(source.http_validators)
-        load.save(update_fields=["checksum", "http_validators"])
+        load.checksum = source.checksum
+        load.save(update_fields=["checksum"])
         if not is_unchanged(load, options):
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name, interrupter=monitor) as table:
@@ -116,17 +115,3 @@ def _read_and_publish(path: Path | None, monitor: JobMonitor) -> None:
             return
     load.finished_at = timezone.now()
     monitor.enter_state(LoadState.UNCHANGED)
-
-
-def _find_known_validators(load: Load, options: LoadOptions) -> dict[str, str]:
-    """Find the HTTP validators of the file that is served, if loading it again changes nothing."""
-    if not load.url:
-        return {}
-    # As it is now: the table version that the load's resource had may be deleted.
-    resources = Resource.objects.filter(pk=load.resource_id)
-    versions = TableVersion.objects.filter(pk__in=resources.values("table_version"))
-    served = Load.objects.filter(table_version__in=versions, url=load.url).first()
-    if served is None:
-        return {}
-    load.checksum = served.checksum  # until the file itself is known
-    return dict(served.http_validators) if is_unchanged(load, options) else {}

@@ -75,9 +75,5 @@ class NestedTooDeep(LoadFailed):
         super().__init__("json.too_deep", most=most)
 
 
-class NotModified(Exception):
-    """The server answers that the file has not changed since the last load; no failure."""
-
-
 class UploadTooLarge(DatastoreError):
     message = _("The file is larger than %(most)s. Load it with the command instead.")

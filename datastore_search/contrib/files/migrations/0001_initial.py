@@ -67,7 +67,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("url", models.TextField(blank=True, editable=False, verbose_name="address")),
-                ("http_validators", models.JSONField(default=dict, editable=False)),
                 ("checksum", models.CharField(blank=True, editable=False, max_length=64)),
                 ("options", models.JSONField(blank=True, default=dict, editable=False)),
                 ("record_count", models.BigIntegerField(default=0, verbose_name="records")),

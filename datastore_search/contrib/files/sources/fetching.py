@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
@@ -15,14 +14,12 @@ from time import monotonic
 from urllib.parse import urljoin
 
 from .... import __version__
-from ..messages.failures import LoadFailed, NotModified
+from ..messages.failures import LoadFailed
 from .addresses import Address, parse_address, resolve_endpoints
 from .responses import (
-    GZIP,
     ReportProgress,
     SourceFile,
     find_file_name,
-    get_content_encoding,
     get_header,
     read_body,
     write_blocks,
@@ -36,59 +33,38 @@ TIMEOUT_SECONDS = 30 * 60
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
-#: The headers of a response that are validators, and those of a request that repeat them.
-_VALIDATORS = {
-    "etag": ("ETag", "If-None-Match"),
-    "modified": ("Last-Modified", "If-Modified-Since"),
-}
-_MAX_VALIDATOR_LENGTH = 1_000
 
 
 def fetch_file(
-    url: str,
-    folder: Path,
-    *,
-    known_validators: Mapping[str, str] | None = None,
-    report_progress: ReportProgress | None = None,
+    url: str, folder: Path, *, report_progress: ReportProgress | None = None
 ) -> SourceFile:
     """
     Fetch a file into a folder.
 
-    ``known_validators`` are ``SourceFile.http_validators`` of the last time: ``etag`` and
-    ``modified``, as far as the server has sent them.
-
-    Raises: ``NotModified`` when the file has not changed since then; ``LoadFailed``, with why
-    the file cannot be fetched.
+    Raises: ``LoadFailed``, with why the file cannot be fetched.
     """
     deadline = monotonic() + TIMEOUT_SECONDS
     with ExitStack() as stack:
-        address, response = _follow_redirects(url, known_validators or {}, deadline, stack)
+        address, response = _follow_redirects(url, deadline, stack)
         try:
             path = folder / "fetched"  # a name that the server does not choose
             checksum = write_blocks(read_body(response, deadline, report_progress), path)
-            name = find_file_name(address, response)
-            if get_content_encoding(response) == GZIP:
-                # Some servers say so of a file that is a .gz itself.
-                name = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
-            return SourceFile(path, name, checksum, _get_validators(response))
+            name = find_file_name(address)
+            return SourceFile(path, name, checksum)
         except (OSError, HTTPException) as error:
             raise _translate_error(error, address, deadline) from error
 
 
-def _follow_redirects(
-    url: str, known_validators: Mapping[str, str], deadline: float, stack: ExitStack
-) -> tuple[Address, HTTPResponse]:
+def _follow_redirects(url: str, deadline: float, stack: ExitStack) -> tuple[Address, HTTPResponse]:
     """Follow redirects to the response with the file; each address is checked like the first."""
     for _ in range(_MAX_REDIRECTS + 1):
         address = parse_address(url)
         try:
-            response = _send_request(address, known_validators, deadline, stack)
+            response = _send_request(address, deadline, stack)
         except (OSError, HTTPException) as error:
             raise _translate_error(error, address, deadline) from error
         location = get_header(response, "Location")
         if response.status not in _REDIRECTS or not location:
-            if response.status == HTTPStatus.NOT_MODIFIED and known_validators:
-                raise NotModified
             if response.status != HTTPStatus.OK:
                 raise LoadFailed("url.error_status", status=response.status)
             return address, response
@@ -108,23 +84,11 @@ def _translate_error(error: Exception, address: Address, deadline: float) -> Loa
     return LoadFailed("url.broken_response")
 
 
-def _get_validators(response: HTTPResponse) -> dict[str, str]:
-    """Return the validators that can be stored and sent again."""
-    validators = {key: response.getheader(name) or "" for key, (name, _) in _VALIDATORS.items()}
-    return {
-        key: value
-        for key, value in validators.items()
-        if value and value.isprintable() and len(value) <= _MAX_VALIDATOR_LENGTH
-    }
-
-
 # The connection -----------------------------------------------------------------------------------
 
 
-def _send_request(
-    address: Address, known_validators: Mapping[str, str], deadline: float, stack: ExitStack
-) -> HTTPResponse:
-    """Send a request for a file; ``known_validators`` are of the file that is already there."""
+def _send_request(address: Address, deadline: float, stack: ExitStack) -> HTTPResponse:
+    """Send a request for a file."""
     connection = HTTPConnection(address.host, address.port)
     connection.sock = stack.enter_context(_connect(address, deadline))
     headers = {
@@ -134,9 +98,6 @@ def _send_request(
         "Accept-Encoding": "identity",
         "Connection": "close",
     }
-    for key, (_name, condition) in _VALIDATORS.items():
-        if value := known_validators.get(key):
-            headers[condition] = value
     connection.request("GET", address.target, headers=headers)
     return stack.enter_context(connection.getresponse())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -20,22 +20,17 @@ def copy_source(
     source: Path | File | str,
     folder: Path,
     *,
-    known_validators: Mapping[str, str] | None = None,
     report_progress: ReportProgress | None = None,
 ) -> SourceFile:
     """
     Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or a URL.
 
-    A file of this machine is read where it is.  ``known_validators`` belong to the file that the
-    URL had the last time.
+    A file of this machine is read where it is.
 
-    Raises: ``NotModified`` when the URL still has that file; ``LoadFailed`` when the file cannot be
-    read.
+    Raises: ``LoadFailed`` when the file cannot be read.
     """
     if isinstance(source, str):
-        return fetch_file(
-            source, folder, known_validators=known_validators, report_progress=report_progress
-        )
+        return fetch_file(source, folder, report_progress=report_progress)
     path = source if isinstance(source, Path) else _find_local_path(source)
     copy = None if path else folder / "copied"
     try:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import HTTPResponse
-from mimetypes import guess_extension
 from pathlib import Path, PurePath
 from time import monotonic
 from urllib.parse import unquote
-
-from django.utils.http import parse_header_parameters
 
 from ..conf import conf
 from ..messages.failures import LoadFailed
@@ -22,7 +18,8 @@ from .addresses import Address
 
 _BLOCK_BYTES = 2**16
 
-GZIP = "gzip"
+#: Content encodings: none, or gzip, which is unpacked as a file of its own is.
+_ENCODINGS = frozenset(("", "identity", "gzip", "x-gzip"))
 
 _MAX_NAME_LENGTH = 200
 _MAX_SUFFIX_LENGTH = 20
@@ -36,14 +33,12 @@ class SourceFile:
     """
     A file that can be read.
 
-    ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal;
-    ``http_validators`` come from its server, for a file that was fetched.
+    ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal.
     """
 
     path: Path
     name: str
     checksum: str
-    http_validators: Mapping[str, str] = field(default_factory=dict)
 
 
 def get_header(response: HTTPResponse, name: str) -> str:
@@ -61,26 +56,17 @@ def read_body(
     response: HTTPResponse, deadline: float, report_progress: ReportProgress | None
 ) -> Iterator[bytes]:
     """
-    Read a file, block by block, without its content encoding.
+    Read a file, block by block; one that the server has packed by gzip stays packed.
 
     ``deadline`` is the moment of ``time.monotonic`` at which it must be complete.
 
     Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not
     complete or the encoding is not known; ``url.web_page``.
     """
-    encoding = get_content_encoding(response)
-    blocks = _limit_size(_receive_blocks(response, deadline, report_progress))
-    if encoding == GZIP:
-        blocks = _limit_size(_decompress(blocks))
-    elif encoding:
-        raise LoadFailed("url.broken_response")
-    return _refuse_web_page(blocks, response)
-
-
-def get_content_encoding(response: HTTPResponse) -> str:
-    """Return the content encoding of a body, empty if there is none."""
     encoding = (response.getheader("Content-Encoding") or "").strip().lower()
-    return {"identity": "", "x-gzip": GZIP}.get(encoding, encoding)
+    if encoding not in _ENCODINGS:
+        raise LoadFailed("url.broken_response")
+    return _refuse_web_page(_receive_blocks(response, deadline, report_progress), response)
 
 
 def write_blocks(blocks: Iterable[bytes], path: Path | None) -> str:
@@ -108,6 +94,8 @@ def _receive_blocks(
     while total is None or done < total:
         block = response.read1(_BLOCK_BYTES)
         done += len(block)
+        if done > conf.MAX_UPLOAD_BYTES:
+            raise LoadFailed("url.file_too_large", most=conf.MAX_UPLOAD_BYTES)
         # The end of a connection that was shut down looks like the end of a file.
         if monotonic() >= deadline:
             raise TimeoutError
@@ -117,33 +105,6 @@ def _receive_blocks(
             break
         yield block
     if total is not None and done < total:
-        raise LoadFailed("url.broken_response")
-
-
-def _limit_size(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    done = 0
-    for block in blocks:
-        done += len(block)
-        if done > conf.MAX_UPLOAD_BYTES:
-            raise LoadFailed("url.file_too_large", most=conf.MAX_UPLOAD_BYTES)
-        yield block
-
-
-def _decompress(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Undo the content encoding gzip, a block at a time."""
-    decompressor = zlib.decompressobj(wbits=31)
-    try:
-        for block in blocks:
-            rest = block
-            while rest:
-                yield decompressor.decompress(rest, _BLOCK_BYTES)
-                rest = decompressor.unconsumed_tail
-                if decompressor.eof and decompressor.unused_data:
-                    rest, decompressor = decompressor.unused_data, zlib.decompressobj(wbits=31)
-        yield decompressor.flush()
-    except zlib.error as error:
-        raise LoadFailed("url.broken_response") from error
-    if not decompressor.eof:
         raise LoadFailed("url.broken_response")
 
 
@@ -162,21 +123,10 @@ def _refuse_web_page(blocks: Iterable[bytes], response: HTTPResponse) -> Iterato
 # The name -----------------------------------------------------------------------------------------
 
 
-def find_file_name(address: Address, response: HTTPResponse) -> str:
-    """Find the name of a file: that in the response, or else the last part of its address."""
-    declared = _parse_disposition(get_header(response, "Content-Disposition"))
+def find_file_name(address: Address) -> str:
+    """Find the name of a file: the last part of its address, or else its server."""
     last_part = unquote(address.target.partition("?")[0]).rstrip("/")
-    name = _clean_name(declared) or _clean_name(last_part) or address.host
-    media_type = (response.getheader("Content-Type") or "").partition(";")[0].strip()
-    return name if PurePath(name).suffix else name + (guess_extension(media_type) or "")
-
-
-def _parse_disposition(value: str) -> str:
-    """Return the file name of a header ``Content-Disposition``; ``filename*`` comes first."""
-    try:
-        return str(parse_header_parameters(value)[1].get("filename", ""))
-    except (ValueError, LookupError):
-        return ""
+    return _clean_name(last_part) or address.host
 
 
 def _clean_name(name: str) -> str:
