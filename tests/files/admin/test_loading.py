@@ -39,7 +39,7 @@ LOADS = "/en/admin/datastore_search_files/load/"
 
 #: Files of several formats, loadable or not, with each kind of notice, reason and offer.
 PREVIEWED = (
-    "amounts_mixed.csv", "open_quote.csv", "ragged.csv", "bomb.zip", "merged.xlsx", "nested.json",
+    "open_quote.csv", "ragged.csv", "bomb.zip", "merged.xlsx", "nested.json",
 )  # fmt: skip
 
 CSV_WITH_BAD_ROW = "name,depth\nRed,3\nBlue\nLô,5\n"
@@ -106,7 +106,6 @@ def test_an_upload_is_stored_as_a_draft_and_changes_nothing(
     [
         ({"encoding": "klingon"}, "klingon is not one of the available choices"),
         ({"skip": "-1"}, "greater than or equal to 0"),
-        ({"date_language": "xx"}, "xx is not one of the available choices"),
         ({"mode": "shuffle"}, "shuffle is not one of the available choices"),
         ({"schema": make_file("{", "schema.json")}, "The Table Schema is not JSON."),
         ({"file": ""}, "Give a file, or the address of one."),
@@ -131,7 +130,6 @@ def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
     options_of_form = {
         "delimiter": ";", "encoding": "windows-1258", "skip": "1", "nulls": "NA\n-\n",
         "date_order": "dmyy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
-        "date_language": "fr",
     }  # fmt: skip
 
     load = upload(staff, empty, b"a title\na;b\n1;\xd2\n", **options_of_form)
@@ -139,7 +137,7 @@ def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
     options = LoadOptions.from_json(load.options)
     assert (options.delimiter, options.encoding, options.skip) == (";", "windows-1258", 1)
     assert (options.nulls, options.key, load.mode) == (("NA", "-"), ("a", "b"), "upsert")
-    assert (options.date_order, options.date_language) == ("dmyy", "fr")
+    assert options.date_order == "dmyy"
 
 
 def test_what_a_load_was_read_by_is_offered_for_the_next(staff: Client, empty: Resource) -> None:
@@ -732,7 +730,6 @@ def test_loads_cannot_be_added_changed_or_deleted_by_hand(
 
 #: Files of two readings of their bytes.
 MADE = {
-    "damaged.csv": ("name,n\n" + "Đà Nẵng,1\n" * 20).encode() + b"caf\xe9,2\n",
     "towns.csv": "town\nGenève\n".encode("cp1252"),
 }
 
@@ -741,11 +738,9 @@ MADE = {
     ("name", "option", "chosen"),
     [
         ("two_lists.json", "records_path", "schools"),
-        ("damaged.csv", "encoding", "utf-8+windows-1252"),
         ("towns.csv", "encoding", "Windows-1252"),
         ("layers.gpkg", "sheet", "rivers"),
         ("two_files.zip", "member", "b/towns.csv"),
-        ("header_two_lines.csv", "header_rows", "2"),
     ],
 )
 def test_what_the_file_shows_is_chosen_with_one_click(
@@ -764,23 +759,6 @@ def test_what_the_file_shows_is_chosen_with_one_click(
     assert str(load.options[option]) == chosen
     assert load.preview
     assert "failure" not in load.preview
-
-
-def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:
-    load = upload(staff, empty, "year,n,m\n2024,1,2\n2025,3,4\n\nSource: the ministry\n")
-
-    page = get_page(staff, load)
-    assert 'name="footer" value="skip"' in page
-    # Enter in an input presses the first button.
-    form = page[page.index('name="seen"') :]
-    assert form[form.index("<button") :].startswith('<button type="submit" name="load"')
-
-    staff.post(f"{LOADS}{load.pk}/preview/", {"footer": "skip", "type_0": "text"})
-    assert 'name="footer"' not in get_page(staff, load)
-    load = submit(staff, load, type_0="text")
-    empty.refresh_from_db()
-    assert (load.record_count, empty.options) == (2, {"footer": "skip"})
-    assert load.options["types"] == {"year": "text"}
 
 
 # Controls of the direction of text ----------------------------------------------------------------

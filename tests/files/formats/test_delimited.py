@@ -30,7 +30,6 @@ Rows = list[tuple[object, ...]]
 Errors = list[tuple[int, str]]
 
 NO_OPTIONS = LoadOptions()
-MENDED = LoadOptions(encoding="utf-8+windows-1252")
 
 
 @pytest.fixture
@@ -323,8 +322,6 @@ def test_letters_far_down_decide_the_encoding(path: Path) -> None:
         (b"a\n\xe9\n", LoadOptions(encoding="utf-8"), "file.wrong_encoding"),
         (b"a\n\x81\n", LoadOptions(encoding="cp1252"), "file.wrong_encoding"),
         (b"a\n1\n\0", LoadOptions(encoding="utf-16"), "file.wrong_encoding"),
-        (b"a\n\x81\n", MENDED, "file.wrong_encoding"),
-        (b"a\n\0\n", MENDED, "file.binary"),
         (b"a\0b\n", LoadOptions(encoding="latin-1"), "file.binary"),
         (b"a\n1\n", LoadOptions(encoding="base64"), "option.unknown_encoding"),
         (b"a\n1\n", LoadOptions(encoding="unicode_escape"), "option.unknown_encoding"),
@@ -341,39 +338,6 @@ def test_what_is_not_in_its_encoding_is_refused(
 
     with fails_with(failure):
         read_file(path, options)
-
-
-def test_bytes_that_are_not_utf8_are_read_as_windows_1252_by_choice(path: Path) -> None:
-    lines = [b"name,note"] + ["é,đường".encode()] * 30
-    lines[2] = b"caf\xe9,\x93x\x94"
-    lines[5] = "é,".encode() + b"\x80 5"  # both in one line
-    path.write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines) + b"\n")
-
-    rows, _errors = read_file(path, MENDED)
-
-    assert rows[0] == (2, "é", "đường")
-    assert (rows[1], rows[4]) == ((3, "café", "“x”"), (6, "é", "€ 5"))
-    (notice,) = read_notices(path, MENDED)
-    assert notice == (
-        "Characters that are not UTF-8 were read as Windows-1252, as chosen. Lines with such"
-        " characters: 2 (3, 6)"
-    )
-
-
-def test_the_first_lines_that_were_mended_are_named(path: Path) -> None:
-    path.write_bytes(b"a\n" + "é\n".encode() * 600_000 + b"\xe9\xe8\n" * 12)
-
-    (notice,) = read_notices(path, MENDED)
-
-    first = ", ".join(str(line) for line in range(600_002, 600_012))
-    assert notice.endswith(f"Lines with such characters: 12 ({first}, …)")
-
-
-def test_a_file_without_damage_is_not_mended(path: Path) -> None:
-    path.write_bytes("a\né\n".encode())
-
-    assert read_file(path, MENDED) == ([(2, "é")], [])
-    assert read_notices(path, MENDED) == []
 
 
 # Formats ------------------------------------------------------------------------------------------

@@ -93,13 +93,10 @@ CASES = [
     Case(
         "ckan_dump.json",
         "rows below the names of their fields, as CKAN dumps them",
-        fields={"_id_2": "int4", "province": "text"},
-        records=[[1, "Hanoi"], [2, "Da Nang"]],
-        notices=[
-            "The records are the list “records” of the file.",
-            "“_id” is the number of a record, so the field is called “_id_2”.",
-        ],
-        labels={"_id_2": "_id"},
+        failure=(
+            "The JSON has rows without names within an object. Save the table as CSV, or as a list"
+            " of objects."
+        ),
     ),
     Case(
         "rows.json",
@@ -152,11 +149,10 @@ CASES = [
     Case(
         "latin1_line.ndjson",
         "one line in another encoding",
-        options=_SKIP,
-        fields={"k": "text"},
-        records=[["thé"]],
-        notices=[build_skipped_rows_message(1)],
-        row_errors=[(1, "k", "caf�", "The text contains bytes that are not UTF-8.")],
+        failure=(
+            "The file's character encoding was not recognised. Save the file as UTF-8, or choose"
+            " its encoding, such as “Windows-1252”."
+        ),
     ),
     Case(
         "places.geojson",

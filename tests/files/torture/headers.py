@@ -1,4 +1,4 @@
-"""Headers over several rows, and chosen cells of a sheet with several tables."""
+"""Headers with merged cells, and chosen cells of a sheet with several tables."""
 
 from __future__ import annotations
 
@@ -6,25 +6,11 @@ from datastore_search.contrib.files.jobs import LoadOptions
 
 from .cases import Case
 
-_FOUND = "The header seems to have {} rows, from line {} on. Their names can be joined."
 _ABOVE = "The header was found in row {}; the rows above it were left out."
-_LINES_ABOVE = "The header was found on line {}; the lines above it were left out."
 _MISSING = "Fields without a name were named by their position: {}."
 _MERGED = (
     "Merged cells in the table: {}. The value is in the first cell of each, the others are empty."
 )
-_NOTES = (
-    "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
-    " left out."
-)
-_JOINED = {
-    "Name": "text",
-    "2020 | Budget": "int4",
-    "2020 | Actual": "int4",
-    "2021 | Budget": "int4",
-    "2021 | Actual": "int4",
-}
-
 CASES = [
     Case(
         "header_merged.xlsx",
@@ -43,47 +29,9 @@ CASES = [
         ],
         notices=[
             _ABOVE.format(3),
-            _FOUND.format(2, 3),
             _MERGED.format(3),
             _MISSING.format("field_3, field_5"),
         ],
-    ),
-    Case(
-        "header_merged.xlsx",
-        "merged cells above the names, joined by choice",
-        options=LoadOptions(header_rows=2),
-        fields=_JOINED,
-        records=[["Roads", 1, 2, 3, 4], ["Schools", 5, 6, 7, 8]],
-        notices=[_ABOVE.format(3)],
-    ),
-    Case(
-        "header_spanned.ods",
-        "cells above the names that span two columns, joined by choice",
-        options=LoadOptions(header_rows=2),
-        fields=_JOINED,
-        records=[["Roads", 1, 2, 3, 4]],
-    ),
-    Case(
-        "header_two_lines.csv",
-        "a header of two lines, joined by choice",
-        options=LoadOptions(header_rows=2),
-        fields=_JOINED,
-        records=[["Roads", 1, 2, 3, 4], ["Schools", 5, 6, 7, 8]],
-        notices=[_LINES_ABOVE.format(3)],
-    ),
-    Case(
-        "header_three_lines.csv",
-        "a header of three lines, whose groups end where the groups above them end",
-        options=LoadOptions(header_rows=3),
-        fields={
-            "code": "text",
-            "2020 | H1 | plan": "int4",
-            "2020 | H1 | real": "int4",
-            "2020 | H2 | plan": "int4",
-            "2021 | plan": "int4",
-            "2021 | H1 | real": "int4",
-        },
-        records=[["007", 1, 2, 3, 4, 5]],
     ),
     Case(
         "header_with_gap.csv",

@@ -87,26 +87,12 @@ NUMBERS = [str(number) for number in range(100)]
             "text: years of two digits are never guessed, as in line 2: “31/12/24”",
         ),
         (
-            ["12 mars 2024"],
-            "text: the language of months is never guessed, as in line 2: “12 mars 2024”",
+            ["12 March 2024"],
+            "text: English names of months are read by choice only, as in line 2: “12 March 2024”",
         ),
         (
             ["Mar 3, 99"],
-            "text: the language of months is never guessed, as in line 2: “Mar 3, 99”",
-        ),
-        (
-            ["12,5 %"],
-            (
-                "text: the unit of numbers is never left out without a choice, as in line 2: "
-                "“12,5 %”"
-            ),
-        ),
-        (
-            ["€ 1.234,50"],
-            (
-                "text: the unit of numbers is never left out without a choice, as in line 2: "
-                "“€ 1.234,50”"
-            ),
+            "text: English names of months are read by choice only, as in line 2: “Mar 3, 99”",
         ),
         (
             ["2024-12-31T10:00:00", "2024-12-31 10:00:00"],

@@ -21,28 +21,6 @@ def resource(db: None) -> Resource:
     return Resource.objects.create(name="kept")
 
 
-def test_units_and_the_language_of_dates_are_saved_for_the_next(resource: Resource) -> None:
-    text = "day,share,price\n3 mars 99,5 %,7 €\n"
-    choices: dict[str, Any] = {
-        "date_language": "fr",
-        "date_order": "dmyy",
-        "types": {"share": "int4:%", "price": "int4:€"},
-    }
-    types = {"day": "date", "share": "int4", "price": "int4"}
-
-    load_text(resource, text, **choices)
-    units = {field.name: field.info.get("unit") for field in resource.fields.all()}
-    load_text(resource, text, force=True)
-
-    assert units == {"day": None, "share": "%", "price": "€"}
-    assert read_types(resource) == types
-
-
-def test_a_language_without_names_of_months_is_refused(resource: Resource) -> None:
-    with fails_with("option.unknown_choice"):
-        load_text(resource, FILE, date_language="ru")
-
-
 def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource) -> None:
     load_text(resource, FILE, nulls=("NA",), date_order="dmy", types={"code": "text"})
     assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}

@@ -28,10 +28,9 @@ from ..formats.options import Kind, Option
 from ..messages.failures import LoadFailed, UploadTooLarge
 from ..sources.addresses import parse_address
 from ..types.chosen_formats import OFFERED_FORMATS, parse_field_format
-from ..types.field_formats import DAY_ORDERS, field_formats
+from ..types.field_formats import field_formats
 from ..types.options import LoadOptions, load_options
 from ..types.schema import parse_table_schema
-from ..types.written_dates import find_month_names
 from .uploads import MAX_SCHEMA_BYTES
 
 # Inputs -------------------------------------------------------------------------------------------
@@ -46,9 +45,7 @@ def list_type_choices(selected: str = "") -> list[tuple[str, str]]:
 @cache
 def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
     """List the field types in the active language; cached, since a page has up to 400 lists."""
-    names = find_month_names(language or "")
-    with_months = [f"date:{order},{language}" for order in DAY_ORDERS if names]
-    chosen = (parse_field_format(name) for name in (*OFFERED_FORMATS, *with_months))
+    chosen = map(parse_field_format, OFFERED_FORMATS)
     return [
         ("", gettext("as in the file")),
         *((each.name, str(each.title)) for each in (*field_formats.values(), *chosen)),
@@ -152,12 +149,10 @@ def build_input(option: Option, value: Any = None) -> forms.Field:
 
 
 def _build_choice(option: Option, value: Any, given: dict[str, Any]) -> forms.ChoiceField:
-    choices = {"" if each is None else each: text for each, text in option.choices.items()}
+    choices = dict(option.choices)
     if option.is_open and value:
         choices.setdefault(value, value)
     given["choices"] = [*choices.items()]
-    if option.kind is Kind.NUMBER:
-        return forms.TypedChoiceField(**given, coerce=int, empty_value=None)
     if "" in choices:
         return forms.ChoiceField(**given)
     return forms.ChoiceField(**given | {"required": True, "widget": forms.RadioSelect})

@@ -11,7 +11,6 @@ from typing import Any
 from django.utils.translation import gettext
 
 from ....messages.numbers import format_count
-from ..formats.options import Kind
 from ..messages import render_messages
 from ..messages.failures import LoadFailed, UnknownType
 from ..types.chosen_formats import parse_field_format
@@ -82,7 +81,7 @@ def _make_offers(code: str, parameters: Mapping[str, Any]) -> Iterator[Offer]:
     for name, option in load_options.items():
         if offer := option.offers.get(code):
             for value, label in offer.list_choices(parameters):
-                yield Offer(name, int(value) if option.kind is Kind.NUMBER else value, label)
+                yield Offer(name, value, label)
 
 
 def _get_type_title(name: str) -> str:

@@ -3,8 +3,7 @@ Detect the encoding of a text file, and convert it to UTF-8.
 
 Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  Otherwise
 the encoding is guessed where the evidence is strong, and asked for where it is not.  A file that is
-UTF-8 but for some lines is refused, unless the user chooses to read the other bytes in them as
-Windows-1252.
+UTF-8 but for some lines is refused.
 """
 
 from __future__ import annotations
@@ -12,15 +11,14 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .encoding_guess import guess_encoding, name_encoding
-from .options import UTF8_WITH_WINDOWS_1252, ReadOptions, find_codec
+from .options import ReadOptions, find_codec
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -42,17 +40,6 @@ _TONES = "\u0300\u0301\u0303\u0309\u0323"
 
 _LINE_END = re.compile(rb"[\r\n]")
 
-#: What “surrogateescape” makes of bytes that are not UTF-8, and the characters of Windows-1252 for
-#: them.  It lacks five bytes: a file that has one of these is not in this encoding.
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")
-_WINDOWS_1252 = {
-    chr(0xDC00 + byte): character
-    for byte in range(0x80, 0x100)
-    if (character := bytes([byte]).decode("cp1252", errors="ignore"))
-}
-#: The lines that the notice of mended lines names.
-_MAX_LISTED_LINES = 10
-
 #: Control characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
 
@@ -71,8 +58,6 @@ def convert_to_utf8(
         start = file.read(_BLOCK_BYTES)
     if not start.strip():
         raise LoadFailed("file.empty")
-    if options.encoding == UTF8_WITH_WINDOWS_1252:
-        return _mend_file(path, folder)
     if options.encoding:
         chosen = find_codec(options.encoding)
         failure = LoadFailed("file.wrong_encoding", encoding=options.encoding)
@@ -90,41 +75,6 @@ def convert_to_utf8(
     guess = guess_encoding(sample, options.languages)
     copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
     return copy, (Notice("notice.encoding_guessed", encoding=name_encoding(guess)),)
-
-
-def _mend_file(path: Path, folder: Path) -> tuple[Path, tuple[Notice, ...]]:
-    """Write a copy in which the bytes that are not UTF-8 are read as Windows-1252."""
-    mended = _MendedLines()
-    texts = mended.mend_texts(_decode_blocks(path, _UTF8, errors="surrogateescape"))
-    failure = LoadFailed("file.wrong_encoding", encoding=UTF8_WITH_WINDOWS_1252)
-    copy = _write_copy(texts, folder, failure)
-    if not mended.count:
-        return copy, ()
-    lines = ", ".join(map(str, mended.first)) + ", …" * (mended.count > len(mended.first))
-    return copy, (Notice("notice.lines_mended", count=mended.count, lines=lines),)
-
-
-@dataclass(slots=True)
-class _MendedLines:
-    """The number of the lines with bytes that are not UTF-8, and the first of them."""
-
-    count: int = 0
-    first: list[int] = field(default_factory=list)
-
-    def mend_texts(self, texts: Iterable[str]) -> Iterator[str]:
-        """Replace what is not UTF-8 in the pieces of a file."""
-        line, last = 1, 0
-        for text in texts:
-            start = 0
-            for match in _NOT_UTF8.finditer(text):
-                line += text.count("\n", start, match.start())
-                start = match.start()
-                if line != last:
-                    self.count += 1
-                    self.first += [line] if self.count <= _MAX_LISTED_LINES else []
-                    last = line
-            line += text.count("\n", start)
-            yield _NOT_UTF8.sub(lambda match: _WINDOWS_1252.get(match[0], match[0]), text)
 
 
 # Detection ----------------------------------------------------------------------------------------
@@ -194,15 +144,10 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 
 def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
     """Write a copy in UTF-8, without marks at its start."""
-    return _write_copy(_decode_blocks(path, encoding), folder, failure)
-
-
-def _write_copy(texts: Iterable[str], folder: Path, failure: Exception) -> Path:
-    """Write a copy in UTF-8 of the pieces of a file."""
     copy = folder / "text"
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:
-            for text in texts:
+            for text in _decode_blocks(path, encoding):
                 if "\0" in text:
                     raise LoadFailed("file.binary")
                 target.write(text)
@@ -213,10 +158,10 @@ def _write_copy(texts: Iterable[str], folder: Path, failure: Exception) -> Path:
     return copy
 
 
-def _decode_blocks(path: Path, encoding: str, errors: str = "strict") -> Iterator[str]:
+def _decode_blocks(path: Path, encoding: str) -> Iterator[str]:
     """Decode a file block by block; Vietnamese letters and their tones become one character."""
     composes, rest, begun = encoding == _VIETNAMESE, "", False
-    with path.open(encoding=encoding, errors=errors, newline="") as file:
+    with path.open(encoding=encoding, newline="") as file:
         while block := file.read(_BLOCK_BYTES):
             text = rest + block
             if not begun:

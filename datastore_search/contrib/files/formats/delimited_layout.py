@@ -20,13 +20,6 @@ from pathlib import Path
 from ..messages import Notice
 from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
-from .header_rows import (
-    FoundHeader,
-    HeaderRow,
-    choose_header,
-    find_stacked_header,
-    join_header,
-)
 from .options import ReadOptions
 
 _SAMPLE_BYTES = 2**20
@@ -195,16 +188,15 @@ def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
                 break
     except UnknownDialect:
         return None
-    stacked = _find_stacked(lines, sample.options.header_rows or 1)
-    start, count = choose_header(sample.options, stacked, lambda: _find_header(lines))
+    start = _find_header(lines) if sample.options.skip is None else 0
     if len(lines) <= start or not lines[start].cells:
         return None
     return _Candidate(
         sample,
         dialect,
-        tuple(lines[start : start + count]),
+        lines[start],
         tuple(lines[:start]),
-        tuple(lines[start + count :]),
+        tuple(lines[start + 1 :]),
     )
 
 
@@ -214,7 +206,7 @@ class _Candidate:
 
     sample: _Sample
     dialect: Dialect
-    header: tuple[_Line, ...]
+    header: _Line
     titles: tuple[_Line, ...]
     body: tuple[_Line, ...]
 
@@ -237,33 +229,24 @@ class _Candidate:
 
     def build_layout(self) -> Layout:
         """Build the layout of the whole file."""
-        start, last = self.sample.start, self.header[-1]
-        text, rows = last.row.text, [line.cells for line in self.header]
+        start, header = self.sample.start, self.header
+        text, above = header.row.text, start.line - 1
         ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
         return Layout(
             dialect=self.dialect,
-            header=tuple(join_header(rows)) if len(rows) > 1 else rows[0],
-            below=start.line - 1 + last.row.line + len(text.splitlines()),
-            skipped=start.line - 1 + last.position,
+            header=header.cells,
+            below=above + header.row.line + len(text.splitlines()),
+            skipped=above + header.position,
             start=start,
             ending=ending[0].decode() if ending else "\n",
-            notices=tuple(self._describe()),
+            notices=(Notice("notice.lines_above_header", line=above + header.row.line),)
+            if self.titles
+            else (),
         )
-
-    def _describe(self) -> Iterator[Notice]:
-        """Describe lines above the header, and a header over several rows that is not chosen."""
-        above = self.sample.start.line - 1
-        if self.titles:
-            yield Notice("notice.lines_above_header", line=above + self.header[0].row.line)
-        if not self.sample.options.header_rows and self._width > 1:
-            lines = (*self.titles, *self.header, *self.body)
-            if stacked := _find_stacked(lines, None):
-                line = above + lines[stacked.start].row.line
-                yield Notice("notice.header_rows_found", count=stacked.row_count, line=line)
 
     @property
     def _width(self) -> int:
-        return max(len(line.cells) for line in self.header)
+        return len(self.header.cells)
 
     def _has_fields(self, fit: float) -> bool:
         """Return whether the delimiter is one, not a part of texts."""
@@ -271,7 +254,7 @@ class _Candidate:
             return False
         if fit < _MIN_FIT and _find_usual_width(self.body) == 1:
             return False
-        return fit == 1 or not all(line.is_prose for line in (*self.header, *self.body))
+        return fit == 1 or not all(line.is_prose for line in (self.header, *self.body))
 
     def _has_header_cells(self, line: _Line) -> bool:
         width = self._width
@@ -284,11 +267,6 @@ def _compute_share(answers: Iterable[bool]) -> float:
 
 
 # The header ---------------------------------------------------------------------------------------
-
-
-def _find_stacked(lines: Sequence[_Line], wanted: int | None) -> FoundHeader | None:
-    rows = [HeaderRow(line.row.line, line.cells) for line in lines[: 2 * _MAX_TITLES]]
-    return find_stacked_header(rows, wanted)
 
 
 def _find_header(lines: list[_Line]) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from .json_layouts import find_chosen, find_list, find_row_names, read_records
+from .json_layouts import find_chosen, find_list, read_records
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
 from .options import ReadOptions
@@ -18,15 +17,14 @@ from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
 _START_BYTES = 2**16
-#: JSON-stat says that it is one; its lists are not of records.
-_JSON_STAT = re.compile(r'(?s)(?=.*"version"\s*:\s*"2\.).*"class"\s*:\s*"(dataset|collection)"')
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
     Stage a JSON file: a list of objects or of rows, or an object that has one.
 
-    ``records_path`` chooses the list.
+    ``records_path`` chooses the list.  Rows within an object, whose names are elsewhere, are
+    refused.
 
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
@@ -36,11 +34,8 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     if not options.records_path and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
     list_path = _find_list_path(path, encoding, parser, options.records_path)
-    with Document(path, encoding, parser) as document:
-        names = find_row_names(document, list_path)
-    parser.pop_repeated_member()
     with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
+        builder = RecordTableBuilder(staging_area, writer, options.nulls, may_be_rows=not list_path)
         elements = enumerate(read_records(document, list_path), start=1)
         is_usual = list_path in {(), ("features",)}
         notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
@@ -72,7 +67,7 @@ def _detect_encoding(path: Path, options: ReadOptions) -> str:
 def _is_ndjson(path: Path, encoding: str, parser: Parser) -> bool:
     """Return whether the first line is an object of its own, and another line begins like one."""
     try:
-        with path.open(encoding=encoding, errors=_get_errors(encoding), newline="\n") as file:
+        with path.open(encoding=encoding, newline="\n") as file:
             if file.read(_START_BYTES).lstrip()[:1] != "{":
                 return False
             file.seek(0)
@@ -105,9 +100,6 @@ def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> t
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
-        with path.open(encoding=encoding, errors="replace") as file:
-            if _JSON_STAT.match(file.read(_START_BYTES)):
-                raise LoadFailed("file.save_as_csv", format="JSON-stat")
         try:
             return find_list(document)
         finally:
@@ -118,7 +110,7 @@ def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> t
 
 
 def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:
-    with path.open(encoding=encoding, errors=_get_errors(encoding), newline="\n") as file:
+    with path.open(encoding=encoding, newline="\n") as file:
         number = 0
         while line := file.readline(MAX_VALUE_LENGTH):
             number += 1
@@ -127,11 +119,6 @@ def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int
                 yield number, BadElement(too_long)
             elif line := line.strip():
                 yield number, _parse_line(line, parser)
-
-
-def _get_errors(encoding: str) -> str:
-    """Limit the error of a byte that is not UTF-8 to its line."""
-    return "surrogateescape" if encoding.startswith("utf-8") else "strict"
 
 
 def _skip_rest_of_line(file: TextIO) -> bool:

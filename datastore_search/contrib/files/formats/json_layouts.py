@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....field_types import MAX_FIELDS
 from ..messages.failures import LoadFailed
-from .json_parser import Document, Number
+from .json_parser import Document
 
 #: Names that programs give to the list of records in an object.
 _LIST_NAMES = frozenset(
@@ -16,9 +15,8 @@ _LIST_NAMES = frozenset(
 #: The list is looked for in objects within each other, up to this number.
 _MAX_PATH_LENGTH = 4
 
-#: The lists beside rows that have the names of their cells: CKAN's, which is not a list of records
-#: even where there is no other, and that of pandas.
-_FIELDS, _COLUMNS = "fields", "columns"
+#: CKAN's list of the names of cells, which is not a list of records even where there is no other.
+_FIELDS = "fields"
 
 
 # Where the records are ----------------------------------------------------------------------------
@@ -94,49 +92,6 @@ def _walk_to(document: Document, wanted: str) -> tuple[str, ...] | None:
         else:
             document.skip_value()
     return None
-
-
-# Names beside rows --------------------------------------------------------------------------------
-
-
-def find_row_names(document: Document, path: Sequence[str]) -> tuple[str, ...]:
-    """
-    Find the names of the cells of the rows at a path; none where they are not beside the rows.
-
-    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``; pandas
-    ``DataFrame.to_json(orient="split")``, member ``columns``.
-    """
-    names: tuple[str, ...] = ()
-    if not path or document.peek_character() != "{":
-        return names
-    for name in document.read_members():
-        start = document.peek_character()
-        if len(path) > 1 and name == path[0]:
-            return find_row_names(document, path[1:])
-        if name == path[0] and start == "[":
-            is_rows = all(isinstance(element, list) for element in document.read_elements())
-            if names or not is_rows:
-                return names
-        elif len(path) == 1 and name in {_FIELDS, _COLUMNS} and start == "[":
-            names = _read_names(document)
-        else:
-            document.skip_value()
-    return names
-
-
-def _read_names(document: Document) -> tuple[str, ...]:
-    """Read a list of names, or of objects that have them; none where one is something else."""
-    names = [_get_name(element) for element in document.read_elements()]
-    known = tuple(name for name in names if name is not None)
-    return known if len(known) == len(names) <= MAX_FIELDS else ()
-
-
-def _get_name(element: Any) -> str | None:
-    if not isinstance(element, dict):
-        return element if isinstance(element, str) else None
-    named = (element.get("id"), element.get("name"))
-    names = (name for name in named if isinstance(name, str) and not isinstance(name, Number))
-    return next(names, None)
 
 
 # Reading ------------------------------------------------------------------------------------------

@@ -15,14 +15,6 @@ from django.utils.translation import gettext_lazy as _
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
 
-#: The encoding of a file that is UTF-8, but for some bytes, which are Windows-1252.
-UTF8_WITH_WINDOWS_1252 = "utf-8+windows-1252"
-
-#: The choice to leave out the footer of a table.
-SKIP_FOOTER = "skip"
-
-MAX_HEADER_ROWS = 3
-
 #: Python's codecs that are not encodings of files.
 _OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
 
@@ -55,20 +47,16 @@ class Offer:
     """
     A choice that a message about a file offers, by one click.
 
-    The value is ``value``, or the first group of each match of ``pattern`` in a parameter of the
-    message; ``label`` may name the groups.
+    The value is the first group of each match of ``pattern`` in a parameter of the message;
+    ``label`` may name the groups.
     """
 
     label: str | Promise = "%(name)s"
     parameter: str = ""
     pattern: str = "“(?P<name>.*?)”"
-    value: str = ""
 
     def list_choices(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """List the values, and a label for each, that a message with these parameters offers."""
-        if self.value:
-            yield self.value, str(self.label)
-            return
         found = [*re.finditer(self.pattern, str(parameters[self.parameter]))]
         for match in found[:_MAX_OFFERED]:
             yield match[1], str(self.label) % match.groupdict()
@@ -128,12 +116,10 @@ def option(default: Any, label: str | Promise, text: str | Promise = "", **more:
 
 def find_codec(name: str) -> str:
     """
-    Find Python's name of an encoding; that of a mended file stays.
+    Find Python's name of an encoding.
 
     Raises: ``LoadFailed`` with ``option.unknown_encoding``.
     """
-    if name == UTF8_WITH_WINDOWS_1252:
-        return name
     try:
         found = codecs.lookup(name.strip()).name
         "".encode(found)  # codecs that make bytes of bytes are refused here
@@ -163,15 +149,11 @@ class ReadOptions:
     encoding: str = option(
         "",
         _("Character encoding"),
-        usage="Any of Python's, such as windows-1258, or utf-8+windows-1252, which reads a file in"
-        " UTF-8, and its invalid parts as Windows-1252.",
+        usage="Any of Python's, such as windows-1258.",
         choices={"": _("as in the file"), **{name: name for name in _ENCODINGS}},
         is_open=True,
         check=find_codec,
         offers={
-            "file.damaged_utf8": Offer(
-                _("Read the damaged letters as Windows-1252"), value=UTF8_WITH_WINDOWS_1252
-            ),
             "file.ambiguous_encoding": Offer(
                 _("Read as %(encoding)s: %(words)s"),
                 "readings",
@@ -200,19 +182,6 @@ class ReadOptions:
         kind=Kind.NUMBER,
         flag="--skip-lines",
     )
-    header_rows: int | None = option(
-        None,
-        _("Header rows"),
-        _("The names of several rows are joined, as in “2025 | Budget”."),
-        section="headers-over-several-rows",
-        kind=Kind.NUMBER,
-        choices={None: _("One"), **{n: str(n) for n in range(1, MAX_HEADER_ROWS + 1)}},
-        offers={
-            "notice.header_rows_found": Offer(
-                _("Join the %(count)s header rows"), "count", r"(?P<count>\d+)"
-            )
-        },
-    )
     sheet: str = option(
         "",
         _("Sheet or layer"),
@@ -237,17 +206,6 @@ class ReadOptions:
         _("File in the archive"),
         _("Needed where an archive holds several files."),
         offers={"archive.several_members": Offer(parameter="members")},
-    )
-    footer: str = option(
-        "",
-        _("Notes and totals below the table"),
-        section="notes-below-a-table",
-        choices={"": _("Load them"), SKIP_FOOTER: _("Leave them out")},
-        offers={
-            "notice.footer_found": Offer(
-                _("Leave out the notes below the table"), value=SKIP_FOOTER
-            )
-        },
     )
     records_path: str = option(
         "",

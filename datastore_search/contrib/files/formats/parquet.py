@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from ....field_types import MAX_FIELDS, dump_json
+from ....field_types import MAX_FIELDS
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
@@ -34,14 +34,11 @@ _FIELD_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), "timestamp"),
     "timestamp with time zone": "timestamptz",
     **dict.fromkeys(("time", "time_ns"), "time"),
-    **dict.fromkeys(("struct", "map", "array", "list"), "json"),
+    **dict.fromkeys(("struct", "map", "array"), "json"),
 }
 #: The field types whose lists have a type of their own, with “_” before the name.
 _LISTED_TYPES = frozenset(("text", "int4", "int8", "float8", "bool"))
-_JSON_LITERALS = frozenset(
-    kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
-)
-_JSON_TEXT = SQL("CAST(to_json({}) AS VARCHAR)")
+_NESTED = frozenset(("list", "array", "struct", "map"))
 _ENCRYPTED = b"PARE"
 #: Parts of a second that are finer than a microsecond.
 _NANOSECONDS = "[.][0-9]{7}"
@@ -237,7 +234,7 @@ def _get_parts(kind: _DuckDBType) -> Mapping[str, _DuckDBType]:
 def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
     """Build the expression that writes a value of a type as text."""
     if kind.id in _NESTED:
-        return _NESTED[kind.id](kind, value, 0)
+        return _build_json(kind, value)
     if kind.id in {"float", "double"}:
         return _build_float(value)
     if kind.id == "timestamp with time zone":
@@ -247,72 +244,26 @@ def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
     return SQL("CAST({} AS VARCHAR)").format(value)
 
 
+def _build_json(kind: _DuckDBType, value: Composed) -> Composed:
+    """
+    Build the expression that writes a nested value as JSON text.
+
+    NaN and the infinities become texts where no text beside them can look the same.
+    """
+    if kind.id == "list" and _get_parts(kind)["child"].id == "float":
+        # A float has fewer digits than the double of the same value.
+        value = SQL("CAST(CAST({} AS VARCHAR[]) AS DOUBLE[])").format(value)
+    text = SQL("CAST(to_json({}) AS VARCHAR)").format(value)
+    if "VARCHAR" in str(kind):
+        return text
+    return SQL("regexp_replace({}, {}, {}, 'g')").format(
+        text, quote_literal(r"([\[,:])(-?(?:NaN|Infinity))"), quote_literal(r'\1"\2"')
+    )
+
+
 def _build_float(value: Composed) -> Composed:
     """Build the expression that writes NaN and the infinities as PostgreSQL does."""
     return SQL(
         "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN"
         " CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END ELSE CAST({0} AS VARCHAR) END"
     ).format(value)
-
-
-def _build_json(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
-    """Build the expression that writes a part of a nested value as JSON text."""
-    if kind.id in _NESTED:
-        text = _NESTED[kind.id](kind, value, depth)
-    elif _is_json(kind) or kind.id in _JSON_LITERALS:
-        text = SQL("CAST({} AS VARCHAR)").format(value)
-    elif kind.id in {"float", "double"}:
-        text = SQL(
-            "CASE WHEN isfinite({0}) THEN CAST({0} AS VARCHAR) ELSE '\"' || {1} || '\"' END"
-        ).format(value, _build_float(value))
-    elif kind.id == "blob":
-        text = SQL("'\"\\\\x' || lower(hex({})) || '\"'").format(value)
-    else:
-        text = _JSON_TEXT.format(_build_text(kind, value))
-    return SQL("CASE WHEN {} IS NULL THEN 'null' ELSE {} END").format(value, text)
-
-
-def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
-    element = quote_identifier(f"e{depth}")
-    elements = SQL("{} FOR {} IN {}").format(
-        _build_json(_get_parts(kind)["child"], element, depth + 1), element, value
-    )
-    return SQL("CASE WHEN {} IS NOT NULL THEN '[' || array_to_string([{}], ',') || ']' END").format(
-        value, elements
-    )
-
-
-def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
-    members = SQL(", ").join(
-        SQL("{} || {}").format(
-            quote_literal(dump_json(name) + ":"),
-            _build_json(part, SQL("{}[{}]").format(value, quote_literal(name)), depth),
-        )
-        for name, part in kind.children
-    )
-    return SQL("CASE WHEN {} IS NOT NULL THEN '{{' || concat_ws(',', {}) || '}}' END").format(
-        value, members
-    )
-
-
-def _build_map(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
-    """Build the expression that writes a map as an object, with its keys as texts."""
-    entry, parts = quote_identifier(f"e{depth}"), _get_parts(kind)
-    key = _build_text(parts["key"], SQL("{}.key").format(entry))
-    entries = SQL("{} || ':' || {} FOR {} IN map_entries({})").format(
-        _JSON_TEXT.format(key),
-        _build_json(parts["value"], SQL("{}.value").format(entry), depth + 1),
-        entry,
-        value,
-    )
-    return SQL(
-        "CASE WHEN {} IS NOT NULL THEN '{{' || array_to_string([{}], ',') || '}}' END"
-    ).format(value, entries)
-
-
-_NESTED: Mapping[str, Callable[[_DuckDBType, Composed, int], Composed]] = {
-    "list": _build_list,
-    "array": _build_list,
-    "struct": _build_struct,
-    "map": _build_map,
-}

@@ -23,8 +23,8 @@ MAX_ROW_BYTES = 16 * 2**20
 _BATCH_BYTES = 64 * 2**20
 _ERRORS_PER_BATCH = 1_000
 
-#: What PostgreSQL cannot store, and what “surrogateescape” makes of bytes that are not UTF-8.
-_UNSTORABLE, _UNDECODED = re.compile("[\0\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
+#: What PostgreSQL cannot store.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 #: csv writes texts with quotes and numbers without: so null and the text "0" differ.
 _NULL = 0
@@ -120,9 +120,7 @@ class RowWriter:
     def _add_unstorable_errors(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
             if cell and _UNSTORABLE.search(cell):
-                is_undecoded = _UNDECODED.search(cell)
-                error = BadRow("row.not_utf8") if is_undecoded else BadRow("row.unstorable")
-                self.add_error(line, error, position, cell)
+                self.add_error(line, BadRow("row.unstorable"), position, cell)
 
     def _flush_rows(self) -> None:
         batch_bytes = self._batch.close()

@@ -246,7 +246,7 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.InvalidInputException:  # an older DuckDB, which has none of them
         connection = duckdb.connect(":memory:", config={**config})
     # To read one such compressed text, DuckDB unpacks the texts of 2,048 rows.
-    connection.execute("SET disabled_compression_methods = 'zstd'")
+    connection.execute("SET disabled_compression_methods = 'zstd'; SET TimeZone = 'UTC'")
     return connection
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -12,15 +12,8 @@ from typing import Any
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
-from .footers import MAX_ROWS, describe_footer, is_short
-from .header_rows import (
-    HeaderRow,
-    choose_header,
-    find_stacked_header,
-    join_header,
-    make_unique_names,
-)
-from .options import SKIP_FOOTER, ReadOptions
+from .header_rows import make_unique_names
+from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
 from .workbook_errors import CellErrors
@@ -81,32 +74,19 @@ def stage_sheet(
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
-    texts = [_format_header_row(sheet.merged, row) for row in first]
-    stacked = find_stacked_header(texts, options.header_rows)
-    position, count = choose_header(options, stacked, lambda: _find_header(first))
-    header = first[position : position + count]
-    labels = _join_labels(sheet.merged, area.left, texts[position : position + count])
-    above = [Notice("notice.rows_above_header", row=header[0].line)] if position else []
-    if stacked and not options.header_rows:
-        line = first[stacked.start].line
-        above.append(Notice("notice.header_rows_found", count=stacked.row_count, line=line))
-    first_merged_line = header[-1].line + (count > 1)
-    if merged := sum(each.bottom >= first_merged_line for each in sheet.merged):
+    position = _find_header(first) if options.skip is None else 0
+    header = first[position]
+    labels = _read_labels(header)
+    above = [Notice("notice.rows_above_header", row=header.line)] if position else []
+    if merged := sum(each.bottom >= header.line for each in sheet.merged):
         above.append(Notice("notice.merged_cells", count=merged))
-    footer: list[_Row] = []
-    width = sum(bool(label.strip()) for label in labels)
-    body = _split_footer(chain(first[position + count :], rows), header[-1].line, width, footer)
     with RowWriter(staging_area, area.width) as writer:
         builder = _TableBuilder(writer, labels, options.nulls)
-        for row in body:
+        for row in chain(first[position + 1 :], rows):
             builder.add_row(row)
-        if options.footer != SKIP_FOOTER:
-            for row in footer:
-                builder.add_row(row)
         if not builder.has_fields:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
-        described = describe_footer([row.line for row in footer], options)
-        return builder.build(staging_area, [*notices, *above, *described, *below])
+        return builder.build(staging_area, [*notices, *above, *below])
 
 
 def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
@@ -140,32 +120,10 @@ def _read_rows(sheet: Sheet, area: CellRange, notices: list[Notice]) -> Iterator
             yield _Row(line, cells, errors)
 
 
-def _format_header_row(merged: Sequence[CellRange], row: _Row) -> HeaderRow:
-    """Write the cells of a row that may be in the header as texts."""
-    cells = [row.errors.get(position, cell) for position, cell in enumerate(row.cells)]
-    return HeaderRow(
-        row.line,
-        [FORMATTERS[type(cell)](cell) for cell in cells],
-        is_merged=any(
-            each.top <= row.line <= each.bottom and each.right > each.left for each in merged
-        ),
-    )
-
-
-def _join_labels(merged: Sequence[CellRange], left: int, header: Sequence[HeaderRow]) -> list[str]:
-    """Join the names of a header; a merged cell names all of its columns."""
-    rows = [list(row.cells) for row in header]
-    if len(rows) == 1:
-        return rows[0]
-    first_line = header[0].line
-    for each in merged:
-        depth, position = each.top - first_line, each.left - left
-        if not (0 <= depth < len(rows) and 0 <= position < len(rows[0])):
-            continue
-        for cells in rows[depth : each.bottom + 1 - first_line]:
-            end = min(each.right + 1 - left, len(cells))
-            cells[position:end] = [rows[depth][position]] * (end - position)
-    return join_header(rows, has_gaps=not any(row.is_merged for row in header))
+def _read_labels(header: _Row) -> list[str]:
+    """Write the cells of the header as texts."""
+    cells = (header.errors.get(position, cell) for position, cell in enumerate(header.cells))
+    return [FORMATTERS[type(cell)](cell) for cell in cells]
 
 
 def _find_header(rows: Sequence[_Row]) -> int:
@@ -182,23 +140,6 @@ def _find_header(rows: Sequence[_Row]) -> int:
 def _may_be_name(cell: Any) -> bool:
     """Return whether a cell may be in a header: a text, a date or a year."""
     return isinstance(cell, str | date) or cell in _YEARS
-
-
-def _split_footer(
-    rows: Iterable[_Row], line: int, width: int, footer: list[_Row]
-) -> Iterator[_Row]:
-    """Yield the rows above the footer, and leave its rows in ``footer``."""
-    has_rows = False
-    for row in rows:
-        may_be_footer = bool(footer) or (has_rows and row.line > line + 1)
-        line, has_rows = row.line, True
-        is_in_footer = may_be_footer and is_short(row.count_filled(), width)
-        if is_in_footer and len(footer) < MAX_ROWS:
-            footer.append(row)
-            continue
-        yield from footer
-        footer.clear()
-        yield row
 
 
 class _TableBuilder:

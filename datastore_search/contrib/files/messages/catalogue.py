@@ -36,8 +36,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "file.damaged_utf8": _(
         "The file is in UTF-8, but line %(line)s has characters that are not: they were damaged"
-        " before, or are in Windows-1252. Correct them, or choose the encoding"
-        " “utf-8+windows-1252”, which reads them as Windows-1252."
+        " before, or are in another encoding. Correct them, and save the file as UTF-8."
     ),
     "file.wrong_encoding": _("The file is not in the chosen character encoding, “%(encoding)s”."),
     "file.unknown_dialect": _(
@@ -200,6 +199,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The JSON contains no list of objects or of rows. Save the table as CSV, or as a "
         "list of objects."
     ),
+    "json.rows_in_object": _(
+        "The JSON has rows without names within an object. Save the table as CSV, or as a list of"
+        " objects."
+    ),
     "json.several_lists": _(
         "The JSON holds several lists: %(paths)s. Choose the one that has the records."
     ),
@@ -251,7 +254,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The value cannot be stored: it has the character U+0000, or is not valid JSON."
     ),
     "row.too_long": _("The row is longer than %(most)s MB."),
-    "row.not_utf8": _("The text contains bytes that are not UTF-8."),
     "row.error_cell": _(
         "The cell has an error. List “%(error)s” among the texts that mean “no value”, or "
         "correct it."
@@ -266,10 +268,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.encoding_guessed": _(
         "The file does not declare its character encoding: it was read as %(encoding)s."
     ),
-    "notice.lines_mended": _(
-        "Characters that are not UTF-8 were read as Windows-1252, as chosen. Lines with such"
-        " characters: %(count)s (%(lines)s)"
-    ),
     "notice.lines_above_header": _(
         "The header was found on line %(line)s; the lines above it were left out."
     ),
@@ -281,13 +279,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "notice.names_missing": _("Fields without a name were named by their position: %(fields)s."),
     "notice.names_repeated": _("Repeated names got a number: %(fields)s."),
-    "notice.names_reserved": _(
-        "“_id” is the number of a record, so the field is called “%(fields)s”."
-    ),
-    "notice.names_tidied": _("Line breaks and unusual blanks were removed from names: %(fields)s."),
-    "notice.names_shortened": _(
-        "Names of more than %(most)s characters were shortened: %(fields)s."
-    ),
     "notice.no_header": _(
         "The first row has values that cannot be names, so it was read as a record."
     ),
@@ -306,18 +297,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " it, which is not read. To be sure, close it in all programs or export it, and load it"
         " again."
     ),
-    "notice.header_rows_found": _(
-        "The header seems to have %(count)s rows, from line %(line)s on. Their names can be joined."
-    ),
     "notice.range_continues": _(
         "The row below %(range)s has values in the same columns, which were left out."
-    ),
-    "notice.footer_found": _(
-        "The last rows, from line %(line)s on, look like notes or totals below the table:"
-        " %(count)s. They can be left out."
-    ),
-    "notice.footer_skipped": _(
-        "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
     ),
     "notice.coordinates_converted": _("The coordinates were converted from %(name)s to WGS 84."),
     "notice.binary_values": _(
@@ -330,9 +311,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.ambiguous_points": _(
         "Field “%(field)s” stays text: the point may separate thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."
-    ),
-    "notice.unit": _(
-        "Field “%(field)s” has numbers as they are written, without the unit “%(unit)s”."
     ),
     "notice.ambiguous_numbers": _(
         "Field “%(field)s” stays text: the comma may separate thousands or decimals, as in "
@@ -350,9 +328,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The type kept for “%(field)s” was not applied: the file has no such field."
     ),
     "notice.schema_ignored": _("Parts of the schema are not used: %(names)s."),
-    "notice.field_schema_ignored": _(
-        "Parts of the schema are not used: %(names)s (field “%(field)s”)."
-    ),
     "notice.format_ignored": _(
         "The schema’s type %(type)s with the format %(format)s is not supported: the values "
         "of “%(field)s” decide."
@@ -406,11 +381,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "text: years of two digits are never guessed, as in line %(line)s: “%(value)s”"
     ),
     "type.month_names": _(
-        "text: the language of months is never guessed, as in line %(line)s: “%(value)s”"
-    ),
-    "type.units": _(
-        "text: the unit of numbers is never left out without a choice, as in line %(line)s: "
-        "“%(value)s”"
+        "text: English names of months are read by choice only, as in line %(line)s: “%(value)s”"
     ),
     "type.no_values": _("text: the field has no values"),
     "type.chosen": _("%(type)s: chosen"),
@@ -426,8 +397,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "format.spaced_thousands": _("%(type)s, thousands separated by a space or an apostrophe"),
     "format.month_names": _("%(type)s, with names of months (%(name)s)"),
     "format.short_years": _("%(type)s, years 69 to 99 are 1969 to 1999 (%(name)s)"),
-    "format.unit": _("%(type)s, with a unit in the file (%(name)s)"),
-    "format.boolean_words": _("%(type)s, with its own words (%(name)s)"),
     # What values look like ------------------------------------------------------------------------
     "values.numbers": _("numbers"),
     "values.dates": _("dates"),

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from ....field_types import MAX_FIELDS
 from ....models import Resource, TableVersion
-from ..formats.duckdb_sql import SQL, quote_identifier
 from ..formats.staging import StagedTable
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..models import Mode
 from ..types.chosen_formats import parse_field_format
-from ..types.field_formats import FORMAT_SEPARATOR, FieldFormat, bind_value, field_formats
-from ..types.matching import count_matches, group_columns
+from ..types.field_formats import FORMAT_SEPARATOR, FieldFormat, field_formats
+from ..types.matching import count_matches
 from ..types.options import LoadOptions, resolve_key
 from ..types.written_dates import get_day_order, list_written_groups
 
@@ -75,10 +74,10 @@ def _find_formats(
     Find the format of its type that most values of each column match; ``types`` are by column.
 
     Of several, the previous file's is used, or the format of the chosen order of day and month, or
-    the default format, or any of those that read all values as the same.  If they do not, the
-    column is ambiguous, and values that are not in the default format are row errors.
+    the default format.  Where it is none of these, the column is ambiguous, and values that are not
+    in the default format are row errors.
     """
-    groups = list_written_groups(options.date_order, options.date_language)
+    groups = list_written_groups(options.date_order)
     allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
     formats: dict[str, tuple[FieldFormat, ...]] = {}
     for column, type_name in types.items():
@@ -88,49 +87,29 @@ def _find_formats(
             each for each in dict.fromkeys(some) if each.field_type.name == type_name
         )
     found = {column: field_formats[type_name] for column, type_name in types.items()}
-    doubtful: dict[str, tuple[FieldFormat, ...]] = {}
     several = {column: some for column, some in formats.items() if len(some) > 1}
     for column, counts in count_matches(table, several).items():
         best = [each for each in formats[column] if counts[each] == max(counts.values())]
         last = before.get(table.get_name(column))
         if preferred := _find_preferred(best, last, options):
             found[column] = preferred
-        else:
-            doubtful[column] = tuple(best)
-    for best_formats, columns in group_columns(table, doubtful):
-        different = _find_different(table, columns, best_formats)
-        found |= {column: best_formats[0] for column in columns if column not in different}
     return found
 
 
 def _find_preferred(
     formats: Sequence[FieldFormat], last: str | None, options: LoadOptions
 ) -> FieldFormat | None:
-    """Find the format to prefer: the previous file's, the chosen order's, or the default."""
+    """
+    Find the format to prefer: the only one, the previous file's, the chosen order's, the default.
+
+    Numbers with spaces alone between thousands are read as the same in all formats.
+    """
+    if len(formats) == 1:
+        return formats[0]
     orders = {options.date_order, get_day_order(options.date_order)} - {""}
     preferred = (
         *(each for each in formats if each.name == last),
         *(each for each in formats if each.format in orders),
-        *(each for each in formats if not each.format),
+        *(each for each in formats if each.format in {"", "spaced"}),
     )
     return preferred[0] if preferred else None
-
-
-def _find_different(
-    table: StagedTable, columns: Sequence[str], formats: Sequence[FieldFormat]
-) -> set[str]:
-    """Find columns with values that match formats which do not read them as the same."""
-    cell = quote_identifier("value")
-    first, *others = (bind_value(each.json_expression, cell) for each in formats)
-    if not others:
-        return set()
-    differences = SQL(" OR ").join(SQL("{} <> {}").format(other, first) for other in others)
-    query = SQL(
-        "SELECT DISTINCT name FROM {cells} WHERE CASE WHEN value <> '' AND {condition}"
-        " THEN {differences} END"
-    ).format(
-        cells=table.rows.select_cells(columns),
-        condition=bind_value(formats[0].condition, cell),
-        differences=differences,
-    )
-    return {name for (name,) in table.execute(query).fetchall()}

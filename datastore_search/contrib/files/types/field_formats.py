@@ -40,8 +40,6 @@ class FieldFormat:
     condition: str
     json_expression: str
     title_code: str = ""
-    #: What the numbers count, such as ``%`` or ``€``: it is written in the file, and not stored.
-    unit: str = ""
 
     @property
     def name(self) -> str:
@@ -164,19 +162,12 @@ _CLOCK_24 = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
 _CLOCK_12 = "(0?[1-9]|1[0-2]):[0-5][0-9](:[0-5][0-9])? ?([AP]M|[ap]m)"
 #: A pattern of the time of a timestamp, with what is before it.
 CLOCK = f"[ T]({_CLOCK_24}|{_CLOCK_12})"
-#: The formats of DuckDB that read a date in ISO's notation and such a time.
-STRPTIME_FORMATS = ", ".join(
-    f"'%Y-%m-%d{clock}'"
-    for clock in (
-        " %H:%M:%S",
-        " %H:%M",
-        " %I:%M:%S %p",
-        " %I:%M %p",
-        " %I:%M:%S%p",
-        " %I:%M%p",
-        "",
-    )
+#: The formats of DuckDB that read such a time, or none.
+CLOCK_FORMATS = (
+    *(" %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p", " %I:%M:%S%p", " %I:%M%p"),
+    "",
 )
+_STRPTIME_FORMATS = ", ".join(f"'%Y-%m-%d{clock}'" for clock in CLOCK_FORMATS)
 _UNIFORM_CLOCKS = (
     ("contains({v}, ' ')", "contains({v}, 'T')"),
     ("regexp_matches({v}, '[ T][0-9]{2}:')", "regexp_matches({v}, '[ T](0|[1-9][0-9]?):')"),
@@ -221,13 +212,13 @@ def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
 
 _DATE_GUARD = match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
 
-_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _MULTIPLE_OF_4 = "(0[48]|[2468][048]|[13579][26])"
 #: The days that exist, with the months and years that have them.
 _CALENDAR = (
-    {"d": "(0?[1-9]|[12][0-9]|3[01])", "m": "(0?[13578]|1[02])", "y": _YEAR},
-    {"d": "(0?[1-9]|[12][0-9]|30)", "m": "(0?[469]|11)", "y": _YEAR},
-    {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": _YEAR},
+    {"d": "(0?[1-9]|[12][0-9]|3[01])", "m": "(0?[13578]|1[02])", "y": YEAR},
+    {"d": "(0?[1-9]|[12][0-9]|30)", "m": "(0?[469]|11)", "y": YEAR},
+    {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": YEAR},
     {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_MULTIPLE_OF_4}|{_MULTIPLE_OF_4}00)"},
 )
 
@@ -251,7 +242,7 @@ def _build_date_format(order: str, title_code: str) -> FieldFormat:
 
 
 def _build_timestamp_format(order: str, title_code: str) -> FieldFormat:
-    moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{STRPTIME_FORMATS}])"
+    moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{_STRPTIME_FORMATS}])"
     return FieldFormat(
         field_type=field_types["timestamp"],
         format=order,

@@ -72,7 +72,7 @@ def decide_formats(
     unchosen = [column for column in table.columns if column not in decisions]
     decisions |= _take_declared_formats(table, unchosen)
     undecided = [column for column in unchosen if column not in decisions]
-    chosen = list_written_groups(options.date_order, options.date_language)
+    chosen = list_written_groups(options.date_order)
     matches = match_formats(table, undecided, tuple(chosen))
     decisions |= dict.fromkeys(undecided, Decision(TEXT))
     decisions |= _decide_among_matches(table, matches, options)
@@ -92,11 +92,6 @@ def collect_type_notices(
         *parse_table_schema(options.schema).notices,
         *(Notice("notice.type_not_applied", field=name) for name in unknown),
         *(decision.notice for decision in decisions if decision.notice),
-        *(
-            Notice("notice.unit", field=name, unit=decision.field_format.unit)
-            for name, decision in zip(table.names, decisions, strict=True)
-            if decision.field_format.unit
-        ),
     )
 
 

@@ -15,7 +15,6 @@ from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
 from .chosen_formats import parse_field_format
 from .schema import parse_table_schema
-from .written_dates import list_month_languages
 
 
 class BadRowsChoice(StrEnum):
@@ -100,6 +99,7 @@ class LoadOptions(ReadOptions):
     date_order: str = option(
         "",
         _("Dates that can be read both ways"),
+        usage="Any of them also reads English names of months.",
         group=Group.VALUES,
         choices={
             "": _("neither: the field stays text"),
@@ -111,12 +111,6 @@ class LoadOptions(ReadOptions):
             ),
             "yymd": _("year first, also years of two digits: 69/04/03 is 3 April 1969, 68 is 2068"),
         },
-    )
-    date_language: str = option(
-        "",
-        _("Language of months"),
-        group=Group.VALUES,
-        choices={"": _("none: dates have digits only"), **list_month_languages()},
     )
     schema: Mapping[str, Any] | None = option(
         None,
@@ -226,21 +220,18 @@ def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
-def save_options(
-    resource: Resource, options: LoadOptions, *, units: Mapping[str, str] | None = None
-) -> None:
+def save_options(resource: Resource, options: LoadOptions) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    ``units`` are the units of number fields, by name: they become members ``unit`` of the data
-    dictionary.  Fields without a label, notes or a translation of them get the schema's.
+    Fields without a label, notes or a translation of them get the schema's.
     """
     resource.options = _reset_unsaved_options(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
     descriptions = parse_table_schema(options.schema).descriptions
-    if not (options.ignore_saved or options.types or descriptions or units):
+    if not (options.ignore_saved or options.types or descriptions):
         return
-    changed, names = [], ["chosen_type", "label", "notes", "translations", "extra_info"]
+    changed, names = [], ["chosen_type", "label", "notes", "translations"]
     for field_ in resource.fields.all():
         known = [getattr(field_, name) for name in names]
         if options.ignore_saved or field_.name in options.types:
@@ -249,8 +240,6 @@ def save_options(
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
             field_.translations = _add_translations(field_.translations, description.translations)
-        if unit := (units or {}).get(field_.name):
-            field_.extra_info = {**field_.extra_info, "unit": unit}
         if known != [getattr(field_, name) for name in names]:
             changed.append(field_)
     resource.fields.bulk_update(changed, names, batch_size=500)

@@ -10,7 +10,7 @@ Source: Table Schema 1 (specs.frictionlessdata.io) and 2 (datapackage.org).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,8 +20,7 @@ from ....field_types import field_types
 from ....models import MAX_LABEL_LENGTH, Translations, split_translations
 from ....search import ID
 from ..messages import Notice
-from ..messages.failures import InvalidSchema, UnknownType
-from .chosen_formats import parse_field_format
+from ..messages.failures import InvalidSchema
 from .field_formats import FORMAT_SEPARATOR
 
 
@@ -69,10 +68,16 @@ def parse_table_schema(given: object) -> TableSchema:
     if len(set(names)) < len(names):
         raise InvalidSchema("schema.duplicate_name")
     described = {name: value for level in levels for name, value in level.items() if value}
-    notices: list[Notice] = [*_collect_unsupported(described, "")]
+    notices: list[Notice] = []
     types = {each["name"]: _choose_format(each, notices) for each in fields}
-    for each in fields:
-        notices += _collect_unsupported(each, each["name"])
+    ignored = {*_UNSUPPORTED_OF_PACKAGE & described.keys()}
+    for each in (described, *fields):
+        ignored |= {name for name in _UNSUPPORTED if each.get(name)}
+    # What ``build_table_schema`` has written is null in such a field without being told.
+    if any("missingValues" in each and OWN_TYPE not in each for each in fields):
+        ignored.add("missingValues")
+    if ignored:
+        notices.append(Notice("notice.schema_ignored", names=", ".join(sorted(ignored))))
     return TableSchema(
         types={name: format_name for name, format_name in types.items() if format_name},
         descriptions={each["name"]: _parse_description(each) for each in fields},
@@ -169,20 +174,6 @@ _UNSUPPORTED_OF_PACKAGE = {
 }
 
 
-def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
-    """Name the properties that are ignored, of a field or, without a name, of the schema."""
-    unsupported = _UNSUPPORTED if field_name else _UNSUPPORTED | _UNSUPPORTED_OF_PACKAGE
-    ignored = sorted(name for name in unsupported if given.get(name))
-    # What ``build_table_schema`` has written is null in such a field without being told.
-    if field_name and "missingValues" in given and OWN_TYPE not in given:
-        ignored.append("missingValues")
-    names = ", ".join(ignored)
-    if ignored and field_name:
-        yield Notice("notice.field_schema_ignored", field=field_name, names=names)
-    elif ignored:
-        yield Notice("notice.schema_ignored", names=names)
-
-
 # Types --------------------------------------------------------------------------------------------
 
 
@@ -226,23 +217,19 @@ def _choose_number_format(type_names: Sequence[str], given: Mapping[str, Any]) -
     return FORMAT_SEPARATOR.join(f"{name}:{format_name}" for name in type_names if name != "float8")
 
 
-_TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]
+_BOOLEANS = (
+    ("trueValues", {"true", "True", "TRUE", "t", "1"}),
+    ("falseValues", {"false", "False", "FALSE", "f", "0"}),
+)
 
 
 def _choose_boolean(given: Mapping[str, Any]) -> str | None:
-    true, false = _get_words(given, "trueValues", _TRUE), _get_words(given, "falseValues", _FALSE)
-    if not true or not false or any({*word} & {*",/"} for word in true + false):
-        return None
-    if {*true} <= {*_TRUE, "t"} and {*false} <= {*_FALSE, "f"}:
-        return "bool"
-    try:
-        return parse_field_format(f"bool:{','.join(true)}/{','.join(false)}").name
-    except UnknownType:
-        return None
+    fits = all({*_get_words(given, name)} <= known for name, known in _BOOLEANS)
+    return "bool" if fits else None
 
 
-def _get_words(given: Mapping[str, Any], name: str, default: list[str]) -> list[str]:
-    words = given.get(name, default)
+def _get_words(given: Mapping[str, Any], name: str) -> list[str]:
+    words = given.get(name, [])
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise InvalidSchema("schema.not_a_list_of_texts", name=name, field=given["name"])
     return words
