@@ -13,6 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search.contrib.catalogue.actions import datasets as actions_of_catalogue
+from datastore_search.contrib.catalogue.models import Dataset
+from datastore_search.contrib.catalogue.sync import sync_dataset
 from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
@@ -72,6 +74,13 @@ def unloaded(db: None) -> Resource:
     return create_resource(
         name="unloaded", title="Unloaded river", publisher="Nobody", tags=["unloaded"]
     )
+
+
+@pytest.fixture(params=[False, True])
+def perhaps_own_dataset(db: None, request: pytest.FixtureRequest) -> None:
+    """With a dataset of the portal's own, other SQL finds the datasets."""
+    if request.param:
+        sync_dataset(Dataset(id="z", name="z", tags=["z"], is_public=True))
 
 
 def get(client: Client, action: str, **sent: str) -> Any:
@@ -255,6 +264,49 @@ def test_datasets_are_found(
     client: Client, water: Resource, roads: Resource, sent: dict[str, str], names: list[str]
 ) -> None:
     assert search(client, **sent) == names
+
+
+@pytest.mark.parametrize(
+    ("tag", "sent", "is_found"),
+    [
+        ("Hà Nội", '"hà nội"', True),
+        ("Hà Nội", '"HÀ NỘI"', True),
+        ("Hà Nội", '"ha noi"', False),
+        ("Hà Nội", '"Hà"', False),
+        ("Hà Nội", "hÀ*", True),
+        ("Hà Nội", "nội*", False),
+        ("Hà Nội", "*", True),
+        ('a "b"', r'"A \"B\""', True),
+        ('a "b"', r'"a \"*"', True),
+        ("a, b", '"a"', False),
+        ("a, b", '"A, b"', True),
+        (r"c\d", r"C\\d", True),
+        (r"c\d", "cd", False),
+        ("100%", "100%", True),
+        ("100%", "1%", False),
+        ("a_b", "axb", False),
+        ("axb", "a_b", False),
+        ("NULL", "null", True),
+        ("{}", "{}", True),
+    ],
+)
+@pytest.mark.usefixtures("perhaps_own_dataset")
+def test_tags_are_found_whole_or_from_the_beginning_in_any_case(
+    client: Client, roads: Resource, tag: str, sent: str, is_found: bool
+) -> None:
+    describe(roads, tags=["works", tag])
+
+    found, others = search(client, fq=f"tags:{sent}"), search(client, fq=f"-tags:{sent}")
+
+    assert ("roads" in found, "roads" in others) == (is_found, not is_found)
+
+
+def test_a_text_is_found_in_translations_alone(client: Client, roads: Resource) -> None:
+    roads.translations = {"en": {"title": "Streets"}}
+    roads.save()
+
+    assert search(client, q="streets") == search(client, q="title:STREETS") == ["roads"]
+    assert search(client, q="-streets") == []
 
 
 def test_datasets_are_found_by_their_ids(client: Client, water: Resource, roads: Resource) -> None:

@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, Self
 
+from django.contrib.postgres.fields import ArrayField
+from django.db import connections
 from django.db.models import F, Func, Max, Min, OuterRef, Q, Subquery, TextField, Value
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Coalesce, Lower, NullIf
+from django.db.models.functions import Coalesce, Lower, NullIf, Upper
 from django.db.models.lookups import IContains
 from django.utils.translation import get_language
 
 from ...models import Field, Resource, ResourceQuerySet
 from ...models.translations import iterate_fallbacks
 from .descriptions import FORMAT
-from .models import Dataset
 from .query import EVERYTHING, NOTHING, TIMES, Fields, SortTerm
 
 # Resources ----------------------------------------------------------------------------------------
@@ -35,7 +36,8 @@ def match_word(word: str) -> Q:
 def _match_texts(word: str, owner: str = "") -> Q:
     """Match resources with a word in their name, title, description or fields."""
     # PostgreSQL makes one hash table of them, in place of a look-up for each resource.
-    fields = Field.objects.filter(Q(name__icontains=word) | Q(label__icontains=word))
+    labelled = ~Q(label="") & Q(label__icontains=word)  # most fields have no label
+    fields = Field.objects.filter(Q(name__icontains=word) | labelled)
     return (
         match_text("title", word, owner)
         | Q(**{f"{owner}name__icontains": word})
@@ -50,13 +52,14 @@ def match_text(name: str, part: str, owner: str = "") -> Q:
 
     ``owner`` is the name of a related row that has the texts, with two underscores.
     """
-    condition = Q(**{f"{owner}{name}__icontains": part})
+    condition, translated = Q(**{f"{owner}{name}__icontains": part}), NOTHING
     for language in iterate_fallbacks(get_language()):
         text = KeyTextTransform(name, KeyTransform(language, f"{owner}translations"))
         # Null would be neither true nor, where the condition is negated, false.
         known = Coalesce(text, Value(""), output_field=TextField())
-        condition |= Q(IContains(known, part))
-    return condition
+        translated |= Q(IContains(known, part))
+    # Most rows have no translations.
+    return condition | ~Q(**{f"{owner}translations": {}}) & translated
 
 
 def match_format(text: str) -> Q:
@@ -65,6 +68,12 @@ def match_format(text: str) -> Q:
 
 
 # Datasets -----------------------------------------------------------------------------------------
+
+
+#: Each search runs it, so Django does not compile it each time.
+_HAS_PORTAL_DATASETS: Final = (
+    "SELECT EXISTS (SELECT FROM datastore_search_catalogue_dataset WHERE resource_id IS NULL)"
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,9 @@ class Readable:
     @cached_property
     def has_portal_datasets(self) -> bool:
         """Whether the portal has datasets of its own; without them, SQL reads resources instead."""
-        return Dataset.objects.using(self.loaded.db).filter(resource=None).exists()
+        with connections[self.loaded.db].cursor() as cursor:
+            cursor.execute(_HAS_PORTAL_DATASETS)
+            return bool(cursor.fetchone()[0])
 
     @property
     def hidden(self) -> ResourceQuerySet:
@@ -147,10 +158,17 @@ def build_columns(readable: Readable) -> dict[str, Any]:
         "organization_id": _read_member("id", organization),
         **{f"{name}_text": F(of_dataset(name)) for name in ("license", "contact", "source")},
         "tag_names": _JsonList(of_dataset("tags")),
+        "folded_tags": Func(of_dataset("tags"), **_FOLDED),
         "group_names": _JsonList.of_path(of_dataset("groups"), "$[*].name"),
         "group_ids": _JsonList.of_path(of_dataset("groups"), "$[*].id"),
     }
 
+
+#: Tags in capitals, which have an index (``sql/triggers.sql``).
+_FOLDED: Final[dict[str, Any]] = {
+    "function": "datastore_search_catalogue_fold",
+    "output_field": ArrayField(TextField()),
+}
 
 _COLUMNS: Final = {**TIMES, "name": "shown_as", "id": "pk", "title": "sorted_as"}
 
@@ -281,6 +299,13 @@ def _match_element(columns: Sequence[str], text: str) -> Q:
     return condition
 
 
+def _match_tag(columns: Sequence[str], text: str) -> Q:
+    """Match a tag by the index of them, or the beginning of one as text."""
+    if text.endswith("*"):
+        return _match_element(columns, text)
+    return Q(folded_tags__contains=[Upper(Value(text))])
+
+
 def _match_known(columns: Sequence[str], text: str) -> Q:
     return Q(**{f"{columns[0]}__isnull": False}) if text == "*" else NOTHING
 
@@ -306,7 +331,7 @@ class _JsonList(Func):
 #: How a field is compared, and with which columns.
 _FIELDS: Final[Mapping[str, tuple[Callable[..., Q], *tuple[str, ...]]]] = {
     "name": (_match_value, "shown_as"),
-    "tags": (_match_element, "tag_names"),
+    "tags": (_match_tag, "tag_names"),
     "organization": (_match_value, "organization_name", "organization_id"),
     "owner_org": (_match_value, "organization_name", "organization_id"),
     "groups": (_match_element, "group_names", "group_ids"),

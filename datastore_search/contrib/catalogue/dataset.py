@@ -107,9 +107,8 @@ class Place:
 @lru_cache(maxsize=2_000)
 def build_organization(publisher: str) -> Organization:
     """Build the organization of a publisher; all spellings of a name have the same name and id."""
-    return Organization(
-        slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex, publisher
-    )
+    name = slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex
+    return Organization(name, publisher, id=build_id(f"{Organization.kind}/{name}"))
 
 
 def build_id(name: str) -> str:

@@ -121,7 +121,9 @@ class Datasets:
             rows = Dataset.objects.using(self.resources.db)
             rows = rows.filter(of_resources | Q(resource=None) & of_portal)
         if self._condition:
-            rows = rows.alias(**build_columns(self._readable)).filter(self._condition)
+            columns, used = build_columns(self._readable), self._condition.referenced_base_fields
+            rows = rows.alias(**{name: columns[name] for name in columns.keys() & used})
+            rows = rows.filter(self._condition)
         return rows
 
     @property
@@ -184,17 +186,18 @@ class Datasets:
     def read_page(
         self, order: Sequence[SortTerm], bounds: slice, rows: QuerySet[Any] | None = None
     ) -> tuple[list[ListedDataset], int]:
-        """Read a page, and count all datasets, or all of some ``rows``."""
+        """Read a page, and count all datasets; or some ``rows`` with their ``field_count``."""
         found, ordered = self.rows if rows is None else rows, order_datasets(self._readable, order)
         ids, count = find_page(found.order_by(*ordered), bounds)
-        return self._read(ids, *ordered) if ids else [], count
+        return self._read(ids, *ordered, counts=rows is not None) if ids else [], count
 
-    def _read(self, ids: Any, *order: OrderBy) -> list[ListedDataset]:
-        """Read datasets with the resources that the user may read, and their ``field_count``."""
+    def _read(self, ids: Any, *order: OrderBy, counts: bool = False) -> list[ListedDataset]:
+        """Read datasets with the resources that the user may read, with ``counts`` of fields."""
         using = self.resources.db
         if not self._readable.has_portal_datasets:
-            resources = Resource.objects.using(using).annotate(field_count=count_fields("pk"))
-            shown = select_columns(resources).filter(pk__in=ids).order_by(*order)
+            number = {"field_count": count_fields("pk")} if counts else {}
+            resources = select_columns(Resource.objects.using(using)).annotate(**number)
+            shown = resources.filter(pk__in=ids).order_by(*order)
             return [ListedDataset(get_metadata(each), [each]) for each in shown]
         rows = Dataset.objects.using(using).annotate(field_count=count_fields("resource_id"))
         rows = rows.select_related("resource__table_version").defer(*_list_heavy("resource__"))
@@ -224,8 +227,8 @@ class Datasets:
         numbers = {part.pk: number for home in parts.values() for number, part in enumerate(home)}
         return {pk: Place(home or str(pk), numbers.get(pk, 0)) for pk, home in homes.items()}
 
-    def count_facet(self, name: str, limit: int) -> list[Facet]:
-        """Count a facet's ``limit`` most frequent values; other names have none."""
+    def count_facet(self, name: str, limit: int, total: int) -> list[Facet]:
+        """Count a facet's ``limit`` most frequent values of ``total`` datasets; or return none."""
         facets: Sequence[Facet] = []
         if name == "tags":
             facets = self.list_tags()
@@ -236,27 +239,27 @@ class Datasets:
             licensed = self._described.exclude(license="").values_list("license")
             facets = [Facet(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
         elif name == "res_format":
-            of_files = self.matching(f"res_format:{FORMAT}", "")
-            count = (of_files if self._readable.has_portal_datasets else self).rows.count()
-            facets = [Facet(FORMAT, FORMAT, count)] if count else []
+            if self._readable.has_portal_datasets:
+                total = self.matching(f"res_format:{FORMAT}", "").rows.count()
+            facets = [Facet(FORMAT, FORMAT, total)] if total else []
         return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]
 
     def list_organizations(self) -> list[Counted[Organization]]:
         """List the organizations; of several titles of a name, the first one is shown."""
         if self._readable.has_portal_datasets:
             owned = self._described.exclude(organization={}).values_list("organization")
-            return _count_groups(Organization, owned.annotate(n=Count("pk")))
+            counted = owned.annotate(n=Count("pk"))
+            return _count_groups((Organization(**value), n) for value, n in counted)
         named = self._described.exclude(publisher="").values_list("publisher")
-        counted = [
-            (build_organization(name).to_json(), n) for name, n in named.annotate(n=Count("pk"))
-        ]
-        return _count_groups(Organization, counted)
+        counted = named.annotate(n=Count("pk"))
+        return _count_groups((build_organization(name), n) for name, n in counted)
 
     def list_groups(self) -> list[Counted[Group]]:
         """List the groups."""
         group = _Unnest("groups", function="jsonb_array_elements", output_field=JSONField())
         groups = self._described.exclude(groups=[]).annotate(group=group).values_list("group")
-        return _count_groups(Group, groups.annotate(n=Count("pk")))
+        counted = groups.annotate(n=Count("pk"))
+        return _count_groups((Group(**value), n) for value, n in counted)
 
     def list_tags(self) -> list[Facet]:
         """List the tags in order."""
@@ -266,12 +269,9 @@ class Datasets:
         return sorted(facets, key=lambda facet: facet.name.casefold())
 
 
-def _count_groups(
-    kind: type[AnyGroup], counted: Iterable[tuple[Any, int]]
-) -> list[Counted[AnyGroup]]:
+def _count_groups(counted: Iterable[tuple[AnyGroup, int]]) -> list[Counted[AnyGroup]]:
     merged: dict[str, Counted[AnyGroup]] = {}
-    rows = ((kind(**value), count) for value, count in counted)
-    for group, count in sorted(rows, key=lambda row: row[0].shown_title):
+    for group, count in sorted(counted, key=lambda row: row[0].shown_title):
         known = merged.get(group.name, Counted(group, 0))
         merged[group.name] = Counted(known.group, known.count + count)
     return [merged[name] for name in sorted(merged)]

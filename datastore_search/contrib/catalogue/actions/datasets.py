@@ -10,6 +10,7 @@ Source: CKAN's actions of these names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -125,16 +126,16 @@ def _list_packages(call: _Call) -> Answer:
 
 def _show_package(call: _Call) -> Answer:
     name = str(call.parameters.get("id") or call.parameters["name_or_id"])
+    resource = None
+    with suppress(UnknownResource):
+        resource = call.find_resource(name)
+    # Of all resources, only a part of a dataset of the portal's own may have its name.
+    if resource and not (row := get_metadata(resource)).part_of_id:
+        validators = call.authorize_read(resource, name)
+        return Answer(call.describe([ListedDataset(row, [resource])])[0], validators=validators)
     if found := call.open_readable().find(name):
         return Answer(call.describe([found])[0], public=False)
-    try:
-        resource = call.find_resource(name)
-    except UnknownResource as error:
-        raise UnknownDataset(dataset=make_printable(name)) from error
-    validators, row = call.authorize_read(resource, name), get_metadata(resource)
-    if row.part_of_id:
-        raise UnknownDataset(dataset=make_printable(name))
-    return Answer(call.describe([ListedDataset(row, [resource])])[0], validators=validators)
+    raise UnknownDataset(dataset=make_printable(name))
 
 
 def _search_packages(call: _Call) -> Answer:
@@ -146,7 +147,7 @@ def _search_packages(call: _Call) -> Answer:
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
     start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
     page, count = datasets.read_page(order, slice(start, start + rows))
-    facets = _count_facets(datasets, parameters)
+    facets = _count_facets(datasets, parameters, count)
     result = {
         "count": count,
         "facets": {
@@ -168,13 +169,15 @@ def _search_packages(call: _Call) -> Answer:
     return Answer(result, public=not parameters.get("include_private"))
 
 
-def _count_facets(datasets: Datasets, parameters: Mapping[str, Any]) -> dict[str, list[Facet]]:
+def _count_facets(
+    datasets: Datasets, parameters: Mapping[str, Any], total: int
+) -> dict[str, list[Facet]]:
     if not parameters.get("facet", True):
         return {}
     limit = min(parameters.get("facet_limit", DEFAULT_FACET_VALUES), MAX_FACET_VALUES)
     least = parameters.get("facet_mincount", 1)
     return {
-        name: [each for each in datasets.count_facet(name, limit) if each.count >= least]
+        name: [each for each in datasets.count_facet(name, limit, total) if each.count >= least]
         for name in dict.fromkeys(parameters.get("facet_field", ()))
     }
 

@@ -2,5 +2,8 @@ DROP TRIGGER datastore_search_catalogue_added ON datastore_search_resource;
 DROP TRIGGER datastore_search_version ON datastore_search_catalogue_dataset;
 DROP TRIGGER datastore_search_updated ON datastore_search_catalogue_dataset;
 DROP TRIGGER datastore_search_deleted ON datastore_search_catalogue_dataset;
+DROP INDEX datastore_search_catalogue_hidden;
+DROP INDEX datastore_search_catalogue_tags;
+DROP FUNCTION datastore_search_catalogue_fold(varchar[]);
 DROP FUNCTION datastore_search_catalogue_add_datasets();
 DROP FUNCTION datastore_search_catalogue_touch_resources();

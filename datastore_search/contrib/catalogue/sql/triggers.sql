@@ -28,6 +28,18 @@ BEGIN
 END
 $function$;
 
+-- Tags are found whatever the case of their letters.
+CREATE FUNCTION datastore_search_catalogue_fold(tags varchar[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT upper(tag) FROM unnest(tags) AS tag);
+
+CREATE INDEX datastore_search_catalogue_tags ON datastore_search_catalogue_dataset
+USING gin (datastore_search_catalogue_fold(tags));
+
+-- Few resources are hidden from everyone, so the others are found without reading all.
+CREATE INDEX datastore_search_catalogue_hidden ON datastore_search_resource (id)
+WHERE private OR table_version_id IS NULL;
+
 CREATE TRIGGER datastore_search_catalogue_added AFTER INSERT ON datastore_search_resource
 REFERENCING NEW TABLE AS added
 FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_catalogue_add_datasets();
