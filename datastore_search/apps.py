@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 from django.apps import AppConfig, apps
+from django.db.models.signals import pre_migrate
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
@@ -21,8 +22,11 @@ class DatastoreSearchConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the system checks."""
+        """Register the system checks, and what looks before a migration."""
         import_module("datastore_search.checks")
+        from .database.history import refuse_old_database
+
+        pre_migrate.connect(refuse_old_database, sender=self)
 
 
 class ContribAppConfig(AppConfig):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from datastore_search.database.tables import list_record_tables
@@ -82,3 +85,39 @@ def test_fields_and_aliases_change_the_version_without_a_search_path(resource: R
 @pytest.mark.django_db
 def test_the_models_need_no_further_migration() -> None:
     call_command("makemigrations", "datastore_search", "--check", "--dry-run", verbosity=0)
+
+
+@pytest.fixture
+def _old_database(transactional_db: None) -> Iterator[None]:
+    """A table of the versions before 1.0."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE datastore_search_load ()")
+        yield
+        cursor.execute("DROP TABLE datastore_search_load")
+
+
+@pytest.mark.usefixtures("_old_database")
+@pytest.mark.parametrize("arguments", [(), ("datastore_search", "zero")])
+def test_a_database_of_before_is_refused_and_left_as_it_is(arguments: tuple[str, ...]) -> None:
+    resource = make_resource()
+
+    with pytest.raises(CommandError, match="which cannot be upgraded"):
+        call_command("migrate", *arguments, verbosity=0)
+
+    assert Resource.objects.get() == resource
+
+
+@pytest.mark.usefixtures("_old_database")
+def test_a_database_of_before_is_migrated_where_a_router_has_the_app_elsewhere(
+    settings: Any,
+) -> None:
+    settings.DATABASE_ROUTERS = [Elsewhere()]
+
+    call_command("migrate", verbosity=0)
+
+
+class Elsewhere:
+    """A router that has the app in another database."""
+
+    def allow_migrate(self, alias: str, app_label: str, **hints: Any) -> bool:
+        return not app_label.startswith("datastore_search")
