@@ -133,6 +133,19 @@ def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -
     assert first not in list_record_tables(connection)
 
 
+def test_a_dump_in_json_is_loaded_again(client: Client, db: None, tmp_path: Path) -> None:
+    resource = make_loaded_resource(SURVEY)
+    before = read_records(resource)
+    dumped = client.get(f"/en/datastore/dump/{resource.pk}?format=json")
+    path = tmp_path / "dump.json"
+    path.write_bytes(dumped.getvalue())
+
+    load_file(resource, path)
+
+    resource.refresh_from_db()
+    assert read_records(resource) == [{**each, "_id_2": each["_id"]} for each in before]
+
+
 def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -> None:
     names = [
         "name with blanks", "it's 50%, \"or so\"", "%s", "100%", "v1.2", "; DROP TABLE x; --", "{}",

@@ -34,12 +34,59 @@ def stage(
         return table, table.connection.execute(query).fetchall()
 
 
+# Rows with names beside them ----------------------------------------------------------------------
+
 FIELDS = [{"id": "n", "type": "int"}, {"id": "k", "type": "text"}]
 ROWS = [[1, "x"], [2, "y"]]
+STAGED = (("n", "k"), [("1", "x"), ("2", "y")])
 
 
 def as_api_answer(result: Mapping[str, Any]) -> dict[str, Any]:
     return {"help": "https://…/help_show?name=datastore_search", "success": True, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("content", "staged"),
+    [
+        pytest.param({"fields": FIELDS, "records": ROWS}, STAGED, id="CKAN's dump"),
+        pytest.param(
+            as_api_answer({"records_format": "lists", "records": ROWS, "fields": FIELDS}),
+            STAGED,
+            id="CKAN's API, lists, with the fields after them",
+        ),
+        pytest.param(
+            as_api_answer({"fields": FIELDS, "records": [{"n": 1, "k": "x"}], "total": 1}),
+            (("n", "k"), [("1", "x")]),
+            id="CKAN's API, objects",
+        ),
+        pytest.param(
+            {"index": [0, 1], "data": ROWS, "columns": ["n", "k"]}, STAGED, id="pandas, split"
+        ),
+        pytest.param(
+            {"meta": {"view": {"columns": [{"name": "n"}]}}, "data": ROWS},
+            (("field_1", "field_2"), STAGED[1]),
+            id="Socrata, whose names are elsewhere",
+        ),
+        pytest.param(
+            {"meta": {"page": 1}, "data": [["n", "k"], *ROWS]}, STAGED, id="rows below a header"
+        ),
+        pytest.param(
+            {"schema": {"fields": [{"name": "n"}]}, "data": [{"n": 1}]},
+            (("n",), [("1",)]),
+            id="pandas, a Table Schema",
+        ),
+        pytest.param(
+            {"columns": [["n", 1], ["k", 2]], "data": [["a", "b"], ["1", "x"]]},
+            (("a", "b"), [("1", "x")]),
+            id="names that are none",
+        ),
+        pytest.param({"fields": [], "records": [["n", "k"], *ROWS]}, STAGED, id="no names at all"),
+    ],
+)
+def test_rows_get_the_names_beside_them(tmp_path: Path, content: Any, staged: object) -> None:
+    table, rows = stage(tmp_path, content)
+
+    assert (table.names, rows) == staged
 
 
 # Objects ------------------------------------------------------------------------------------------
@@ -48,18 +95,6 @@ def as_api_answer(result: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "path", "staged"),
     [
-        pytest.param(
-            as_api_answer({"fields": FIELDS, "records": [{"n": 1, "k": "x"}], "total": 1}),
-            "",
-            (("n", "k"), [("1", "x")]),
-            id="CKAN's API, objects",
-        ),
-        pytest.param(
-            {"schema": {"fields": [{"name": "n"}]}, "data": [{"n": 1}]},
-            "",
-            (("n",), [("1",)]),
-            id="pandas, a Table Schema",
-        ),
         pytest.param(
             {"data": {"items": [{"n": 1}], "others": [{"n": 2}]}},
             "data.others",
@@ -107,22 +142,6 @@ def test_objects_are_read_as_published(
     ("content", "code"),
     [
         pytest.param({"data": []}, "json.no_records", id="an empty list"),
-        pytest.param({"fields": FIELDS, "records": ROWS}, "json.rows_in_object", id="CKAN's dump"),
-        pytest.param(
-            {"index": [0, 1], "data": ROWS, "columns": ["n", "k"]},
-            "json.rows_in_object",
-            id="pandas, split",
-        ),
-        pytest.param(
-            {"meta": {"view": {"columns": [{"name": "n"}]}}, "data": ROWS},
-            "json.rows_in_object",
-            id="Socrata",
-        ),
-        pytest.param(
-            {"version": "2.0", "class": "dataset", "id": ["year"], "size": [2], "value": [1.5, 2]},
-            "json.no_list",
-            id="JSON-stat",
-        ),
         pytest.param(
             as_api_answer({"fields": FIELDS, "records": [], "total": 0}),
             "json.no_records",
@@ -147,3 +166,31 @@ def test_objects_are_read_as_published(
 def test_what_is_no_table_is_refused(tmp_path: Path, content: Any, code: str) -> None:
     with fails_with(code):
         stage(tmp_path, content)
+
+
+# JSON-stat ----------------------------------------------------------------------------------------
+
+CUBE: dict[str, Any] = {
+    "version": "2.0",
+    "class": "dataset",
+    "id": ["year"],
+    "size": [2],
+    "dimension": {"year": {"category": {"index": ["2023", "2024"]}}},
+    "value": [1.5, 2],
+}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(CUBE | {"extension": {"annotation": [{"type": "x"}]}}, id="Eurostat"),
+        pytest.param(
+            {"version": "2.0", "class": "collection", "link": {"item": [CUBE]}}, id="a collection"
+        ),
+    ],
+)
+def test_json_stat_is_refused_by_name(tmp_path: Path, content: Any) -> None:
+    with fails_with("file.save_as_csv") as refusal:
+        stage(tmp_path, content)
+
+    assert refusal.value.parameters == {"format": "JSON-stat"}

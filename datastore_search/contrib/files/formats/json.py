@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from .json_layouts import find_chosen, find_list, read_records
+from .json_layouts import find_chosen, find_list, find_row_names, read_records
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
 from .options import ReadOptions
@@ -17,14 +18,15 @@ from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
 _START_BYTES = 2**16
+#: JSON-stat says that it is one; its lists are not of records.
+_JSON_STAT = re.compile(r'(?s)(?=.*"version"\s*:\s*"2\.).*"class"\s*:\s*"(dataset|collection)"')
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
     Stage a JSON file: a list of objects or of rows, or an object that has one.
 
-    ``records_path`` chooses the list.  Rows within an object, whose names are elsewhere, are
-    refused.
+    ``records_path`` chooses the list.
 
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
@@ -34,8 +36,11 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     if not options.records_path and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
     list_path = _find_list_path(path, encoding, parser, options.records_path)
+    with Document(path, encoding, parser) as document:
+        names = find_row_names(document, list_path)
+    parser.pop_repeated_member()
     with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls, may_be_rows=not list_path)
+        builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
         elements = enumerate(read_records(document, list_path), start=1)
         is_usual = list_path in {(), ("features",)}
         notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
@@ -100,6 +105,9 @@ def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> t
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
+        with path.open(encoding=encoding, errors="replace") as file:
+            if _JSON_STAT.match(file.read(_START_BYTES)):
+                raise LoadFailed("file.save_as_csv", format="JSON-stat")
         try:
             return find_list(document)
         finally:

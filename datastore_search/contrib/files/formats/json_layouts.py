@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ....field_types import MAX_FIELDS
 from ..messages.failures import LoadFailed
 from .json_parser import Document
 
@@ -15,8 +16,9 @@ _LIST_NAMES = frozenset(
 #: The list is looked for in objects within each other, up to this number.
 _MAX_PATH_LENGTH = 4
 
-#: CKAN's list of the names of cells, which is not a list of records even where there is no other.
-_FIELDS = "fields"
+#: The lists beside rows that have the names of their cells: CKAN's, which is not a list of records
+#: even where there is no other, and that of pandas.
+_FIELDS, _COLUMNS = "fields", "columns"
 
 
 # Where the records are ----------------------------------------------------------------------------
@@ -92,6 +94,43 @@ def _walk_to(document: Document, wanted: str) -> tuple[str, ...] | None:
         else:
             document.skip_value()
     return None
+
+
+# Names beside rows --------------------------------------------------------------------------------
+
+
+def find_row_names(document: Document, path: Sequence[str]) -> tuple[str, ...]:
+    """
+    Find the names of the cells of the rows at a path; none where they are not beside the rows.
+
+    Source: CKAN ``datastore_search`` and ``datastore_dump``, member ``fields``; pandas
+    ``DataFrame.to_json(orient="split")``, member ``columns``.
+    """
+    names: tuple[str, ...] = ()
+    if not path or document.peek_character() != "{":
+        return names
+    for name in document.read_members():
+        start = document.peek_character()
+        if len(path) > 1 and name == path[0]:
+            return find_row_names(document, path[1:])
+        if name == path[0] and start == "[":
+            if names or not all(isinstance(each, list) for each in document.read_elements()):
+                return names
+        elif len(path) == 1 and name in {_FIELDS, _COLUMNS} and start == "[":
+            names = _read_names(document)
+        else:
+            document.skip_value()
+    return names
+
+
+def _read_names(document: Document) -> tuple[str, ...]:
+    """Read a list of names, or of objects that have them; none where one is something else."""
+    names = [
+        each.get("id", each.get("name")) if isinstance(each, dict) else each
+        for each in document.read_elements()
+    ]
+    known = tuple(name for name in names if type(name) is str)
+    return known if len(known) == len(names) <= MAX_FIELDS else ()
 
 
 # Reading ------------------------------------------------------------------------------------------

@@ -36,16 +36,15 @@ class RecordTableBuilder:
         staging_area: StagingArea,
         writer: RowWriter,
         nulls: Sequence[str],
-        *,
-        may_be_rows: bool = True,
+        names: Sequence[str] = (),
     ) -> None:
         """
         Begin without a field.
 
-        ``nulls`` are texts that mean no value; ``may_be_rows`` allows rows, the first of which has
-        the names.
+        ``nulls`` are texts that mean no value; ``names`` are the names of the cells of rows, where
+        they are not in the first row.
         """
-        self._may_be_rows = may_be_rows
+        self._names = names
         self._staging_area = staging_area
         self._nulls = frozenset(nulls)
         self._writer = writer
@@ -94,8 +93,6 @@ class RecordTableBuilder:
 
     def _add_first(self, line: int, element: Any) -> None:
         if isinstance(element, list):
-            if not self._may_be_rows:
-                raise LoadFailed("json.rows_in_object")
             self._add_element = self._add_cells
             self._add_header(line, element)
         else:
@@ -104,13 +101,15 @@ class RecordTableBuilder:
             self._add_object(line, element)
 
     def _add_header(self, line: int, header: list[Any]) -> None:
-        """Use a first row as the header, if it has only texts."""
-        is_header = all(type(cell) is str for cell in header)
-        for position, name in enumerate(header if is_header else [""] * len(header)):
+        """Use a first row as the header, if it has only texts and no other names are known."""
+        is_header = not self._names and all(type(cell) is str for cell in header)
+        names = self._names or (header if is_header else [""] * len(header))
+        for position, name in enumerate(names):
             self._add_field((name, position))
-        self._writer.widen(len(header))
-        if not is_header:
+        self._writer.widen(len(names))
+        if not self._names and not is_header:
             self._notices.append(Notice("notice.no_header"))
+        if not is_header:
             self._add_cells(line, header)
 
     def _add_cells(self, line: int, element: Any) -> None:

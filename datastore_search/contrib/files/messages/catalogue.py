@@ -199,10 +199,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The JSON contains no list of objects or of rows. Save the table as CSV, or as a "
         "list of objects."
     ),
-    "json.rows_in_object": _(
-        "The JSON has rows without names within an object. Save the table as CSV, or as a list of"
-        " objects."
-    ),
     "json.several_lists": _(
         "The JSON holds several lists: %(paths)s. Choose the one that has the records."
     ),
