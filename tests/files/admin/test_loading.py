@@ -761,6 +761,23 @@ def test_what_the_file_shows_is_chosen_with_one_click(
     assert "failure" not in load.preview
 
 
+def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:
+    load = upload(staff, empty, "year,n,m\n2024,1,2\n2025,3,4\n\nSource: the ministry\n")
+
+    page = get_page(staff, load)
+    assert 'name="footer" value="skip"' in page
+    # Enter in an input presses the first button.
+    form = page[page.index('name="seen"') :]
+    assert form[form.index("<button") :].startswith('<button type="submit" name="load"')
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"footer": "skip", "type_0": "text"})
+    assert 'name="footer"' not in get_page(staff, load)
+    load = submit(staff, load, type_0="text")
+    empty.refresh_from_db()
+    assert (load.record_count, empty.options) == (2, {"footer": "skip"})
+    assert load.options["types"] == {"year": "text"}
+
+
 # Controls of the direction of text ----------------------------------------------------------------
 
 

@@ -192,7 +192,7 @@ def test_every_argument_becomes_an_option_of_the_load(tmp_path: Path) -> None:
         [
             *("rivers.csv", "--encoding", "utf-16-le", "--delimiter", "|", "--skip-lines", "2"),
             *("--sheet", "3", "--cell-range", "A1:D", "--member", "a.csv"),
-            *("--records-path", "data.items", "--type", "a=b=numeric"),
+            *("--footer", "skip", "--records-path", "data.items", "--type", "a=b=numeric"),
             *("--null", "-", "--null", "NA", "--date-order", "mdy"),
             *("--schema", str(schema), "--ignore-saved", "--mode", "upsert", "--key", "code"),
             *("--key", "day", "--skip-bad-rows", "--drop-missing-fields", "--force"),
@@ -201,7 +201,7 @@ def test_every_argument_becomes_an_option_of_the_load(tmp_path: Path) -> None:
 
     assert build_load_options(vars(given)) == LoadOptions(
         encoding="utf-16-le", delimiter="|", skip=2, sheet="3", cell_range="A1:D",
-        member="a.csv", records_path="data.items", types={"a=b": "numeric"},
+        member="a.csv", footer="skip", records_path="data.items", types={"a=b": "numeric"},
         nulls=("-", "NA"), date_order="mdy",
         schema={"fields": [{"name": "code"}]}, ignore_saved=True, mode="upsert",
         key=("code", "day"), bad_rows="skip", drop_missing_fields=True, force=True,

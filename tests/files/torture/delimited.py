@@ -152,6 +152,22 @@ CASES = [
         ],
     ),
     Case(
+        "footer.csv",
+        "a total below the table, left out by choice",
+        LoadOptions(footer="skip"),
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[1, 2, 3]],
+        notices=["Notes or totals below the table, from line 4 on, were left out: 1."],
+    ),
+    Case(
+        "footer_padded.csv",
+        "notes with all delimiters below lines without cells, and a cut one",
+        LoadOptions(footer="skip"),
+        fields={"year": "int4", "n": "int4", "m": "int4"},
+        records=[[2023, 1, 2], [2024, None, None], [2025, 3, 4]],
+        notices=["Notes or totals below the table, from line 5 on, were left out: 4."],
+    ),
+    Case(
         "open_quote.csv",
         "only its row is left out",
         LoadOptions(bad_rows="skip"),

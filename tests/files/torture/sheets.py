@@ -22,6 +22,10 @@ UNPLACED = (
 )
 _OUT_OF_MEMORY = "The file needs more memory than a load may use."
 
+_FOUND = (
+    "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
+    " left out."
+)
 
 CASES = [
     Case(
@@ -69,6 +73,17 @@ CASES = [
             ["Source: the ministry", None, None, None],
             ["Note", "preliminary", None, None],
         ],
+        notices=[
+            _FOUND.format(7, 2),
+        ],
+    ),
+    Case(
+        "footer.xlsx",
+        "notes below the table, left out by choice",
+        options=LoadOptions(footer="skip"),
+        fields={"year": "int4", "n": "int4", "m": "int4", "rate": "numeric"},
+        records=[[2023, 1, 2, 0.5], [2024, None, None, None], [2025, 3, 4, 0.25]],
+        notices=["Notes or totals below the table, from line 7 on, were left out: 2."],
     ),
     Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
     Case("blanks.xlsx", "no cell but a no-break blank", failure="The sheet “Sheet” has no cells."),

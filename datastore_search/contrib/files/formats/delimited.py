@@ -24,8 +24,9 @@ from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
 from .duckdb_sql import SQL, Composed, Value, add_terms, quote_literal, read_csv
+from .footers import delete_rows, describe_footer, find_staged_footer
 from .header_rows import make_unique_names
-from .options import ReadOptions
+from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, StagedTable, StagingArea
 from .stored_rows import STAGED_ROWS, get_column, list_columns
 
@@ -59,6 +60,9 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
             _stage_row_by_row(source, layout, staging_area)
         width = _drop_empty_columns(layout.header, staging_area)
         dropped = len(layout.header) - width
+        footer = find_staged_footer(staging_area, width)
+        if footer and options.footer == SKIP_FOOTER:
+            delete_rows(staging_area, footer[0])
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("load.out_of_memory") from error
     header = tuple(cell.strip() for cell in layout.header[:width])
@@ -71,6 +75,7 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
             *notices,
             *layout.notices,
             *([Notice("notice.empty_columns", count=dropped)] if dropped else []),
+            *describe_footer(footer, options),
         ),
     )
 

@@ -15,6 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
 
+#: The choice to leave out the footer of a table.
+SKIP_FOOTER = "skip"
+
 #: Python's codecs that are not encodings of files.
 _OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
 
@@ -47,16 +50,20 @@ class Offer:
     """
     A choice that a message about a file offers, by one click.
 
-    The value is the first group of each match of ``pattern`` in a parameter of the message;
-    ``label`` may name the groups.
+    The value is ``value``, or the first group of each match of ``pattern`` in a parameter of the
+    message; ``label`` may name the groups.
     """
 
     label: str | Promise = "%(name)s"
     parameter: str = ""
     pattern: str = "“(?P<name>.*?)”"
+    value: str = ""
 
     def list_choices(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """List the values, and a label for each, that a message with these parameters offers."""
+        if self.value:
+            yield self.value, str(self.label)
+            return
         found = [*re.finditer(self.pattern, str(parameters[self.parameter]))]
         for match in found[:_MAX_OFFERED]:
             yield match[1], str(self.label) % match.groupdict()
@@ -206,6 +213,17 @@ class ReadOptions:
         _("File in the archive"),
         _("Needed where an archive holds several files."),
         offers={"archive.several_members": Offer(parameter="members")},
+    )
+    footer: str = option(
+        "",
+        _("Notes and totals below the table"),
+        section="notes-below-a-table",
+        choices={"": _("Load them"), SKIP_FOOTER: _("Leave them out")},
+        offers={
+            "notice.footer_found": Offer(
+                _("Leave out the notes below the table"), value=SKIP_FOOTER
+            )
+        },
     )
     records_path: str = option(
         "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -12,8 +12,9 @@ from typing import Any
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
+from .footers import MAX_ROWS, describe_footer, is_short
 from .header_rows import make_unique_names
-from .options import ReadOptions
+from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
 from .workbook_errors import CellErrors
@@ -80,13 +81,20 @@ def stage_sheet(
     above = [Notice("notice.rows_above_header", row=header.line)] if position else []
     if merged := sum(each.bottom >= header.line for each in sheet.merged):
         above.append(Notice("notice.merged_cells", count=merged))
+    footer: list[_Row] = []
+    width = sum(bool(label.strip()) for label in labels)
+    body = _split_footer(chain(first[position + 1 :], rows), header.line, width, footer)
     with RowWriter(staging_area, area.width) as writer:
         builder = _TableBuilder(writer, labels, options.nulls)
-        for row in chain(first[position + 1 :], rows):
+        for row in body:
             builder.add_row(row)
+        if options.footer != SKIP_FOOTER:
+            for row in footer:
+                builder.add_row(row)
         if not builder.has_fields:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
-        return builder.build(staging_area, [*notices, *above, *below])
+        described = describe_footer([row.line for row in footer], options)
+        return builder.build(staging_area, [*notices, *above, *described, *below])
 
 
 def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
@@ -140,6 +148,23 @@ def _find_header(rows: Sequence[_Row]) -> int:
 def _may_be_name(cell: Any) -> bool:
     """Return whether a cell may be in a header: a text, a date or a year."""
     return isinstance(cell, str | date) or cell in _YEARS
+
+
+def _split_footer(
+    rows: Iterable[_Row], line: int, width: int, footer: list[_Row]
+) -> Iterator[_Row]:
+    """Yield the rows above the footer, and leave its rows in ``footer``."""
+    has_rows = False
+    for row in rows:
+        may_be_footer = bool(footer) or (has_rows and row.line > line + 1)
+        line, has_rows = row.line, True
+        is_in_footer = may_be_footer and is_short(row.count_filled(), width)
+        if is_in_footer and len(footer) < MAX_ROWS:
+            footer.append(row)
+            continue
+        yield from footer
+        footer.clear()
+        yield row
 
 
 class _TableBuilder:

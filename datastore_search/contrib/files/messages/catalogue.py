@@ -296,6 +296,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.range_continues": _(
         "The row below %(range)s has values in the same columns, which were left out."
     ),
+    "notice.footer_found": _(
+        "The last rows, from line %(line)s on, look like notes or totals below the table:"
+        " %(count)s. They can be left out."
+    ),
+    "notice.footer_skipped": _(
+        "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
+    ),
     "notice.coordinates_converted": _("The coordinates were converted from %(name)s to WGS 84."),
     "notice.binary_values": _(
         "The field “%(field)s” has bytes that are not text; they are written in hexadecimal."

@@ -1,0 +1,117 @@
+"""
+Recognise notes, sources and totals below a table: its last rows, which have fewer cells.
+
+They are left out by choice only.  Such a row stands below a blank line, or is shorter than the
+header where rows have lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from ..messages import Notice
+from .duckdb_sql import SQL, quote_literal
+from .options import SKIP_FOOTER, ReadOptions
+from .staging import ROW_ERRORS, StagingArea
+from .stored_rows import STAGED_ROWS, get_column
+
+#: A footer has not more rows.
+MAX_ROWS = 50
+_MIN_WIDTH = 3
+
+
+def is_short(filled: int, width: int) -> bool:
+    """Return whether a row with this number of filled cells may be in the footer of a table."""
+    return width >= _MIN_WIDTH and 2 * filled <= width + 1
+
+
+def describe_footer(lines: Sequence[int], options: ReadOptions) -> Iterator[Notice]:
+    """Describe the rows of a footer by their lines, as left out or not."""
+    if lines:
+        code = "notice.footer_skipped" if options.footer == SKIP_FOOTER else "notice.footer_found"
+        yield Notice(code, count=len(lines), line=lines[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One of the last rows of a file; ``is_cut`` says that it has fewer cells than the header."""
+
+    line: int
+    end: int
+    filled: int
+    is_cut: bool = False
+
+
+def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
+    """Find the lines of the footer among staged rows and their errors."""
+    staged = _fetch_last_rows(staging_area, width)
+    if not staged or width < _MIN_WIDTH:
+        return []
+    cut = _fetch_cut_rows(staging_area, staged[0].line, width)
+    rows = sorted([*staged, *cut], key=lambda row: row.line)
+    start = len(rows)
+    for position in range(len(rows) - 1, 0, -1):
+        row, above = rows[position], rows[position - 1]
+        if not (row.is_cut or is_short(row.filled, width)):
+            break
+        if row.is_cut or (row.filled and (row.line > above.end + 1 or not above.filled)):
+            start = position
+    while 1 < start < len(rows) and not rows[start - 1].filled:  # delimiters alone
+        start -= 1
+    footer = [row.line for row in rows[start:]]
+    return footer if len(footer) <= MAX_ROWS else []
+
+
+def delete_rows(staging_area: StagingArea, first_line: int) -> None:
+    """Delete all staged rows and errors from a line on."""
+    condition = SQL(">= {}").format(quote_literal(first_line))
+    staging_area.rows.delete(condition)
+    staging_area.execute(SQL("DELETE FROM {} WHERE line {}").format(ROW_ERRORS, condition))
+
+
+def _fetch_last_rows(staging_area: StagingArea, width: int) -> list[_Row]:
+    last = staging_area.fetch_value(SQL("SELECT max(rowid) FROM {}").format(STAGED_ROWS))
+    if last is None:
+        return []
+    positions = range(max(0, last - MAX_ROWS), last + 1)
+    try:
+        return _fetch_rows(staging_area, width, positions[0], positions[-1])
+    except duckdb.OutOfMemoryException:  # it holds the texts of all of them
+        return [row for at in positions for row in _fetch_rows(staging_area, width, at, at)]
+
+
+def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) -> list[_Row]:
+    found = staging_area.execute(
+        SQL(
+            "SELECT line,"
+            r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
+            " len(cells) FROM (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
+            " FROM {} WHERE rowid BETWEEN {} AND {}) ORDER BY line"
+        ).format(
+            SQL(", ").join(map(get_column, range(width))),
+            STAGED_ROWS,
+            quote_literal(first),
+            quote_literal(last),
+        )
+    ).fetchall()
+    return [_Row(*row) for row in found]
+
+
+def _fetch_cut_rows(staging_area: StagingArea, first_line: int, width: int) -> list[_Row]:
+    """Fetch the rows that are shorter than the header; the texts of bad rows are not staged."""
+    found = staging_area.execute(
+        SQL(
+            "SELECT line, CAST(error->>'$.parameters.cells' AS INTEGER) AS cells FROM {errors}"
+            " WHERE line > {line} AND error->>'$.code' = 'row.cell_count' AND cells < {width}"
+            " ORDER BY line DESC LIMIT {most}"
+        ).format(
+            errors=ROW_ERRORS,
+            line=quote_literal(first_line),
+            width=quote_literal(width),
+            most=quote_literal(MAX_ROWS + 1),
+        )
+    ).fetchall()
+    return [_Row(line, line, cells, is_cut=True) for line, cells in found]
