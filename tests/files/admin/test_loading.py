@@ -39,7 +39,7 @@ LOADS = "/en/admin/datastore_search_files/load/"
 
 #: Files of several formats, loadable or not, with each kind of notice, reason and offer.
 PREVIEWED = (
-    "open_quote.csv", "ragged.csv", "bomb.zip", "merged.xlsx", "nested.json",
+    "amounts_mixed.csv", "open_quote.csv", "ragged.csv", "bomb.zip", "merged.xlsx", "nested.json",
 )  # fmt: skip
 
 CSV_WITH_BAD_ROW = "name,depth\nRed,3\nBlue\nLô,5\n"

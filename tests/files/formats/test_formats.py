@@ -32,7 +32,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 #: A file of each format that is read, by the format's name.
 SAMPLES = {
-    "CSV, TSV": "dates_day_first.csv",
+    "CSV, TSV": "amounts.csv",
     "GPX": "walk.gpx",
     "GeoPackage": "places.gpkg",
     "JSON, GeoJSON": "places.geojson",

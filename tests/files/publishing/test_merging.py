@@ -103,7 +103,7 @@ def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
     [
         ("31/12/2023,1", {}, "02/03/2024,2", ["2024-03-02", 2]),
         ("31/12/2023,1", {}, ",2", [None, 2]),
-        ("31/12/99,5", {"day": "date:dmyy"}, "02/03/00,7", ["2000-03-02", 7]),
+        ("31/12/99,5 %", {"day": "date:dmyy", "n": "int4:%"}, "02/03/00,7 %", ["2000-03-02", 7]),
     ],
 )
 def test_values_are_read_as_the_file_before_wrote_them(
@@ -121,8 +121,9 @@ def test_formats_by_choice_are_not_guessed_for_added_records(db: None) -> None:
     resource = load_new_resource("day,share\n2023-12-31,5\n")
 
     with fails_with("load.bad_rows"):
-        load_text(resource, "day,share\n02/03/00,7\n", mode="append")
-    load_text(resource, "day,share\n02/03/00,7\n", mode="append", date_order="dmyy")
+        load_text(resource, "day,share\n02/03/00,7 %\n", mode="append")
+    choices: dict[str, Any] = {"date_order": "dmyy", "types": {"share": "int4:%"}}
+    load_text(resource, "day,share\n02/03/00,7 %\n", mode="append", **choices)
 
     assert read_rows(resource)[1:] == [[2, "2000-03-02", 7]]
 

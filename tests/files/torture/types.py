@@ -9,6 +9,8 @@ from .cases import Case
 _DAY = {"id": "int4", "day": "date"}
 _DAY_AS_TEXT = {"id": "int4", "day": "text"}
 
+_NOT_EUROS = "The value is not of type numeric, with a unit in the file (numeric:€)."
+_WITHOUT_UNIT = "Field “{}” has numbers as they are written, without the unit “{}”."
 
 _SCHEMA = {
     "fields": [
@@ -118,5 +120,29 @@ CASES = [
             [1, "2024-02-03", "2021-02-03T14:30:00.000"],
             [2, "2024-11-12", "2068-02-29T09:05:00.000"],
         ],
+    ),
+    Case(
+        "amounts.csv",
+        "percentages and amounts as numbers, by choice",
+        LoadOptions(types={"share": "numeric:comma,%", "price": "numeric:comma,€"}),
+        fields={"id": "int4", "share": "numeric", "price": "numeric", "profit": "text"},
+        records=[
+            [1, 12.5, 1234.5, "(1,234.00)"],
+            [2, 100, 7, "5.50"],
+            [3, 0.05, -3, "-1.25"],
+        ],
+        notices=[_WITHOUT_UNIT.format("share", "%"), _WITHOUT_UNIT.format("price", "€")],
+    ),
+    Case(
+        "amounts_mixed.csv",
+        "two currencies in one field",
+        LoadOptions(types={"price": "numeric:€"}, bad_rows="skip"),
+        fields={"id": "int4", "price": "numeric"},
+        records=[[1, 5]],
+        notices=[
+            _WITHOUT_UNIT.format("price", "€"),
+            "Rows that could not be loaded and were left out: 1.",
+        ],
+        row_errors=[(3, "price", "$ 6", _NOT_EUROS)],
     ),
 ]

@@ -1,4 +1,4 @@
-"""Formats that are read by choice only: English names of months, short years."""
+"""Formats that are read by choice only: English names of months, short years, units."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ DAY = "2024-03-12"
         ("date:yymd", ["24/02/29", "1999-12-31"], ["2024-02-29", "1999-12-31"]),
         ("timestamp:dmyy,en", ["03-Feb-21T14:30", "3 OCT 2021 2:30:05 PM", "3 Feb 2021"],
          ["2021-02-03T14:30:00.000", "2021-10-03T14:30:05.000", "2021-02-03T00:00:00.000"]),
+        ("numeric:comma,%", ["12,5 %", "-3%", "+1 000,25\u00a0%"], ["12.5", "-3", "1000.25"]),
+        ("numeric:%", ["12.5 %", "0.05%"], ["12.5", "0.05"]),
+        ("numeric:comma,€", ["€ 1.234,50", "1.234,50 €", "(€ 5,00)", "€ -7", "-€7", "−7 €"],
+         ["1234.50", "1234.50", "-5.00", "-7", "-7", "-7"]),
+        ("int4:spaced,kr", ["1 234 kr", "5 kr"], ["1234", "5"]),
+        ("int8:comma,₫", ["₫ 1.000.000", "3.000.000.000 ₫"], ["1000000", "3000000000"]),
+        ("numeric:point,US$", ["US$1,234.00", "(US$ 1,234.00)", "US$ (2)"],
+         ["1234.00", "-1234.00", "-2"]),
     ],
 )  # fmt: skip
 def test_a_format_by_choice_reads_these_values(
@@ -58,6 +66,16 @@ def test_a_format_by_choice_reads_these_values(
         ("date:dmyy", "29/2/99"),
         ("date:yymd", "3/12/2024"),
         ("timestamp:dmyy,en", "3 Feb 21 24:00"),
+        ("numeric:%", "0.05"),
+        ("numeric:%", "5 % %"),
+        ("numeric:%", "%"),
+        ("numeric:comma,€", "$ 5"),
+        ("numeric:comma,€", "5"),
+        ("numeric:comma,€", "€ 1.5"),
+        ("numeric:comma,€", "(€ 5"),
+        ("numeric:comma,€", "(-5 €)"),
+        ("numeric:comma,€", "€ 5 €"),
+        ("int4:%", "3000000000 %"),
     ],
 )
 def test_a_value_in_another_notation_is_a_row_error(name: str, value: str) -> None:
@@ -112,7 +130,8 @@ def test_options_of_a_load_allow_formats(
 @pytest.mark.parametrize(
     "name",
     ["date:dmy,xx", "date:dmy,fr", "date:dmy,", "date:en", "numeric:point,()", "time:dmyy",
-     "numeric:comma,1", "numeric:%", "float8:%", "numeric:{v}", "int4:a,b,c"],
+     "numeric:comma,1", "numeric:,%", "float8:%", "numeric:{v}", "numeric:comma,-", "int4:a,b,c",
+     "numeric:" + "x" * 21],
 )  # fmt: skip
 def test_what_is_no_format_is_refused(name: str) -> None:
     with fails_with("option.unknown_type"):

@@ -95,6 +95,20 @@ NUMBERS = [str(number) for number in range(100)]
             "text: English names of months are read by choice only, as in line 2: “Mar 3, 99”",
         ),
         (
+            ["12,5 %"],
+            (
+                "text: the unit of numbers is never left out without a choice, as in line 2: "
+                "“12,5 %”"
+            ),
+        ),
+        (
+            ["€ 1.234,50"],
+            (
+                "text: the unit of numbers is never left out without a choice, as in line 2: "
+                "“€ 1.234,50”"
+            ),
+        ),
+        (
             ["2024-12-31T10:00:00", "2024-12-31 10:00:00"],
             (
                 "text: the values look like dates with a time, but are not all written in "

@@ -21,6 +21,22 @@ def resource(db: None) -> Resource:
     return Resource.objects.create(name="kept")
 
 
+def test_units_are_saved_for_the_next(resource: Resource) -> None:
+    text = "day,share,price\n3 Mar 99,5 %,7 €\n"
+    choices: dict[str, Any] = {
+        "date_order": "dmyy",
+        "types": {"share": "int4:%", "price": "int4:€"},
+    }
+    types = {"day": "date", "share": "int4", "price": "int4"}
+
+    load_text(resource, text, **choices)
+    units = {field.name: field.info.get("unit") for field in resource.fields.all()}
+    load_text(resource, text, force=True)
+
+    assert units == {"day": None, "share": "%", "price": "€"}
+    assert read_types(resource) == types
+
+
 def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource) -> None:
     load_text(resource, FILE, nulls=("NA",), date_order="dmy", types={"code": "text"})
     assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}

@@ -315,6 +315,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Field “%(field)s” stays text: the point may separate thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."
     ),
+    "notice.unit": _(
+        "Field “%(field)s” has numbers as they are written, without the unit “%(unit)s”."
+    ),
     "notice.ambiguous_numbers": _(
         "Field “%(field)s” stays text: the comma may separate thousands or decimals, as in "
         "“%(value)s”. Choose %(one)s or %(other)s."
@@ -386,6 +389,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "type.month_names": _(
         "text: English names of months are read by choice only, as in line %(line)s: “%(value)s”"
     ),
+    "type.units": _(
+        "text: the unit of numbers is never left out without a choice, as in line %(line)s: "
+        "“%(value)s”"
+    ),
     "type.no_values": _("text: the field has no values"),
     "type.chosen": _("%(type)s: chosen"),
     "type.declared": _("%(type)s: declared in the file"),
@@ -400,6 +407,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "format.spaced_thousands": _("%(type)s, thousands separated by a space or an apostrophe"),
     "format.month_names": _("%(type)s, with names of months (%(name)s)"),
     "format.short_years": _("%(type)s, years 69 to 99 are 1969 to 1999 (%(name)s)"),
+    "format.unit": _("%(type)s, with a unit in the file (%(name)s)"),
     # What values look like ------------------------------------------------------------------------
     "values.numbers": _("numbers"),
     "values.dates": _("dates"),

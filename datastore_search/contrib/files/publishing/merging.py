@@ -125,7 +125,7 @@ def _merge(plan: LoadPlan, resource: Resource, progress: ProgressReporter) -> No
             load, plan.options, plan.key, resource.language, resource.index_kinds
         ),
     )
-    save_options(resource, plan.options)
+    save_options(resource, plan.options, units=plan.units)
     drop_staging_table(plan.connection, load.pk)
     progress.enter_state(LoadState.READY)
 

@@ -86,6 +86,11 @@ class LoadPlan:
         """The names of the formats, by the names of the file's fields."""
         return {name: each.name for name, each in self.formats.items()}
 
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of numbers in the file, by the names of the fields that have one."""
+        return {name: each.unit for name, each in self.formats.items() if each.unit}
+
     def find_lost_fields(self) -> LoadFailed | None:
         """Find the failure of a load by which fields would be lost without permission."""
         may_lose = self.options.drop_missing_fields or not self.replaces

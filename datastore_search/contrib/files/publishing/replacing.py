@@ -185,7 +185,7 @@ def _publish_version(
         resource.table_version = version
         resource.primary_key = list(plan.key)
         resource.save(update_fields=["table_version", "primary_key", "modified_at"])
-        save_options(resource, plan.options)
+        save_options(resource, plan.options, units=plan.units)
         progress.enter_state(LoadState.READY)
     load.resource = resource
 

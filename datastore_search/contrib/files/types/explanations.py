@@ -39,6 +39,10 @@ _BY_CHOICE = {
         "([0-9]{4}|[0-9]{1,2})( .*)?')"
         r" OR regexp_full_match({v}, '[A-Za-z]{3,}\.? [0-9]{1,2},? ([0-9]{4}|[0-9]{2})( .*)?')"
     ),
+    "type.units": (
+        r"regexp_full_match({v}, '[-(]?\p{Sc} ?[-(]?[0-9][0-9., ]*[)]?|"
+        r"[-(]?[0-9][0-9., \x{a0}\x{202f}]*[)]?[ \x{a0}\x{202f}]?(%|\p{Sc})[)]?')"
+    ),
 }
 _CONDITIONS: Mapping[str, str] = {
     name: each.condition

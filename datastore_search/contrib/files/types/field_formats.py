@@ -40,6 +40,8 @@ class FieldFormat:
     condition: str
     json_expression: str
     title_code: str = ""
+    #: What the numbers count, such as ``%`` or ``€``: it is written in the file, and not stored.
+    unit: str = ""
 
     @property
     def name(self) -> str:

@@ -92,6 +92,11 @@ def collect_type_notices(
         *parse_table_schema(options.schema).notices,
         *(Notice("notice.type_not_applied", field=name) for name in unknown),
         *(decision.notice for decision in decisions if decision.notice),
+        *(
+            Notice("notice.unit", field=name, unit=decision.field_format.unit)
+            for name, decision in zip(table.names, decisions, strict=True)
+            if decision.field_format.unit
+        ),
     )
 
 

@@ -220,18 +220,21 @@ def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
-def save_options(resource: Resource, options: LoadOptions) -> None:
+def save_options(
+    resource: Resource, options: LoadOptions, *, units: Mapping[str, str] | None = None
+) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    Fields without a label, notes or a translation of them get the schema's.
+    ``units`` are the units of number fields, by name: they become members ``unit`` of the data
+    dictionary.  Fields without a label, notes or a translation of them get the schema's.
     """
     resource.options = _reset_unsaved_options(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
     descriptions = parse_table_schema(options.schema).descriptions
-    if not (options.ignore_saved or options.types or descriptions):
+    if not (options.ignore_saved or options.types or descriptions or units):
         return
-    changed, names = [], ["chosen_type", "label", "notes", "translations"]
+    changed, names = [], ["chosen_type", "label", "notes", "translations", "extra_info"]
     for field_ in resource.fields.all():
         known = [getattr(field_, name) for name in names]
         if options.ignore_saved or field_.name in options.types:
@@ -240,6 +243,8 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
             field_.translations = _add_translations(field_.translations, description.translations)
+        if unit := (units or {}).get(field_.name):
+            field_.extra_info = {**field_.extra_info, "unit": unit}
         if known != [getattr(field_, name) for name in names]:
             changed.append(field_)
     resource.fields.bulk_update(changed, names, batch_size=500)
