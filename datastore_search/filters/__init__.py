@@ -15,6 +15,7 @@ from .conditions import (
     Or,
     compile_conditions,
     exclude_field,
+    find_id_range,
     parse_filters,
 )
 from .equality import MAX_SHOWN_LENGTH, TypedFields

@@ -289,13 +289,18 @@ def _compile_id_condition(condition: In | Comparison, cast: Cast) -> Clause:
         return negate(_compile_id_in(read(_ID_TYPE.parse_operand, [value], cast)))
     if not operators[operator].order:
         raise UnsupportedOperator(field="_id", type="int", operator=operator)
-    (text,) = read(_ID_TYPE.parse_bound, [value], cast)
-    return FALSE if text in (None, "null") else _compile_id_order(operator, Decimal(text))
+    bound = _read_id_bound(condition, cast)
+    return FALSE if bound is None else _compile_id_order(operator, bound)
 
 
 def _compile_id_in(texts: Sequence[str | None]) -> Clause:
     numbers = [int(text) for text in texts if text not in (None, "null")]
     return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else FALSE
+
+
+def _read_id_bound(condition: Comparison, cast: Cast) -> Decimal | None:
+    (text,) = read_values("_id", _ID_TYPE, _ID_TYPE.parse_bound, [condition.value], cast)
+    return None if text in (None, "null") else Decimal(text)
 
 
 def _compile_id_order(operator: str, bound: Decimal) -> Clause:
@@ -308,3 +313,23 @@ def _compile_id_order(operator: str, bound: Decimal) -> Clause:
         sql.SQL("_id {} %s::bigint").format(sql.SQL(operators[operator].order)),
         [max(-_MAX_ID, min(_MAX_ID, whole))],
     )
+
+
+def find_id_range(conditions: Iterable[Comparison], cast: Cast) -> tuple[int, int] | None:
+    """
+    Find the first and the last ``_id`` that conditions on it leave, which are compiled already.
+
+    None where one of them is not a bound.
+    """
+    first, last = -_MAX_ID, _MAX_ID
+    for each in conditions:
+        if not operators[each.operator].order:
+            return None
+        bound = _read_id_bound(each, cast)
+        if bound is None:
+            continue
+        if each.operator in ("gt", "gte"):
+            first = max(first, math.floor(bound) + 1 if each.operator == "gt" else math.ceil(bound))
+        else:
+            last = min(last, math.ceil(bound) - 1 if each.operator == "lt" else math.floor(bound))
+    return min(first, _MAX_ID), max(last, -_MAX_ID)

@@ -19,6 +19,7 @@ from ..filters import (
     MAX_SHOWN_LENGTH,
     TRUE,
     Clause,
+    Comparison,
     FullTextOptions,
     FullTextQuery,
     In,
@@ -26,6 +27,7 @@ from ..filters import (
     compile_conditions,
     compile_field_key,
     compose,
+    find_id_range,
     join_clauses,
     join_with_commas,
     parse_full_text_query,
@@ -62,12 +64,14 @@ class BoundQuery:
     ``ranks`` maps the names of ranks to their expressions.  ``fields`` are the names and types of
     the records' members, in order, and ``columns`` render them.  ``sort`` has each field once.
     ``end`` is the number of matches up to the end of the page; None without a ``limit``.
-    ``known_total`` is the number of matches, where it is stored.
+    ``known_total`` is the number of matches, where it is stored.  ``ids`` are the first and the
+    last ``_id`` that the filters leave, where they have a bound of it.
 
-    ``is_distinct`` says that records are merged, ``is_unfiltered`` that all of them match, and
-    ``is_ranked`` that the best match comes first.  ``is_by_id`` says that records come in the order
-    of their keys, or in the opposite one if it ``is_descending``.  A query ``counts_matches`` if
-    all of them are read for the page, so that their number comes with it.
+    ``is_distinct`` says that records are merged, ``is_unfiltered`` that all of them match,
+    ``is_id_range`` that all within ``ids`` do, and ``is_ranked`` that the best match comes first.
+    ``is_by_id`` says that records come in the order of their keys, or in the opposite one if it
+    ``is_descending``.  A query ``counts_matches`` if all of them are read for the page, so that
+    their number comes with it.
     """
 
     query: Query
@@ -79,8 +83,10 @@ class BoundQuery:
     sort: tuple[SortKey, ...]
     end: int | None
     known_total: int | None
+    ids: tuple[int, int] | None
     is_distinct: bool
     is_unfiltered: bool
+    is_id_range: bool
     is_ranked: bool
     is_by_id: bool
     is_descending: bool
@@ -102,7 +108,21 @@ class BoundQuery:
         return compose("SELECT {} FROM {} WHERE {}", columns, self.relation.source, self.where)
 
     def select_count(self) -> Clause:
-        """Count the matches."""
+        """Count the matches; those of a range of keys without gaps are not read."""
+        if self.ids and self.is_id_range:
+            return Clause(
+                sql.SQL(
+                    "SELECT CASE WHEN last - first + 1 = %s"
+                    " THEN greatest(0, least(last, %s::bigint) - greatest(first, %s::bigint) + 1)"
+                    " ELSE (SELECT count(*) FROM {source} WHERE {where}) END"
+                    " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends"
+                ).format(source=self.relation.source.text, where=self.where.text),
+                [
+                    self.relation.record_count, self.ids[1], self.ids[0],
+                    *self.relation.source.parameters, *self.where.parameters,
+                    *self.relation.source.parameters,
+                ],
+            )  # fmt: skip
         if not self.is_distinct:
             return self.select(Clause(sql.SQL("count(*)")))
         return compose("SELECT count(*) FROM ({}) AS found", self.select_groups())
@@ -171,6 +191,8 @@ def bind_query(
     is_counted = is_distinct or (is_ranked and query.include_total)
     is_unfiltered = not (query.filters or has_full_text or is_distinct)
     can_know_total = not (has_full_text or is_distinct)
+    bounds = [each for each in query.filters if isinstance(each, Comparison) and each.field == ID]
+    ids = find_id_range(bounds, partial(cast_texts, read.connection)) if bounds else None
     return BoundQuery(
         query=query,
         relation=relation,
@@ -181,8 +203,10 @@ def bind_query(
         sort=sort,
         end=None if query.limit is None else query.offset + query.limit,
         known_total=_find_known_total(query, relation) if can_know_total else None,
+        ids=ids,
         is_distinct=is_distinct,
         is_unfiltered=is_unfiltered,
+        is_id_range=ids is not None and len(bounds) == len(query.filters) and can_know_total,
         is_ranked=is_ranked,
         is_by_id=(not sort or sort[0].field == ID) and not is_ranked and not is_distinct,
         is_descending=bool(sort) and sort[0].descending,

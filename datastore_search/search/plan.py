@@ -17,7 +17,7 @@ from typing import LiteralString
 from psycopg import sql
 
 from ..field_types import field_types
-from ..filters import Clause, compile_value_key, compose, join_with_commas
+from ..filters import TRUE, Clause, compile_value_key, compose, join_with_commas
 from ..filters.names import SortKey
 from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery
 from .query import ID, Relation
@@ -172,8 +172,13 @@ class IndexScan(Plan):
         if not bound.is_by_id:
             columns = compose("_id, data, search, {} AS key", key)
         order = self._compile_order(Clause(sql.SQL("key")))
+        ids = Clause(sql.SQL("_id BETWEEN %s::bigint AND %s::bigint"), list(bound.ids or ()))
         scanned = compose(
-            "SELECT {} FROM {} ORDER BY {} LIMIT %s", columns, bound.relation.source, order
+            "SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT %s",
+            columns,
+            bound.relation.source,
+            ids if bound.ids and bound.is_by_id else TRUE,
+            order,
         )
         matches = compose(
             "SELECT _id, data, search FROM ({}) AS record WHERE {} ORDER BY {}",
@@ -485,8 +490,8 @@ def choose_plans(
         rank = RankSort(bound, counts_matches, lists_ids=lists_top_ids)
         ids = top_ids[query.offset : bound.end]
         return [TopMatchesLookup(bound, ids=ids) if top_ids else rank]
-    if bound.is_unfiltered and bound.is_by_id:
-        return [KeyScan(bound)]
+    if bound.is_by_id and (bound.is_unfiltered or bound.is_id_range):
+        return [KeyScan(bound) if bound.is_unfiltered else IndexScan(bound)]
     if not _has_index_order(bound):
         return [Sort(bound)]
     if bound.is_unfiltered:
@@ -506,7 +511,7 @@ def choose_stream_plan(bound: BoundQuery, count: Callable[[], int]) -> Plan:
     *_others, plan = choose_plans(bound, bound.known_total)
     if isinstance(plan, KeyScan) or not _has_index_order(bound):
         return replace(plan, counts_matches=False)
-    if bound.is_unfiltered or bound.query.limit is None:
+    if bound.is_unfiltered or bound.query.limit is None or bound.is_id_range:
         return IndexScan(bound)
     total = count() if bound.known_total is None else bound.known_total
     return Sort(bound) if _choose_window(bound, total) is None else IndexScan(bound)
@@ -529,6 +534,9 @@ def _choose_window(bound: BoundQuery, total: int | None) -> int | None:
     end, rows = bound.end, bound.relation.record_count
     if end is None:
         return None
+    if rows is not None and bound.ids and bound.is_by_id:
+        # Within the range, if the keys have no gaps.
+        rows = max(1, min(rows, bound.ids[1]) - max(0, bound.ids[0] - 1))
     if total is None or rows is None:
         window = end * _RECORDS_PER_MATCH + _WINDOW_MARGIN
         return window if rows is None or window < rows else None

@@ -326,6 +326,82 @@ def test_an_offset_counts_the_keys_that_are_left_when_some_have_been_deleted(
         assert answer.fetched <= 5
 
 
+AFTER, BEFORE = Comparison("_id", "gt", 20_000), Comparison("_id", "lt", 20_001)
+
+
+@pytest.mark.parametrize("key", [UP, DOWN])
+@pytest.mark.parametrize(
+    ("bounds", "ids"),
+    [
+        ((AFTER,), range(20_001, RECORD_COUNT + 1)),
+        ((BEFORE,), range(1, 20_001)),
+        ((AFTER, Comparison("_id", "lte", 20_007)), range(20_001, 20_008)),
+        ((BEFORE, AFTER), range(0)),
+        ((Comparison("_id", "gte", 10**30),), range(0)),
+        ((AFTER, Comparison("_id", "lt", 2**80)), range(20_001, RECORD_COUNT + 1)),
+    ],
+)
+def test_a_range_of_keys_is_counted_and_read_by_its_ends(
+    db: None, table: Resource, bounds: tuple[Comparison, ...], ids: range, key: SortKey
+) -> None:
+    query = Query(limit=5, filters=bounds, sort=(key,))
+
+    answer = run_search(table, query)
+
+    assert answer.total == len(ids)
+    assert answer.ids == sorted(ids, reverse=key.descending)[:5]
+    assert answer.fetched <= 5
+
+
+@pytest.mark.parametrize("key", [UP, DOWN])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(build_query(HAS_KIND), has_kind, [], 50),
+        Case(build_query(q="often"), has_word("often"), [], 50),
+        Case(build_query(LATE_YES, q="often"), is_late_yes, [], 1_200),
+    ],
+)
+def test_matches_in_a_range_of_keys_are_read_from_its_end(
+    db: None, table: Resource, case: Case, key: SortKey
+) -> None:
+    bound = BEFORE if key.descending else AFTER
+    query = replace(case.query, filters=(*case.query.filters, bound), sort=(key,))
+    half = range(1, 20_001) if key.descending else range(20_001, RECORD_COUNT + 1)
+    expected = [each for each in list_expected_ids(case.keep, key) if each in half]
+
+    counted = run_search(table, query)
+    answer = run_search(table, replace(query, include_total=False))
+
+    assert counted.ids == answer.ids == expected[:5]
+    assert counted.total == len(expected)
+    assert answer.fetched <= case.max_fetched
+
+
+@pytest.mark.parametrize("key", [UP, DOWN])
+def test_pages_by_their_next_page_hold_every_match_once(
+    db: None, table: Resource, key: SortKey
+) -> None:
+    with open_writer(table) as writer:
+        writer.delete([In("_id", tuple(range(7, 40_000, 9)))])
+    left = [n for n in NUMBERS if n % 9 != 7 or n == RECORD_COUNT][:: -1 if key.descending else 1]
+    for filters in ((), (KIND_B,)):
+        expected = [n for n in left if not filters or is_kind_b(RECORDS[n - 1])]
+        ids: list[int] = []
+        bound: tuple[Comparison, ...] = ()
+        while True:
+            page = fetch_page(
+                table,
+                Query(limit=1_000, filters=filters + bound, sort=(key,), include_next_page=True),
+            )
+            assert page.total == len(expected) - len(ids)
+            ids += [record["_id"] for record in json.loads(page.text)]
+            if page.next_page is None or len(ids) >= len(expected):
+                break
+            bound = (Comparison("_id", page.next_page.operator, page.next_page.bound),)
+        assert ids == expected
+
+
 # Words --------------------------------------------------------------------------------------------
 
 
