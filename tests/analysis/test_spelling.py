@@ -123,8 +123,8 @@ def test_words_are_as_they_are_written_in_the_order_of_their_distances_and_numbe
         {"word": "station", "distance": 1, "count": 3},
         {"word": "sation", "distance": 2, "count": 1},
     ]
-    assert list_words(resource, "đuong") == {"đuong": [("đường", 0), ("duong", 0)]}
-    assert list_queries(resource, "đuong") == [("đường", 2), ("duong", 3)]
+    assert list_words(resource, "đuống") == {"đuống": [("đường", 0), ("duong", 0)]}
+    assert list_queries(resource, "đuống") == [("đường", 2), ("duong", 3)]
 
 
 # Distances ----------------------------------------------------------------------------------------
@@ -214,3 +214,15 @@ def test_many_words_are_corrected_in_few_tries(resource: Resource) -> None:
     assert len(found["words"]) == 7
     table = get_record_table(resource)
     assert len([query for query in captured if table in query["sql"]]) < 12
+
+
+def test_a_rare_word_is_replaced_by_one_that_is_many_times_as_frequent() -> None:
+    rows = ["python library"] * 40 + ["pyhton"] + ["libary of maps"] * 2 + ["piston, pistol"] * 3
+    table = make_resource("text\n" + "".join(f'"{each}"\n' for each in rows))
+
+    assert list_queries(table, "pyhton") == [("python", 40)]
+    assert list_queries(table, "pyhton libary") == [("python library", 40)]
+    assert list_words(table, "libary of maps") == {"libary": [("library", 1)]}
+    assert list_queries(table, "libary of maps") == []
+    assert list_queries(table, "piston") == []
+    assert list_queries(table, "python") == []

@@ -100,7 +100,7 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent)
         found = suggest_values(read, values_query) if values_query else NO_VALUES
-        # A query with values finds records.
+        # A query with values is being typed.
         suggestions = NO_SUGGESTIONS if found.values else suggest_queries(read, query)
         is_complete = found.is_complete and suggestions.is_complete
         result = {

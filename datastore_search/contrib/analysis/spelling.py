@@ -1,7 +1,8 @@
 """
-“Did you mean”: words of a table instead of words of a full-text query that no record has.
+“Did you mean”: words of a table instead of words of a full-text query that no or few records have.
 
-A query is suggested only if it finds records (``docs/decisions/0028``).
+A query is suggested only if it finds records, and many more than the one that was asked
+(``docs/decisions/0028``).
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ _MAX_TRIED_QUERIES = 6
 #: The records with a word are counted up to this number.
 MAX_COUNTED_RECORDS = 1_000
 
+#: A query that finds more records is not corrected; nor is a word, unless one that differs in one
+#: letter is so many times as frequent.
+MAX_RARE_RECORDS = 20
+_MIN_FREQUENCY_RATIO = 20
+
 #: From this length on, two letters may differ.
 _MIN_LONG_WORD = 6
 
@@ -67,7 +73,7 @@ class SuggestedQuery:
 @dataclass(frozen=True, slots=True)
 class Suggestions:
     """
-    The words of a query that no record has, each with similar words, and queries with these.
+    The words of a query that no or few records have, with similar words, and queries with these.
 
     ``is_complete`` is false if the time was too short.
     """
@@ -85,7 +91,7 @@ def suggest_queries(
     read: ConsistentRead, query: Query, timeout: timedelta = timedelta.max
 ) -> Suggestions:
     """
-    Suggest queries in place of one that finds nothing; nothing for one that finds records.
+    Suggest queries in place of one that finds no or few records; nothing for any other.
 
     Only ``q`` is read, as plain words over all fields.  ``timeout`` is the time of all statements,
     if it is shorter than the setting.
@@ -114,39 +120,45 @@ class _Speller:
         if rows is None:
             return _TOO_SLOW
         ((count,),) = rows
-        words = [] if count else _list_words(self._query.q)
+        words = _list_words(self._query.q) if count <= MAX_RARE_RECORDS else []
         counts = self._count_records(words)
         if counts is None:
             return _TOO_SLOW
-        missing = [word for word, count in counts.items() if not count]
-        if not missing:
+        rare = {word: number for word, number in counts.items() if number <= MAX_RARE_RECORDS}
+        if not rare:
             return NO_SUGGESTIONS
         vocabulary = read_vocabulary(self._read, self._budget)
-        similar = None if vocabulary is None else self._find_similar(missing, vocabulary)
+        similar = None if vocabulary is None else self._find_similar(rare, vocabulary)
         if similar is None:
             return _TOO_SLOW
-        queries, is_complete = self._find_queries(similar)
+        queries, is_complete = self._find_queries(similar, count)
         return Suggestions(similar, queries, is_complete)
 
     def _find_similar(
-        self, missing: Iterable[str], vocabulary: Vocabulary
+        self, rare: Mapping[str, int], vocabulary: Vocabulary
     ) -> dict[str, list[SimilarWord]] | None:
-        """Find similar words that records have; None without the time to count these."""
+        """
+        Find words similar to rare ones, that many more records have; None without the time.
+
+        A word that some records have is left out if there is none.
+        """
         near = {}
-        for word in missing:
-            max_distance = 2 if len(word) >= _MIN_LONG_WORD else 1
-            near[word] = vocabulary.find_similar(word, max_distance)[:MAX_SUGGESTED_WORDS]
+        for word, number in rare.items():
+            max_distance = 2 if len(word) >= _MIN_LONG_WORD and not number else 1
+            found = vocabulary.find_similar(word, max_distance)
+            near[word] = [each for each in found if each[1] != word][:MAX_SUGGESTED_WORDS]
         counts = self._count_records([each for words in near.values() for _, each in words])
         if counts is None:
             return None
-        return {
+        similar = {
             word: [
                 SimilarWord(each, distance, counts[each])
                 for distance, each in words
-                if counts[each]
+                if counts[each] >= max(1, rare[word] * _MIN_FREQUENCY_RATIO)
             ]
             for word, words in near.items()
         }
+        return {word: words for word, words in similar.items() if words or not rare[word]}
 
     def _count_records(self, words: Iterable[str]) -> dict[str, int] | None:
         """Count the records with each word, up to a maximum; None without the time."""
@@ -166,9 +178,9 @@ class _Speller:
         return None if rows is None else dict(zip(words, rows[0][0], strict=True))
 
     def _find_queries(
-        self, similar: Mapping[str, Sequence[SimilarWord]]
+        self, similar: Mapping[str, Sequence[SimilarWord]], count: int
     ) -> tuple[list[SuggestedQuery], bool]:
-        """Find equally near queries that find records; false if there was too little time."""
+        """Find equally near queries that find more than ``count``; false without the time."""
         queries: list[SuggestedQuery] = []
         nearest = None
         for distance, q in _list_corrected_queries(self._query.q, similar):
@@ -180,7 +192,7 @@ class _Speller:
             if rows is None:
                 return queries, False
             ((total,),) = rows
-            if total:
+            if total > count:
                 nearest = distance
                 queries.append(SuggestedQuery(q, total))
         return queries, True
@@ -220,7 +232,7 @@ def _list_corrected_queries(
     q: str, similar: Mapping[str, Sequence[SimilarWord]]
 ) -> list[tuple[int, str]]:
     """List queries with similar words for missing ones, after their distance, nearest first."""
-    if not all(similar.values()):
+    if not similar or not all(similar.values()):
         return []
     best = {word: candidates[0] for word, candidates in similar.items()}
     others = [

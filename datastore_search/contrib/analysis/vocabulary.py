@@ -27,7 +27,7 @@ MAX_WORDS = 50_000
 MIN_WORD_LENGTH, MAX_WORD_LENGTH = 3, 40
 
 #: The part of a table that is sampled, in bytes.
-MAX_SAMPLE_BYTES = 16 * 2**20
+MAX_SAMPLE_BYTES = 4 * 2**20
 
 #: Vocabularies of all tables in the memory of a process.
 _MAX_VOCABULARIES = 200

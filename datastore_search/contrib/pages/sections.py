@@ -22,7 +22,7 @@ class Place(StrEnum):
     ABOUT = "about"
     BESIDE = "beside"
     CAPTION = "caption"
-    EMPTY = "empty"
+    RESULT = "result"
     BELOW = "below"
 
 

@@ -11,7 +11,7 @@ from ....messages.availability import TemporarilyUnavailable
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
-from ...analysis.spelling import NO_SUGGESTIONS, Suggestions, suggest_queries
+from ...analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, Suggestions, suggest_queries
 from ..sections import PageQuestion, Place, Section
 from ..table.page_query import PageQuery
 from .panel import build_facet_panel
@@ -32,7 +32,9 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
 
 
 def _suggest_queries(question: PageQuestion) -> Mapping[str, Any] | None:
-    return None if question.total else suggest_links(question.read, question.query)
+    if question.total > MAX_RARE_RECORDS:
+        return None
+    return suggest_links(question.read, question.query)
 
 
 def suggest_links(read: ConsistentRead, query: PageQuery) -> dict[str, Any]:
@@ -69,5 +71,5 @@ def _find_queries(read: ConsistentRead, query: PageQuery) -> Suggestions:
 
 FACETS = Section("facets", Place.BESIDE, "datastore_search/_facets.html", _show_facets)
 DID_YOU_MEAN = Section(
-    "did_you_mean", Place.EMPTY, "datastore_search/_did_you_mean.html", _suggest_queries
+    "did_you_mean", Place.RESULT, "datastore_search/_did_you_mean.html", _suggest_queries
 )
