@@ -90,6 +90,7 @@ class ConditionOptions(TypedDict, total=False):
     q: str | Mapping[str, str]
     full_text: str
     plain: bool
+    websearch: bool
     substrings: bool
     language: str
 

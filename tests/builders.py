@@ -25,6 +25,13 @@ from datastore_search.web.tokens import issue_token
 from datastore_search.writing import GivenField, Method, open_writer
 from datastore_search.writing.changes import get_table_id
 
+#: What a full-text query that PostgreSQL cannot parse is answered.
+QUERY_LANGUAGE_MESSAGE = (
+    "The full-text query cannot be understood in PostgreSQL’s query language. Join words by “&”"
+    " (and), “|” (or) or “<->” (followed by); with “plain” true, blanks are enough, and a phrase is"
+    " written in quotation marks."
+)
+
 SURVEY = """\
 code,subject,stage,title,amount,seen
 001,watershed,active,River level at the old bridge,10.50,2019-01-02

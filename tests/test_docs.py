@@ -237,6 +237,7 @@ QUESTION = {
     "full_text": "river",
     "plain": True,
     "substrings": False,
+    "websearch": False,
     "language": "english",
     "filters": {"n": {"gt": 0}},
 }

@@ -229,6 +229,12 @@ class ConditionParameters(ActionParameters):
         help_text=_("False reads `q` and `full_text` in PostgreSQL's query language."),
         shown_default="true",
     )
+    websearch = BooleanField(
+        help_text=_(
+            "False reads quotation marks, `OR` and a minus in `q` and `full_text` as characters."
+        ),
+        shown_default="true",
+    )
     substrings = BooleanField(
         help_text=format_lazy(
             _(

@@ -28,5 +28,6 @@ from .full_text import (
     compile_tsquery,
     has_too_many_words,
     parse_full_text_query,
+    remove_operators,
 )
 from .operators import compile_field_key, compile_value_key

@@ -7,9 +7,12 @@ Source: CKAN ``datastore_search``, section 7 of its semantics, read more widely:
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
@@ -19,7 +22,7 @@ from ..messages.search import SubstringsNotPlain, TooManyFullTextFields, TooMany
 from .conditions import MAX_TEXT_CONDITIONS
 from .equality import MAX_SHOWN_LENGTH
 from .substrings import build_pattern, compile_candidates, is_exact
-from .words import count_words, split_words
+from .words import count_words, has_unspaced_letters, split_words
 
 #: Words of all full-text queries together: each is looked up, and ranks every match.
 MAX_WORDS = 100
@@ -30,6 +33,13 @@ MAX_FULL_TEXT_FIELDS = 5
 #: Words that are searched within words, together: each is a condition on the texts of the records.
 MAX_SUBSTRINGS = MAX_TEXT_CONDITIONS
 
+#: A longer text is not looked for as a whole value, and not in more fields.
+_MAX_WHOLE_LENGTH = 200
+_MAX_WHOLE_FIELDS = 50
+
+#: Records with a whole value that come first; those after them have the rank of their words.
+_MAX_WHOLE_RECORDS = 1_000
+
 #: A shorter word is found as a whole word alone.
 MIN_SUBSTRING_LENGTH = 3
 
@@ -39,12 +49,17 @@ class FullTextOptions:
     """
     How full-text queries are read.
 
-    ``language`` is a text search configuration.  Texts are words if ``plain``, or else in
-    PostgreSQL's query language.  With ``substrings``, a word is found within words, too.
+    ``language`` is a text search configuration.  Texts are words if ``plain``, with ``websearch``
+    phrases, OR and excluded words too, or else in PostgreSQL's query language.  With
+    ``substrings``, a word is found within words, too.
+    Records of ``source`` with a text as a whole value of one of its ``text_fields`` come first.
     """
 
     language: str
+    source: Clause
+    text_fields: Sequence[str] = ()
     plain: bool = True
+    websearch: bool = True
     substrings: bool = False
 
 
@@ -100,7 +115,13 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
     The index finds the records that have the words in any field.
     """
     tsquery = compile_tsquery(text, options.language, plain=options.plain)
+    written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [text])
+    if options.websearch and options.plain and _OPERATOR.search(text):
+        terms = parse_terms(text)
+        tsquery, written = (_compile_terms(terms, each) for each in (options.language, None))
     found = compose("search @@ {}", tsquery)
+    if name is None and options.plain:
+        return FullTextQuery("rank", found, _compile_rank(text, tsquery, written, options))
     if name is None:
         return FullTextQuery("rank", found, compose("ts_rank(search, {})", tsquery))
     vector = Clause(
@@ -109,6 +130,37 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
     )
     match = compose("({} AND {} @@ {})", found, vector, tsquery)
     return FullTextQuery(f"rank {name}", match, compose("ts_rank({}, {})", vector, tsquery))
+
+
+def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullTextOptions) -> Clause:
+    """
+    Rank records that have the text as a whole value first, then those with its words as written.
+
+    Of these, shorter records come before longer ones; all others have ranks below 1.  ``ts_rank``
+    of several words is 1e-20 where a record has no two of them.
+    """
+    rank = compose(
+        "(SELECT CASE WHEN exact > 1e-10 THEN 1 + exact ELSE ts_rank(search, {}) / 2 END"
+        " FROM (SELECT ts_rank(search, {}, 1) AS exact OFFSET 0) AS ranked)",
+        tsquery,
+        written,
+    )
+    names = options.text_fields[:_MAX_WHOLE_FIELDS]
+    if len(text) > _MAX_WHOLE_LENGTH or not names:
+        return rank
+    whole = text.strip()
+    cases = {whole, whole.lower(), whole.upper(), whole.capitalize(), whole.title()}
+    # One condition for all: PostgreSQL plans each by itself.
+    values = [json.dumps(each, ensure_ascii=False) for each in sorted(cases)]
+    fields = [json.dumps(name, ensure_ascii=False) for name in names]
+    path = " || ".join([f"@.{name} == {value}" for name in fields for value in values])
+    first = Clause(sql.SQL("%s::jsonpath LIMIT %s"), [f"$ ? ({path})", _MAX_WHOLE_RECORDS])
+    return compose(
+        "({} + CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {}) THEN 10 ELSE 0 END)",
+        rank,
+        options.source,
+        first,
+    )
 
 
 def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
@@ -141,6 +193,95 @@ def _compile_substring(name: str | None, word: str, options: FullTextOptions) ->
         is_enough = name is None and is_exact(pattern, word)
         within = candidates if is_enough else join_clauses([candidates, within], "AND")
     return join_clauses([whole, within], "OR")
+
+
+# Operators ----------------------------------------------------------------------------------------
+
+#: What a text with an operator has.
+_OPERATOR = re.compile(r'"|(?<!\S)(?:-\S|OR(?!\S))')
+
+#: A phrase or a word, perhaps excluded.  A lone quotation mark or minus is a character.
+_TERM = re.compile(r'(?<!\S)(-?)"([^"]*\w[^"]*)"(?!\S)|(\S+)')
+
+
+class Term(NamedTuple):
+    """A word, or a phrase, of a text with operators."""
+
+    text: str
+    is_phrase: bool = False
+    is_excluded: bool = False
+
+
+def parse_terms(text: str) -> list[list[Term]]:
+    """
+    Parse a text with operators into alternatives, each a list of terms.
+
+    ``"a phrase"`` is found as it is written, ``OR`` separates alternatives, and a word or phrase
+    after a minus is excluded; not a number, which may be negative.
+
+    Source: PostgreSQL's ``websearch_to_tsquery``; there, ``or`` is an operator too.
+    """
+    alternatives: list[list[Term]] = [[]]
+    found = list(_TERM.finditer(text))
+    for number, match in enumerate(found, 1):
+        minus, phrase, word = match.groups()
+        if phrase is not None:
+            alternatives[-1].append(Term(phrase, is_phrase=True, is_excluded=bool(minus)))
+        elif word == "OR" and alternatives[-1] and number < len(found):
+            alternatives.append([])
+        elif word[0] == "-" and word[1:2].isalpha():
+            alternatives[-1].append(Term(word[1:], is_excluded=True))
+        else:
+            alternatives[-1].append(Term(word))
+    return [terms for terms in alternatives if terms]
+
+
+def remove_operators(text: str) -> str:
+    """Remove operators, and what they exclude, from a text."""
+    if not _OPERATOR.search(text):
+        return text
+    terms = [each for alternative in parse_terms(text) for each in alternative]
+    return " ".join(each.text for each in terms if not each.is_excluded)
+
+
+def _compile_terms(alternatives: Iterable[Iterable[Term]], language: str | None) -> Clause:
+    """Compile alternatives in a language; without one, words match as they are written alone."""
+    clauses = []
+    for terms in alternatives:
+        words = " ".join([each.text for each in terms if not (each.is_phrase or each.is_excluded)])
+        members = [_compile_term(words, language)] if words else []
+        for each in terms:
+            if each.is_phrase or each.is_excluded:
+                member = _compile_phrase(each.text)
+                members.append(compose("!!{}", member) if each.is_excluded else member)
+        clauses.append(_join_tsqueries(members, " && "))
+    return _join_tsqueries(clauses, " || ")
+
+
+def _compile_term(words: str, language: str | None) -> Clause:
+    has_forms = language is not None
+    return Clause(
+        sql.SQL("coalesce(datastore_search_tsquery(%s, %s::regconfig, %s), ''::tsquery)"),
+        [words, language or "pg_catalog.simple", has_forms],
+    )
+
+
+def _compile_phrase(text: str) -> Clause:
+    """Compile words that follow each other as written; a run without blanks is always found so."""
+    if has_unspaced_letters(text):
+        return _compile_term(text, None)
+    sequence = (
+        "datastore_search_sequence(datastore_search_words(%s), 'pg_catalog.simple', false)::tsquery"
+    )
+    return compose("coalesce({}, {})", Clause(sql.SQL(sequence), [text]), _compile_term(text, None))
+
+
+def _join_tsqueries(clauses: Sequence[Clause], operator: LiteralString) -> Clause:
+    joined = sql.SQL(operator).join([each.text for each in clauses])
+    return Clause(
+        sql.SQL("({})").format(joined),
+        [parameter for each in clauses for parameter in each.parameters],
+    )
 
 
 def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:

@@ -24,7 +24,7 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
 
 #: Letters whose strokes and dots are not separate marks, and their plain letters.
-_STROKED, _PLAIN = "đĐłŁøØħĦŧŦı", "dDlLoOhHtTi"
+_STROKED, _PLAIN = "đĐłŁøØħĦŧŦıðÐ", "dDlLoOhHtTidD"
 _STROKES = str.maketrans(_STROKED, _PLAIN)
 
 #: Diacritics of Latin, Greek and Cyrillic letters.  Marks of other scripts may be vowels.

@@ -90,7 +90,11 @@ class SortOutsideFields(InvalidParameter):
 
 class InvalidFullTextQuery(InvalidParameter):
     parameter = "q"
-    message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
+    message = _(
+        "The full-text query cannot be understood in PostgreSQL’s query language. Join words by"
+        " “&” (and), “|” (or) or “<->” (followed by); with “plain” true, blanks are enough, and a"
+        " phrase is written in quotation marks."
+    )
 
 
 class TooManyWords(InvalidParameter):

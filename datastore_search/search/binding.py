@@ -222,7 +222,14 @@ def _compile_full_text(
         errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
     if query.substrings and not relation.substring_index:
         errors.append(SubstringsNotIndexed())
-    options = FullTextOptions(query.language or relation.language, query.plain, query.substrings)
+    options = FullTextOptions(
+        query.language or relation.language,
+        relation.source,
+        [name for name, kind in relation.types.items() if kind in _TEXTS],
+        query.plain,
+        query.websearch,
+        query.substrings,
+    )
     try:
         return parse_full_text_query(query.q, query.q_fields, options, names=relation.types)
     except InvalidParameters as error:

@@ -60,7 +60,8 @@ class Query:
     The parameters of a search, in Python's types.
 
     ``q`` is a full-text query over all fields, or empty; ``q_fields`` are full-text queries over
-    single fields.  With ``substrings``, their words are found within words, too.  ``language`` is
+    single fields; with ``websearch``, plain ones may have phrases, OR and excluded words.  With
+    ``substrings``, their words are found within words, too.  ``language`` is
     the text search configuration of both; empty for the resource's.  All ``filters`` must
     hold.  Empty ``fields`` are all fields.  ``limit`` and ``offset`` count records; without a
     ``limit`` all matches are read.  ``members`` are added to the page.
@@ -71,6 +72,7 @@ class Query:
     q: str = ""
     q_fields: Mapping[str, str] = field(default_factory=dict)
     plain: bool = True
+    websearch: bool = True
     substrings: bool = False
     language: str = ""
     filters: tuple[Condition, ...] = ()

@@ -111,12 +111,16 @@ def has_rare_word(read: ConsistentRead, query: Query, *, limit: int) -> bool:
     count, version = read.relation.record_count, read.version_key
     if count is None or version is None or not query.plain or query.substrings:
         return False
+    if query.websearch and " OR " in " ".join([query.q, *query.q_fields.values()]):
+        return False
     if count < limit:
         return True
     words = [
         word
         for text in (query.q, *query.q_fields.values())
-        for word in split_words(text.lower())
+        for term in text.lower().split()
+        if not (query.websearch and term.startswith("-"))
+        for word in split_words(term)
         if word.isascii() and len(word) >= _MIN_WORD_LENGTH
     ]
     if not words:

@@ -23,6 +23,7 @@ SEARCH: dict[str, Any] = {
     "q": "river",
     "full_text": "river",
     "plain": False,
+    "websearch": False,
     "substrings": True,
     "language": "english",
     "limit": 2,

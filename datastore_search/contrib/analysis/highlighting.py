@@ -17,7 +17,7 @@ from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
-from ...filters import Clause, compile_tsquery
+from ...filters import Clause, compile_tsquery, remove_operators
 from ...filters.words import has_unspaced_letters
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.search import AnswerTooLarge
@@ -70,6 +70,8 @@ def find_matches(
     """
     fields = {each.field for each in texts}
     asked = [("", query.q), *((name, q) for name, q in query.q_fields.items() if name in fields)]
+    if query.plain and query.websearch:
+        asked = [(field, remove_operators(q)) for field, q in asked]
     asked = [(field, q) for field, q in asked if _split_words(q)]
     words = list({word for each in texts for word in _split_words(each.text)}) if asked else []
     if not words:

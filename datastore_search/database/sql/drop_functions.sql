@@ -1,5 +1,7 @@
 DROP FUNCTION IF EXISTS datastore_search_parsed_tsquery(text, regconfig);
-DROP FUNCTION IF EXISTS datastore_search_tsquery(text, regconfig);
+DROP FUNCTION IF EXISTS datastore_search_tsquery(text, regconfig, boolean);
+DROP FUNCTION IF EXISTS datastore_search_sequence(text, regconfig, boolean);
+DROP FUNCTION IF EXISTS datastore_search_word(text, regconfig, boolean, boolean);
 DROP FUNCTION IF EXISTS datastore_search_phrase(text);
 DROP FUNCTION IF EXISTS datastore_search_set_vector();
 DROP FUNCTION IF EXISTS datastore_search_vector(jsonb, regconfig);

@@ -24,14 +24,27 @@ BEGIN
         RETURN text;
     END IF;
     letters := text;
+    -- A soft hyphen only shows where a line may end.  Apostrophes have several forms.
+    IF letters ~ '[\u00ADÆæŒœ\u02BC\u2019]' THEN
+        letters := replace(replace(replace(replace(translate(
+            letters, U&'\02BC\2019\00AD', ''''''), 'Æ', 'AE'), 'æ', 'ae'), 'Œ', 'OE'), 'œ', 'oe');
+    END IF;
     IF letters IS NOT NFKC NORMALIZED THEN
         -- A sign is no part of the word before it, and a small digit none of the number: 10², 5½.
-        letters := translate(letters, '™℠´¨¯¸˘˙˚˛˜˝', '            ');
+        letters := translate(letters, '™℠№´¨¯¸˘˙˚˛˜˝', '             ');
         letters := regexp_replace(
             letters,
             '([0-9])([²³¹¼-¾\u2070-\u2079\u2080-\u2089\u2150-\u215F\u2189])', '\1 \2', 'g');
         letters := "left"(normalize(letters, NFKC), 100000);
         letters := regexp_replace(letters, ' [\u0300-\u036F\u064B-\u0652\u3099\u309A]+', ' ', 'g');
+    END IF;
+    -- Vietnamese writes the tone of hoà and thuỷ on either vowel, if these end the word.
+    IF letters ~* '[òóỏõọ][ae]|[ùúủũụ]y' THEN
+        letters := normalize(regexp_replace(
+            normalize(letters, NFD),
+            '([oO](?=[\u0300\u0301\u0303\u0309\u0323][aeAE])|[uU](?=[\u0300\u0301\u0303\u0309\u0323][yY]))'
+                '([\u0300\u0301\u0303\u0309\u0323])(.)(?![[:alpha:]\u0300-\u036F])',
+            '\1\3\2', 'g'), NFC);
     END IF;
     IF letters !~ '[^\u0001-\u00DE\u00E0-\u012F\u0131-\u024F\u0300-\u036F'
             '\u1E00-\u1E9D\u1E9F-\u1EFF\u2010-\u2BFF]' THEN
@@ -109,6 +122,10 @@ BEGIN
     words := replace(replace(replace(words, '~', ' '), '''', ' '), '\', ' ');
     IF octet_length(words) = char_length(words) THEN
         RETURN words;
+    END IF;
+    -- A Korean particle or noun after a foreign word: LG전자.
+    IF words ~ '[A-Za-z][\uAC00-\uD7A3]' THEN
+        words := regexp_replace(words, '([A-Za-z])([\uAC00-\uD7A3])', '\1 \2', 'g');
     END IF;
     DECLARE
         -- Thai, Lao, Burmese, Khmer; kana, bopomofo, Han.
@@ -206,8 +223,8 @@ BEGIN
                 '\uAA60-\uAA7F\U0001AFF0-\U000323AF ]*',
             '', 'g');
         folded := normalize(translate(
-            normalize(distinct_words, NFD),
-            'đĐłŁøØħĦŧŦı'
+            replace(replace(normalize(distinct_words, NFD), 'þ', 'th'), 'Þ', 'Th'),
+            'đĐłŁøØħĦŧŦıðÐ'
                 || U&'\0300\0301\0302\0303\0304\0305\0306\0307\0308\0309\030A\030B\030C\030D'
                 || U&'\030E\030F\0310\0311\0312\0313\0314\0315\0316\0317\0318\0319\031A\031B'
                 || U&'\031C\031D\031E\031F\0320\0321\0322\0323\0324\0325\0326\0327\0328\0329'
@@ -222,7 +239,7 @@ BEGIN
                 || U&'\05BB\05BC\05BD\05BF\05C1\05C2\05C4\05C5\05C7\064B\064C\064D\064E\064F'
                 || U&'\0650\0651\0652\0653\0654\0655\0656\0657\0658\0659\065A\065B\065C\065D'
                 || U&'\065E\065F\0670',
-            'dDlLoOhHtTi'), NFC);
+            'dDlLoOhHtTidD'), NFC);
         IF folded <> distinct_words THEN
             vector := vector || strip(to_tsvector('pg_catalog.simple', folded));
         END IF;
@@ -299,59 +316,146 @@ BEGIN
 END
 $function$;
 
--- The tsquery of a full-text query: every word must occur.  A word occurs when a word of the
--- record begins with it (from three letters on, of Hangul from one; a shorter one must be equal), or
--- has the same stem.  Of a run without blanks, the pairs must occur at their distances, with the
--- digits that touch them: 第3章.
+-- The tsquery, as text, of a word: it occurs when a word of the record equals it, or begins with it if
+-- it is_beginning, or has the same stem.  A stem that begins with the word itself would match nothing
+-- more and is omitted.  Of ı the capital is read as the one of i.  A word without marks finds those of its
+-- plain letters: đa nang.
+CREATE OR REPLACE FUNCTION datastore_search_word(
+    lexeme text, language regconfig, is_beginning boolean, has_forms boolean)
+RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+    ending CONSTANT text := CASE WHEN is_beginning THEN ':*' ELSE '' END;
+    written CONSTANT text := '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''';
+    stem tsquery;
+    stems text := '';
+    folded text := '';
+BEGIN
+    IF NOT has_forms THEN
+        RETURN written;
+    END IF;
+    IF language <> 'pg_catalog.simple'::regconfig THEN
+        stem := plainto_tsquery(language, lexeme);
+        IF numnode(stem) > 0 AND NOT (numnode(stem) = 1 AND (
+            stem::text = written
+            OR (is_beginning AND starts_with(btrim(stem::text, ''''), lexeme))))
+        THEN
+            stems := ' | (' || stem::text || ')';
+        END IF;
+    END IF;
+    IF strpos(lexeme, 'ı') > 0 THEN
+        folded := ' | ' || replace(written, 'ı', 'i') || ending;
+        IF lexeme ~ '^[ıi]' THEN
+            folded := folded || ' | ' || overlay(
+                written PLACING translate("left"(lexeme, 1), 'ıi', 'iı') FROM 2 FOR 1) || ending;
+        END IF;
+    ELSIF lexeme ~ '[đłøħŧð]' AND lexeme IS NFD NORMALIZED THEN
+        folded := ' | ' || translate(written, 'đłøħŧð', 'dlohtd') || ending;
+    END IF;
+    RETURN '(' || written || ending || stems || folded || ')';
+END
+$function$;
+
+-- The tsquery, as text, of words that must follow each other: of the parts of a code (192.168.10.1,
+-- 2024-03-12), or of a phrase.  Only words as written have positions, so a word that a record has in
+-- another form alone may be anywhere; after the 16,383th, all words have one position.  Null unless
+-- there are two words.
+CREATE OR REPLACE FUNCTION datastore_search_sequence(
+    words text, language regconfig, has_forms boolean)
+RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+    lexemes CONSTANT text[] := (
+        SELECT array_agg(lexeme ORDER BY place)
+        FROM unnest(to_tsvector('pg_catalog.simple', words)) AS word, unnest(positions) AS place);
+    forms text[];
+    others text[];
+BEGIN
+    IF coalesce(cardinality(lexemes), 0) < 2 THEN
+        RETURN NULL;
+    END IF;
+    forms := ARRAY(
+        SELECT datastore_search_word(
+            lexeme, language, number = cardinality(lexemes) AND char_length(lexeme) >= 3, has_forms)
+        FROM unnest(lexemes) WITH ORDINALITY AS word (lexeme, number) ORDER BY number);
+    others := ARRAY(
+        SELECT DISTINCT '!(' || form || ' <0> ' || form || ')'
+        FROM unnest(forms) AS form WHERE form ~ '[^\x01-@]');
+    RETURN '(' || array_to_string(forms, ' <-> ')
+        || CASE WHEN cardinality(others) > 0
+            THEN ' | ' || array_to_string(forms, ' & ') || ' & (' || array_to_string(others, ' | ') || ')'
+            ELSE '' END
+        || CASE WHEN cardinality(forms) = (SELECT count(DISTINCT form) FROM unnest(forms) AS form)
+            THEN ' | ' || array_to_string(forms, ' <0> ') ELSE '' END
+        || ')';
+END
+$function$;
+
+-- The tsquery of a full-text query: every word must occur.  A word is also found as the beginning of
+-- one, from three letters on (of Hangul from one), and at the end of a query of several words from
+-- one.  A term with punctuation inside is a sequence: 192.168.10.1.  Of a run without blanks, the
+-- pairs must occur at their distances, with the digits that touch them: 第3章.
 -- It is built from lexemes, so that no text can be an operator; and as one text, because
--- joining thousands of tsqueries one by one takes seconds.  A stem that begins with the word itself
--- would match nothing more and is omitted.  Null when there is no word.
+-- joining thousands of tsqueries one by one takes seconds.  Null when there is no word.
+-- Without other forms than the words as written if not has_forms.
 -- In PL/pgSQL a session plans it once, not with each call: 16 µs instead of 76.
-CREATE OR REPLACE FUNCTION datastore_search_tsquery(q text, language regconfig)
+CREATE OR REPLACE FUNCTION datastore_search_tsquery(
+    q text, language regconfig, has_forms boolean DEFAULT true)
 RETURNS tsquery
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
-    words text := datastore_search_words(regexp_replace(q, '\u200C+(?=[\u0620-\u06FF])', ' ', 'g'));
+    letters text := datastore_search_letters(
+        regexp_replace(q, '\u200C+(?=[\u0620-\u06FF])', ' ', 'g'));
+    words text := datastore_search_split(letters);
     run CONSTANT text :=
         '(?:(?<![^\u0001-\u002F:-@\u005B-`\u007B-\u007F])[0-9]+)?'
         '(?:\u001F[^\u001F]+\u001F(?:[0-9]+(?=\u001F))?)+'
         '(?:[0-9]+(?![^\u0001-\u002F:-@\u005B-`\u007B-\u007F]))?';
     runs text;
+    sequences text;
+    has_others boolean;
 BEGIN
     IF strpos(words, U&'\001F') > 0 THEN
         runs := (
             SELECT string_agg(DISTINCT datastore_search_phrase(parts[1]), ' & ')
             FROM regexp_matches(words, run, 'g') AS parts);
         words := regexp_replace(words, run, ' ', 'g');
+    ELSIF letters ~ '[^\s!-/:-@\u005B-`\u007B-~][!-/:-@\u005B-`\u007B-~]+[^\s!-/:-@\u005B-`\u007B-~]' THEN
+        SELECT string_agg(DISTINCT sequence, ' & '),
+            coalesce(string_agg(split, ' ' ORDER BY number) FILTER (WHERE sequence IS NULL), '')
+            INTO sequences, words
+            FROM (
+                SELECT number, split, datastore_search_sequence(split, language, has_forms) AS sequence
+                FROM regexp_split_to_table(letters, '\s+') WITH ORDINALITY AS terms (term, number),
+                    datastore_search_split(term) AS split
+            ) AS terms;
     END IF;
-    RETURN nullif(concat_ws(' & ', runs, (
+    has_others := coalesce(runs, sequences) IS NOT NULL;
+    RETURN nullif(concat_ws(' & ', runs, sequences, (
         SELECT string_agg(
-            '(''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
-                || CASE WHEN is_beginning THEN ':*' ELSE '' END
-                || CASE WHEN numnode(stem) > 0 AND NOT (
-                        is_beginning AND numnode(stem) = 1
-                        AND starts_with(btrim(stem::text, ''''), lexeme))
-                    THEN ' | (' || stem::text || ')' ELSE '' END
-                || CASE WHEN strpos(lexeme, 'ı') > 0
-                    THEN ' | ''' || replace(replace(lexeme, '''', ''''''), 'ı', 'i') || ''':*'
-                    ELSE '' END
-                || ')',
+            datastore_search_word(
+                lexeme, language,
+                char_length(lexeme) >= 3 OR lexeme ~ '^[\uAC00-\uD7A3]'
+                    OR (place = max_place AND (has_others OR words_count > 1)),
+                has_forms),
             ' & ')
-        FROM unnest(to_tsvector('pg_catalog.simple', words)),
-            LATERAL (
-                SELECT
-                    CASE WHEN language <> 'pg_catalog.simple'::regconfig
-                        THEN plainto_tsquery(language, lexeme) END AS stem,
-                    char_length(lexeme) >= 3 OR lexeme ~ '^[\uAC00-\uD7A3]' AS is_beginning
-            ) AS forms
+        FROM (
+            SELECT lexeme, positions[array_length(positions, 1)] AS place,
+                max(positions[array_length(positions, 1)]) OVER () AS max_place,
+                count(*) OVER () AS words_count
+            FROM unnest(to_tsvector('pg_catalog.simple', words))
+        ) AS word
     )), '')::tsquery;
 END
 $function$;
 
 -- The tsquery of a full-text query in PostgreSQL's query language.  A plain form that is an operator
--- or a blank is not made: ＆ separates words, as a quotation mark does.  A phrase is looked up as
--- written too, as only these words have positions.
+-- or a blank is not made: ＆ separates words, as a quotation mark does.  A term with punctuation inside
+-- is a phrase of its parts, as records are split.  A phrase is looked up as written too, as only these
+-- words have positions.
 CREATE OR REPLACE FUNCTION datastore_search_parsed_tsquery(q text, language regconfig)
 RETURNS tsquery
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
@@ -365,11 +469,25 @@ DECLARE
             '\u33C2-\u33D8\uFB29\uFC5E-\uFC63\uFDFA\uFDFB\uFE10-\uFE6B\uFE70-\uFE7E\uFF01-\uFF0F'
             '\uFF1A-\uFF20\uFF3B-\uFF40\uFF5B-\uFF5E\uFFE3\U0001F100-\U0001F129]',
         '"', 'g'));
-    query tsquery := to_tsquery(language, letters);
+    query tsquery;
     lexemes text;
     lexeme text;
+    compound CONSTANT text := '[^\s!-/:-@\u005B-^`\u007B-~][-+./@_~]+[^\s!-/:-@\u005B-^`\u007B-~]';
+    has_sequence CONSTANT boolean := letters ~ compound;
 BEGIN
-    IF strpos(letters, '<') > 0 THEN
+    IF has_sequence THEN
+        letters := (
+            SELECT string_agg(
+                CASE WHEN parts[1] ~ compound
+                    THEN '''' || btrim(replace(replace(datastore_search_split(
+                        btrim(parts[1], '''')), U&'\001F', ' '), '''', ' ')) || ''''
+                    ELSE parts[1] END, '' ORDER BY number)
+            FROM regexp_matches(
+                letters, '(''(?:[^'']|'''')*''|[^\s&|!()<>:*''"]+|.)', 'gs'
+            ) WITH ORDINALITY AS terms (parts, number));
+    END IF;
+    query := to_tsquery(language, letters);
+    IF has_sequence OR strpos(letters, '<') > 0 THEN
         query := query || to_tsquery('pg_catalog.simple', letters);
     END IF;
     lexemes := query;

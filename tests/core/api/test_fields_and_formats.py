@@ -14,6 +14,7 @@ from datastore_search.api.actions import actions
 from datastore_search.models import Alias, Resource
 
 from ...builders import (
+    QUERY_LANGUAGE_MESSAGE,
     ask,
     check_error,
     get_result,
@@ -250,9 +251,7 @@ def test_an_invalid_query_object_is_refused(
 def test_invalid_operators_are_refused(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
-    assert check_refused(client, resource, plain=False, **sent) == {
-        "q": ["The full-text query cannot be understood in PostgreSQL’s query language."]
-    }
+    assert check_refused(client, resource, plain=False, **sent) == {"q": [QUERY_LANGUAGE_MESSAGE]}
 
 
 # Faults together ----------------------------------------------------------------------------------

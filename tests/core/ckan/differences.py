@@ -240,6 +240,8 @@ _Q = [
         (finds_more(5, 14, 15, 25), r"q/hash"),
         (finds_more(3, 18, 28), r"q/negative", r"q object/json text of a number"),
     ),
+    *_list_differences("Operators", (finds(), r"q/minus")),
+    *_list_differences("Codes", (finds(27), r"q/code")),
     *_list_differences("`q` with `:x`", (finds(), r"q/500/colon")),
     *_list_differences(
         "`q` as a list, `full_text` as an object",
