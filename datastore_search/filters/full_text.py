@@ -140,7 +140,7 @@ def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullText
     of several words is 1e-20 where a record has no two of them.
     """
     rank = compose(
-        "(SELECT CASE WHEN exact > 1e-10 THEN 1 + exact ELSE ts_rank(search, {}) / 2 END"
+        "(SELECT CASE WHEN exact > 1e-10 THEN 1 + exact ELSE ts_rank(search, {}, 1) / 2 END"
         " FROM (SELECT ts_rank(search, {}, 1) AS exact OFFSET 0) AS ranked)",
         tsquery,
         written,

@@ -222,10 +222,12 @@ def _compile_full_text(
         errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
     if query.substrings and not relation.substring_index:
         errors.append(SubstringsNotIndexed())
+    # Without the index, each ranking would read the values of all records.
+    types = relation.types.items() if relation.has_value_index else ()
     options = FullTextOptions(
         query.language or relation.language,
         relation.source,
-        [name for name, kind in relation.types.items() if kind in _TEXTS],
+        [name for name, kind in types if kind in _TEXTS],
         query.plain,
         query.websearch,
         query.substrings,

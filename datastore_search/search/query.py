@@ -113,8 +113,9 @@ class Relation:
     What is searched: something with the columns ``_id``, ``data`` and ``search``.
 
     ``types`` maps names of fields to names of types, in order.  Some records have no
-    ``sparse`` fields; an index has the order of ``ordered`` ones.  ``substring_index`` is the name
-    of the index of substrings, if there is one.  ``record_count`` is the number of records, where
+    ``sparse`` fields; an index has the order of ``ordered`` ones, and the values of all fields if
+    the relation ``has_value_index``.  ``substring_index`` is the name of the index of substrings,
+    if there is one.  ``record_count`` is the number of records, where
     it is known; ``value_counts`` counts the records with some values, by field and JSON text.
     ``row_locator`` is the column by which a statement fetches a record that it has found before.
     ``sizes`` are the sizes of the records that were read.
@@ -127,6 +128,7 @@ class Relation:
     row_locator: LiteralString = "ctid"
     sparse: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
+    has_value_index: bool = False
     substring_index: str | None = None
     value_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sizes: RecordSizes = field(default_factory=RecordSizes)
@@ -158,6 +160,7 @@ def build_relation(resource: Resource) -> Relation:
         record_count=version.record_count,
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
         ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
+        has_value_index=IndexKind.FILTERS in version.indexes,
         substring_index=name_substring_index(version.pk)
         if IndexKind.SUBSTRINGS in version.indexes
         else None,
