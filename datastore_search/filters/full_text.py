@@ -136,14 +136,15 @@ def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullText
     """
     Rank records that have the text as a whole value first, then those with its words as written.
 
-    Of these, shorter records come before longer ones; all others have ranks below 1.  ``ts_rank``
-    of several words is 1e-20 where a record has no two of them.
+    Of these, shorter records come before longer ones; all others have ranks below 1.  The rank of
+    the words as written is computed once, with eight decimals; that of several words is 1e-20 where
+    a record has no two of them.
     """
     rank = compose(
-        "(SELECT CASE WHEN exact > 1e-10 THEN 1 + exact ELSE ts_rank(search, {}, 1) / 2 END"
-        " FROM (SELECT ts_rank(search, {}, 1) AS exact OFFSET 0) AS ranked)",
-        tsquery,
+        "coalesce(1 + nullif((ts_rank(search, {}, 1) * 1e8::float8)::int, 0) / 1e8::float8,"
+        " ts_rank(search, {}, 1) / 2)",
         written,
+        tsquery,
     )
     names = options.text_fields[:_MAX_WHOLE_FIELDS]
     if len(text) > _MAX_WHOLE_LENGTH or not names:
@@ -153,13 +154,15 @@ def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullText
     # One condition for all: PostgreSQL plans each by itself.
     values = [json.dumps(each, ensure_ascii=False) for each in sorted(cases)]
     fields = [json.dumps(name, ensure_ascii=False) for name in names]
-    path = " || ".join([f"@.{name} == {value}" for name in fields for value in values])
-    first = Clause(sql.SQL("%s::jsonpath LIMIT %s"), [f"$ ? ({path})", _MAX_WHOLE_RECORDS])
+    found = " || ".join([f"@.{name} == {value}" for name in fields for value in values])
+    # A constant would be compared with the statistics of the field, which takes milliseconds.
+    path = Clause(sql.SQL("(SELECT %s::jsonpath)"), [f"$ ? ({found})"])
     return compose(
-        "({} + CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {}) THEN 10 ELSE 0 END)",
+        "({} + CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {} LIMIT {}) THEN 10 ELSE 0 END)",
         rank,
         options.source,
-        first,
+        path,
+        Clause(sql.Literal(_MAX_WHOLE_RECORDS)),
     )
 
 
