@@ -79,7 +79,7 @@ def rank_in_sql(resource: Resource, query: Query, language: str) -> list[tuple[i
     q = query.q
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT _id, CASE WHEN exact > 1e-10 THEN 1 + round(exact::numeric, 8)::float8"
+            "SELECT _id, CASE WHEN exact > 1e-10 THEN 1 + (exact * 1e8::float8)::int / 1e8::float8"
             " ELSE ts_rank(search, forms, 1) / 2 END"
             " + CASE WHEN ARRAY[data ->> 'text', data ->> 'kind'] && %s THEN 10 ELSE 0 END FROM"
             f" {get_record_table(resource)}, datastore_search_tsquery(%s, %s::regconfig) AS forms,"
