@@ -114,14 +114,17 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
 
     The index finds the records that have the words in any field.
     """
-    tsquery = compile_tsquery(text, options.language, plain=options.plain)
+    tsquery = ranked = compile_tsquery(text, options.language, plain=options.plain)
     written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [text])
     if options.websearch and options.plain and _OPERATOR.search(text):
-        terms = parse_terms(text)
-        tsquery, written = (_compile_terms(terms, each) for each in (options.language, None))
+        alternatives = parse_terms(text)
+        tsquery = _compile_terms(alternatives, options.language)
+        # ts_rank would count excluded words as words that are missing.
+        sought = [[each for each in terms if not each.is_excluded] for terms in alternatives]
+        ranked, written = (_compile_terms(sought, each) for each in (options.language, None))
     found = compose("search @@ {}", tsquery)
     if name is None and options.plain:
-        return FullTextQuery("rank", found, _compile_rank(text, tsquery, written, options))
+        return FullTextQuery("rank", found, _compile_rank(text, ranked, written, options))
     if name is None:
         return FullTextQuery("rank", found, compose("ts_rank(search, {})", tsquery))
     vector = Clause(
@@ -247,6 +250,9 @@ def remove_operators(text: str) -> str:
     return " ".join(each.text for each in terms if not each.is_excluded)
 
 
+_NOTHING = Clause(sql.SQL("''::tsquery"))
+
+
 def _compile_terms(alternatives: Iterable[Iterable[Term]], language: str | None) -> Clause:
     """Compile alternatives in a language; without one, words match as they are written alone."""
     clauses = []
@@ -257,8 +263,9 @@ def _compile_terms(alternatives: Iterable[Iterable[Term]], language: str | None)
             if each.is_phrase or each.is_excluded:
                 member = _compile_phrase(each.text)
                 members.append(compose("!!{}", member) if each.is_excluded else member)
-        clauses.append(_join_tsqueries(members, " && "))
-    return _join_tsqueries(clauses, " || ")
+        if members:
+            clauses.append(_join_tsqueries(members, " && "))
+    return _join_tsqueries(clauses, " || ") if clauses else _NOTHING
 
 
 def _compile_term(words: str, language: str | None) -> Clause:

@@ -103,6 +103,7 @@ def test_a_phrase_in_the_query_language_says_how_to_write_it(
     assert "with “plain” true" in answer.json()["error"]["q"][0]
 
 
+@pytest.mark.needs("analysis")
 def test_excluded_words_are_not_marked(client: Client, texts: Resource) -> None:
     answer = ask(
         client,

@@ -48,6 +48,9 @@ def rank(resource: Resource, query: Query) -> list[tuple[int, float]]:
         ("river level", [5, 4]),
         ("the level", [6, 5, 4]),
         ("hà nội", [8, 7]),
+        ("git -gitolite", [3, 2, 1]),
+        ("client OR level -the", [2, 1]),
+        ("-git -river -level", [0, 7, 8]),
         ("gits", [3, 2, 1]),
     ],
 )
