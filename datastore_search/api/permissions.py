@@ -89,7 +89,7 @@ def check_sizes(request: Request, *, is_writing: bool = False) -> int:
 
     Raises: ``AccessDenied``; ``RequestTooLarge``; ``BadRequest``.
     """
-    sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
+    sent = request._request  # noqa: SLF001 - REST framework has its own stream
     size, max_bytes = measure_body(sent), conf.MAX_ANONYMOUS_BODY_BYTES
     if size > max_bytes:
         if is_writing:

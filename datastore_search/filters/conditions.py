@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from decimal import Decimal
 from functools import partial
+from typing import cast
 
 from psycopg import sql
 
@@ -185,7 +186,7 @@ class _Parser:
             return self._parse_operators(field, condition)
         if not isinstance(condition, list):
             self.operations += 1
-            return [In(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
+            return [In(field, (cast("Json", condition),))]
         self._count_values(condition)
         values = [value for value in condition if not isinstance(value, Mapping)]
         conditions: list[Condition] = []
@@ -225,7 +226,7 @@ class _Parser:
 
 
 def _build_condition(field: str, operator: str, operand: object) -> Condition:
-    value: Json = operand  # type: ignore[assignment] # JSON has nothing else
+    value = cast("Json", operand)
     if operator == "in" and isinstance(operand, list):
         return In(field, tuple(operand))
     if operator == "eq":

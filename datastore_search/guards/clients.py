@@ -202,6 +202,10 @@ class Shares:
 
     def __init__(self) -> None:
         """Begin with all slots free."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all requests, as in a process that was forked from one that held slots."""
         self._condition = Condition()
         self._working: set[_Request] = set()
         self._waiting: list[_Request] = []
@@ -354,8 +358,7 @@ process_shares = Shares()
 
 def _forget_requests() -> None:
     """Forget the requests of the process that this one was forked from."""
-    global process_shares  # noqa: PLW0603 - one for each process
-    process_shares = Shares()
+    process_shares.reset()
 
 
 os.register_at_fork(after_in_child=_forget_requests)

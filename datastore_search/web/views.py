@@ -91,7 +91,7 @@ def measure_body(request: HttpRequest) -> int:
 
     Raises: ``InvalidContentLength``.
     """
-    stream = request._stream  # noqa: SLF001 - Django itself measures a body so
+    stream = request._stream  # noqa: SLF001 - `body` would read it whole
     if stream.seekable():  # from an ASGI server, or already read
         position = stream.tell()
         size: int = stream.seek(0, os.SEEK_END)

@@ -72,7 +72,7 @@ class AgentsView(EnvelopeView):
         from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
 
         max_values = check_sizes(request)  # before the body is read
-        message = parse_object(request._request.body, max_values)  # noqa: SLF001 - Django's, behind REST framework's
+        message = parse_object(request.body, max_values)
         if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
             raise NotAMessage  # answers are none either: the server asks nothing
         response = answer_message(request, message)
