@@ -116,7 +116,8 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
     """
     tsquery = ranked = compile_tsquery(text, options.language, plain=options.plain)
     written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [text])
-    if options.websearch and options.plain and _OPERATOR.search(text):
+    has_operators = options.websearch and options.plain and not options.substrings
+    if has_operators and _OPERATOR.search(text):
         alternatives = parse_terms(text)
         tsquery = _compile_terms(alternatives, options.language)
         # ts_rank would count excluded words as words that are missing.
@@ -132,7 +133,7 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
         [name, options.language],
     )
     match = compose("({} AND {} @@ {})", found, vector, tsquery)
-    return FullTextQuery(f"rank {name}", match, compose("ts_rank({}, {})", vector, tsquery))
+    return FullTextQuery(f"rank {name}", match, compose("ts_rank({}, {})", vector, ranked))
 
 
 def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullTextOptions) -> Clause:

@@ -103,6 +103,15 @@ def test_a_phrase_in_the_query_language_says_how_to_write_it(
     assert "with “plain” true" in answer.json()["error"]["q"][0]
 
 
+def test_excluded_words_lower_no_rank_of_a_field(client: Client, texts: Resource) -> None:
+    ranks = [
+        get_result(ask(client, {"resource_id": str(texts.pk), "q": {"text": q}}))["records"][0]
+        for q in ("stadt", "stadt -climate")
+    ]
+
+    assert ranks[0]["rank text"] == ranks[1]["rank text"] > 0.01
+
+
 @pytest.mark.needs("analysis")
 def test_excluded_words_are_not_marked(client: Client, texts: Resource) -> None:
     answer = ask(

@@ -218,6 +218,12 @@ def test_a_whole_word_ranks_above_a_part(portal: None) -> None:
     assert found["substrings"] is True
 
 
+def test_operators_are_characters(portal: None) -> None:
+    resource = make_indexed("title\nriver lake\nriver\n")
+
+    assert find_ids(resource, q="rive -lake", substrings=True) == [1]
+
+
 def test_field_separators_and_escapes_are_no_letters(portal: None) -> None:
     token = make_writer_token()
     records = [{"a": "first\nabc", "b": None}, {"a": "xnabcx", "b": "annul"}]
