@@ -75,7 +75,7 @@ def test_the_steps_of_the_tutorial_lead_to_a_portal_with_a_backup(
         refused = json.loads(run_steps(server, folder, f"curl{anonymous}"))
 
     found, private = read_answers(output)
-    assert [record["code"] for record in found["result"]["records"]] == ["007", "008"]
+    assert [record["code"] for record in found["result"]["records"]] == ["008", "007"]
     assert [record["code"] for record in private["result"]["records"]] == ["007", "008", "009"]
     assert refused["error"]["__type"] == "Authorization Error"
     server.create_database("restored")
