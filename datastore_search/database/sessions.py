@@ -80,8 +80,8 @@ def join_with_commas(clauses: Iterable[Clause]) -> Clause:
     )
 
 
-def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR"]) -> Clause:
-    """Join clauses by AND, which is true of none, or by OR, which is false of none."""
+def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR", "&&", "||"]) -> Clause:
+    """Join clauses by AND, which is true of none, by another operator, or by OR: false of none."""
     if len(clauses) == 1:
         return clauses[0]
     if not clauses:

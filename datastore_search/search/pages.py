@@ -46,8 +46,8 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
         if known_total:
             _check_table(read, bound)
     else:
-        lists_top_ids = key is not None and top is None
-        for plan in choose_plans(bound, total, top.ids if top else (), lists_top_ids=lists_top_ids):
+        lists_top = key is not None and top is None
+        for plan in choose_plans(bound, total, top, lists_top=lists_top):
             found = _run_plan(read, plan)
             if plan.is_complete(found):
                 break

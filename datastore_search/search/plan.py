@@ -10,19 +10,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import LiteralString
 
 from psycopg import sql
 
 from ..field_types import field_types
-from ..filters import TRUE, Clause, compile_value_key, compose, join_with_commas
+from ..filters import (
+    MAX_FULL_TEXT_FIELDS,
+    TRUE,
+    Clause,
+    compile_value_key,
+    compose,
+    join_with_commas,
+)
 from ..filters.names import SortKey
 from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery
 from .query import ID, Relation
 from .rendering import Columns, FoundRecords
-from .top_matches import MAX_TOP_IDS
+from .top_matches import MAX_TOP_IDS, TopMatches
 
 #: Up to this many matches are sorted; of more, the order is scanned if an index has it.
 _MAX_SORTED_MATCHES = 20_000
@@ -45,6 +52,9 @@ _MAX_SKIPPED_VALUES = 1_000
 #: Reading a record in the order of a field costs this many times reading it in table order and
 #: sorting it.
 _INDEX_SCAN_COST = 5
+
+#: The columns of ranks: one of all fields, and those of single ones.
+_RANK_NAMES: Sequence[LiteralString] = [f"rank{each}" for each in range(MAX_FULL_TEXT_FIELDS + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +285,8 @@ def _add_ranks(bound: BoundQuery, page: Clause) -> Clause:
 
 
 def _compile_ranks(bound: BoundQuery) -> list[Clause]:
-    return [
-        compose(f"{{}} AS rank{position}", rank)
-        for position, rank in enumerate(bound.ranks.values())
-    ]
+    ranks = zip(bound.ranks.values(), _RANK_NAMES, strict=False)
+    return [compose(f"{{}} AS {name}", rank) for rank, name in ranks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +294,11 @@ class RankSort(Plan):
     """
     Rank all matches, and fetch the records of the best; perhaps count them in one go.
 
-    A plan that ``lists_ids`` gives the ids of the first ``MAX_TOP_IDS`` matches too, after their
-    number: null if there are fewer matches.  Both are in a first row without a record.
+    A plan that ``lists_top`` gives the ids and the ranks of the first ``MAX_TOP_IDS`` matches too,
+    after their number: null if there are fewer matches.  They are in a first row without a record.
     """
 
-    lists_ids: bool = False
+    lists_top: bool = False
 
     def select(self) -> Clause:
         """Select the best matches."""
@@ -300,38 +308,48 @@ class RankSort(Plan):
         """Read the number of matches and the ids, if requested, then the text of each record."""
         bound, order = self.bound, self._order
         texts = bound.columns.render_texts(begin)
-        if not self.lists_ids and not self.counts_matches:
+        if not self.lists_top and not self.counts_matches:
             return bound.columns.select(texts, self.select())
         matches = self._select_matches()
-        if not self.lists_ids:
+        if not self.lists_top:
             page = self._fetch(compose("SELECT * FROM found ORDER BY {}", order))
             is_there = sql.SQL("page._id IS NOT NULL")
             return count_and_read(matches, bound.columns.unpack(page), texts, is_there)
         page = self._fetch(compose("SELECT * FROM top ORDER BY {}", order))
         end = max(bound.end or 0, MAX_TOP_IDS)
+        names = ["_id", *_RANK_NAMES[: len(bound.ranks)]]
+        lists = [
+            compose(f"(array_agg({name} ORDER BY {{}}))[:%s] AS list{position}", order)
+            for position, name in enumerate(names)
+        ]
+        chosen = [
+            f"CASE WHEN count >= %s THEN list{position} END" for position in range(len(names))
+        ]
         # Matches that are not counted are not stored either: several processes may rank them.
         return Clause(
             sql.SQL(
                 "WITH found AS {hint}({matches}), top AS MATERIALIZED"
                 " (SELECT * FROM found ORDER BY {order} LIMIT %s)"
-                " SELECT {total}, (SELECT CASE WHEN count(*) >= %s"
-                " THEN (array_agg(_id ORDER BY {order}))[:%s] END FROM top), NULL"
-                " UNION ALL SELECT NULL, NULL, {texts} FROM ({page}) AS page"
+                " SELECT {total}, {chosen}, NULL FROM (SELECT count(*), {lists} FROM top) AS listed"
+                " UNION ALL SELECT NULL, {nulls}, {texts} FROM ({page}) AS page"
             ).format(
                 hint=sql.SQL("MATERIALIZED " if self.counts_matches else ""),
                 matches=matches.text,
                 order=order.text,
+                lists=sql.SQL(", ").join([each.text for each in lists]),
+                chosen=sql.SQL(", ".join(chosen)),
+                nulls=sql.SQL(", ".join(["NULL"] * len(names))),
                 texts=texts,
                 total=sql.SQL("(SELECT count(*) FROM found)" if self.counts_matches else "NULL"),
                 page=bound.columns.unpack(page).text,
             ),
-            [*matches.parameters, end, MAX_TOP_IDS, MAX_TOP_IDS, *page.parameters],
+            [*matches.parameters, end, *[MAX_TOP_IDS] * 2 * len(names), *page.parameters],
         )
 
     @property
     def _order(self) -> Clause:
         """The order of ranks, the best first."""
-        ranks = [f"rank{position} DESC" for position in range(len(self.bound.ranks))]
+        ranks = [f"{name} DESC" for name in _RANK_NAMES[: len(self.bound.ranks)]]
         return Clause(sql.SQL(", ".join([*ranks, "_id"])))
 
     def _select_matches(self) -> Clause:
@@ -353,19 +371,25 @@ class RankSort(Plan):
 
 @dataclass(frozen=True, slots=True)
 class TopMatchesLookup(Plan):
-    """Look up the records of the page by their ``ids``, which were ranked before."""
+    """Look up the records of the page, ``top``, which were ranked before."""
 
-    ids: Sequence[int] = ()
+    top: TopMatches = field(kw_only=True)
 
     def select(self) -> Clause:
         """Select the records in the order of the ids."""
-        records = compose(
-            "SELECT _id, data, search FROM unnest({}) WITH ORDINALITY AS top (_id, position)"
-            " JOIN {} USING (_id) ORDER BY position",
-            Clause(sql.SQL("%s::bigint[]"), [list(self.ids)]),
-            self.bound.relation.source,
+        top = self.top
+        columns = sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.bound.ranks)]]))
+        return Clause(
+            sql.SQL(
+                "SELECT {columns}, data FROM unnest({lists}) WITH ORDINALITY"
+                " AS top ({columns}, position) JOIN {source} USING (_id) ORDER BY position"
+            ).format(
+                columns=columns,
+                lists=sql.SQL(", ".join(["%s::bigint[]", *["%s::float8[]"] * len(top.ranks)])),
+                source=self.bound.relation.source.text,
+            ),
+            [list(top.ids), *map(list, top.ranks), *self.bound.relation.source.parameters],
         )
-        return _add_ranks(self.bound, records)
 
 
 def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.SQL) -> Clause:
@@ -468,16 +492,16 @@ def _compile_group_order(bound: BoundQuery) -> Clause:
 def choose_plans(
     bound: BoundQuery,
     total: int | None,
-    top_ids: Sequence[int] = (),
+    top: TopMatches | None = None,
     *,
-    lists_top_ids: bool = False,
+    lists_top: bool = False,
 ) -> list[Plan]:
     """
     Choose the plans that are tried one after the other, until one is complete; the last one is.
 
     ``total`` is the number of matches, where it is known.  Where all matches must be read anyway,
-    they are counted by the statement that reads the page.  ``top_ids`` are those of the first
-    matches by rank, including the page, if they are known; a ranking ``lists_top_ids`` otherwise.
+    they are counted by the statement that reads the page.  ``top`` are the first matches by rank,
+    including the page, if they are known; a ranking ``lists_top`` otherwise.
     """
     query, relation, counts_matches = bound.query, bound.relation, bound.counts_matches
     if bound.is_distinct:
@@ -487,9 +511,10 @@ def choose_plans(
         skips = counts_matches and is_of_all and is_ordered
         return [SkipScan(bound, counts_matches=True), grouping] if skips else [grouping]
     if bound.is_ranked:
-        rank = RankSort(bound, counts_matches, lists_ids=lists_top_ids)
-        ids = top_ids[query.offset : bound.end]
-        return [TopMatchesLookup(bound, ids=ids) if top_ids else rank]
+        rank = RankSort(bound, counts_matches, lists_top=lists_top)
+        return [
+            TopMatchesLookup(bound, top=top.take(slice(query.offset, bound.end))) if top else rank
+        ]
     if bound.is_by_id and (bound.is_unfiltered or bound.is_id_range):
         return [KeyScan(bound) if bound.is_unfiltered else IndexScan(bound)]
     if not _has_index_order(bound):

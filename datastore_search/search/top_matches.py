@@ -2,8 +2,8 @@
 The top matches of full-text queries that were ranked last, kept in the process.
 
 Ranking a common word reads all its matches.  Their order is the same until the resource has
-another version, so the ids of the first matches and the number of all are kept: other pages, and
-the same question of others, then read only their own records (``docs/decisions/0027``).
+another version, so the ids and ranks of the first matches and the number of all are kept: other
+pages, and the same question of others, then read only their own records (``docs/decisions/0027``).
 
 Rare words are ranked in no time, so what has a rare word is not kept.
 """
@@ -28,8 +28,9 @@ from .reads import ConsistentRead, VersionKey
 #: The ids that are kept of a question: ten pages.  With fewer matches, ranking is fast.
 MAX_TOP_IDS: Final = 1_000
 
-#: Kept questions, with 8 kB of ids each.
+#: Kept questions, with 8 kB of ids and 8 kB of each rank.
 _MAX_QUESTIONS = 1_000
+_MAX_BYTES = 20_000_000
 
 #: The conditions of a kept question, in letters: a filter may have thousands of values.
 _MAX_KEY_LENGTH = 2_000
@@ -45,14 +46,27 @@ class TopMatchesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopMatches:
-    """The first ``MAX_TOP_IDS`` ids by rank; ``total`` is None where matches were not counted."""
+    """
+    The first ``MAX_TOP_IDS`` ids by rank, and their ranks, a list for each rank.
 
-    ids: array[int]
+    ``total`` is None where matches were not counted.
+    """
+
+    ids: Sequence[int]
+    ranks: Sequence[Sequence[float]]
     total: int | None
+
+    def take(self, part: slice) -> TopMatches:
+        """Take a part of the ids, and their ranks."""
+        return TopMatches(self.ids[part], [each[part] for each in self.ranks], self.total)
 
 
 top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
-    "top_matches", _MAX_QUESTIONS
+    "top_matches",
+    _MAX_QUESTIONS,
+    max_size=_MAX_BYTES,
+    max_value_size=_MAX_BYTES,
+    measure=lambda top: 8 * len(top.ids) * (1 + len(top.ranks)),
 )
 
 
@@ -77,11 +91,12 @@ def get_top_matches(key: TopMatchesKey, *, is_counted: bool) -> TopMatches | Non
 
 
 def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:
-    """Keep a ranking's number of matches and array of ids; one without ids is not kept."""
-    total, ids = head
+    """Keep a ranking's number of matches and arrays of ids and ranks; one without is not kept."""
+    total, ids, *ranks = head
     if ids is not None:
         numbers = array("q", map(int, ids[1:-1].split(b",")))
-        top = TopMatches(numbers, int(total or 0) if is_counted else None)
+        values = [array("d", map(float, (each or b"")[1:-1].split(b","))) for each in ranks]
+        top = TopMatches(numbers, values, int(total or 0) if is_counted else None)
         top_matches_cache.add(key, top)
 
 
