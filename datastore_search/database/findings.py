@@ -14,12 +14,14 @@ class Finding:
     Something that is damaged: a stable code, the object, and a message.
 
     ``mend`` repairs it without a loss; None where a person must decide.
+    Without ``is_damage`` it works, and could be better.
     """
 
     code: str
     name: str
     message: str
     mend: Callable[[], object] | None = None
+    is_damage: bool = True
 
 
 #: By the name of what they find.  Each takes the connection, and the numbers of the tables that

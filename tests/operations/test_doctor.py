@@ -14,6 +14,7 @@ from django.db import IntegrityError, OperationalError, connection
 from django.test import Client
 
 from datastore_search.contrib.files.models import Load, LoadState
+from datastore_search.contrib.operations import doctor
 from datastore_search.database.indexes import Indexes, add_indexes, name_key_index, set_key
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
@@ -38,7 +39,7 @@ def examine(*arguments: str) -> list[dict[str, Any]]:
     except CommandError as error:
         failure = error
     found: list[dict[str, Any]] = json.loads(out.getvalue())
-    assert bool(failure) is any(not row["is_fixed"] for row in found)
+    assert bool(failure) is any(row["is_damage"] and not row["is_fixed"] for row in found)
     return found
 
 
@@ -104,6 +105,93 @@ def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resou
             " WHERE search = '' OR search <> datastore_search_vector(data, 'english')"
         )
         assert cursor.fetchone() == (0,)
+
+
+def make_outdated(resource: Resource, condition: str = "_id = 1") -> None:
+    """Give some records the words of functions that did not fold letters."""
+    table = get_record_table(resource)
+    execute(
+        f"ALTER TABLE {table} ALTER COLUMN search DROP EXPRESSION;"
+        f"UPDATE {table} SET search = to_tsvector('simple', 'Cœur') WHERE {condition};"
+        f"CREATE TRIGGER datastore_search_vector BEFORE INSERT OR UPDATE ON {table}"
+        " FOR EACH ROW EXECUTE FUNCTION datastore_search_set_vector('english')"
+    )
+
+
+@pytest.mark.parametrize("condition", ["_id = 1", "_id = 6", "true"])
+def test_tables_with_the_words_of_an_earlier_version_are_counted(
+    resource: Resource, condition: str
+) -> None:
+    make_outdated(resource, condition)
+
+    (found,) = examine("--fix", "--count")
+
+    assert found == {
+        "code": "vectors.outdated",
+        "name": str(resource.pk),
+        "message": (
+            "Tables with the words of an earlier version: 1. Some searches miss their records."
+            " Load the files again (load_resource --force)."
+        ),
+        "is_damage": False,
+        "can_be_fixed": False,
+        "is_fixed": False,
+    }
+    assert run_command("datastore_doctor")[0].endswith("Nothing is damaged.\n")
+
+    execute(f"UPDATE {get_record_table(resource)} SET data = data")
+    assert examine() == []
+
+
+def test_five_outdated_tables_are_named_the_oldest_first(db: None) -> None:
+    resources = [make_resource() for _ in range(6)]
+    for resource in resources:
+        make_outdated(resource)
+
+    (found,) = examine()
+
+    assert found["name"] == ", ".join(str(resource.pk) for resource in resources[:5])
+    assert found["message"].startswith("Tables with the words of an earlier version: 6.")
+
+
+@pytest.mark.parametrize(("number", "is_found"), [(20, True), (21, False), (41, True)])
+def test_twenty_records_at_each_end_are_compared(db: None, number: int, is_found: bool) -> None:
+    rows = "".join(f"{each}\n" for each in range(60))
+    make_outdated(make_resource(f"code\n{rows}"), f"_id = {number}")
+
+    assert list_codes(examine()) == ["vectors.outdated"] * is_found
+
+
+def test_only_so_many_tables_are_sampled(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_MAX_SAMPLED_TABLES", 1)
+    make_resource()
+    make_outdated(make_resource())
+
+    assert examine() == []
+
+
+def test_words_are_not_compared_with_those_of_damaged_functions(resource: Resource) -> None:
+    execute(
+        "CREATE OR REPLACE FUNCTION datastore_search_split(text text) RETURNS text"
+        " LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT RETURN 'other'"
+    )
+
+    assert list_codes(examine()) == ["function.outdated"]
+    assert list_codes(examine("--fix")) == ["function.outdated"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_table_that_is_locked_or_replaced_is_not_counted() -> None:
+    resource = make_resource()
+    make_outdated(resource)
+    table = get_record_table(resource)
+
+    with psycopg.connect(build_database_url()) as other:
+        other.execute(f"LOCK TABLE {table}".encode())
+        assert list(doctor._find_outdated_vectors(connection, Resource.objects.all())) == []
+    assert len(list(doctor._find_outdated_vectors(connection, Resource.objects.all()))) == 1
+    execute(f"DROP TABLE {table}")
+    assert list(doctor._find_outdated_vectors(connection, Resource.objects.all())) == []
 
 
 @pytest.mark.django_db(transaction=True)

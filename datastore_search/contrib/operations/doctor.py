@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from django.db import connections, router
+from django.db import DatabaseError, connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -29,6 +30,7 @@ from ...models import IndexKind, Resource, TableVersion
 from .tables import (
     FoundIndex,
     diagnose_record_table,
+    has_outdated_vectors,
     list_damaged_functions,
     list_damaged_triggers,
     list_value_names,
@@ -37,6 +39,9 @@ from .tables import (
     restore_triggers,
     restore_vectors,
 )
+
+#: Of so many tables, the oldest ones, a few search vectors are computed: some milliseconds each.
+_MAX_SAMPLED_TABLES = 1_000
 
 #: The kinds of which a table has one index; the others are of single fields, and chosen by a load.
 _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
@@ -56,8 +61,29 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
         yield from _diagnose_resource(connection, resource, kept)
     for find in finders.values():
         yield from find(connection, kept)
+    if not list_damaged_functions(connection):
+        yield from _find_outdated_vectors(connection, resources)
     if count_records:
         yield from _count_records(connection, resources)
+
+
+def _find_outdated_vectors(
+    connection: BaseDatabaseWrapper, resources: QuerySet[Resource]
+) -> Iterator[Finding]:
+    """Count the tables whose words are those of other functions, and name five of them."""
+    served = resources.exclude(table_version=None).order_by("table_version_id")
+    rows = served.values_list("pk", "table_version__pk", "table_version__language")
+    outdated = []
+    for pk, number, language in rows[:_MAX_SAMPLED_TABLES]:
+        with suppress(DatabaseError):  # the table is in use, gone by now, or damaged: see above
+            if has_outdated_vectors(connection, number, language):
+                outdated.append(str(pk))
+    if outdated:
+        message = (
+            f"Tables with the words of an earlier version: {len(outdated)}. Some searches miss"
+            " their records. Load the files again (load_resource --force)."
+        )
+        yield Finding("vectors.outdated", ", ".join(outdated[:5]), message, is_damage=False)
 
 
 def _count_records(

@@ -176,6 +176,23 @@ def list_value_names(connection: BaseDatabaseWrapper, table_id: int) -> set[str]
     return {name for (name,) in execute(connection, statement)}
 
 
+def has_outdated_vectors(connection: BaseDatabaseWrapper, table_id: int, language: str) -> bool:
+    """
+    Return whether a load would give the first or last 20 records other search vectors.
+
+    Raises: Django's ``DatabaseError`` when the table is locked, gone, or damaged.
+    """
+    statement = sql.SQL(
+        "SELECT EXISTS (SELECT FROM ((SELECT data, search FROM {table} ORDER BY _id LIMIT 20)"
+        " UNION ALL (SELECT data, search FROM {table} ORDER BY _id DESC LIMIT 20)) AS record"
+        " WHERE search IS DISTINCT FROM datastore_search_vector(data, %s::regconfig))"
+    ).format(table=quote_record_table(table_id))
+    with limit_lock_waits(connection):
+        found = diagnose_record_table(connection, table_id)
+        is_readable = found.computes_vectors and found.has_primary_key
+        return is_readable and bool(fetch_value(connection, statement, [language]))
+
+
 def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
     """
     Compute all search vectors of a record table, and of each later record.

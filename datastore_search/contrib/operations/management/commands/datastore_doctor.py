@@ -36,6 +36,7 @@ class Command(BaseCommand):
                 "code": finding.code,
                 "name": finding.name,
                 "message": finding.message,
+                "is_damage": finding.is_damage,
                 "can_be_fixed": finding.mend is not None,
                 "is_fixed": options["fix"] and self._mend(finding),
             }
@@ -44,7 +45,7 @@ class Command(BaseCommand):
                 self.stdout.write(_format_row(row))
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
-        left = sum(not row["is_fixed"] for row in rows)
+        left = sum(1 for row in rows if row["is_damage"] and not row["is_fixed"])
         if left:
             raise CommandError(f"Damaged: {left}.")
         if not options["json"]:
