@@ -76,6 +76,12 @@ BEGIN
     IF letters ~ '[\u0900-\u109F\u1780-\u17FF]' THEN
         letters := regexp_replace(
             letters, '([\u0900-\u0DFF])[\u200C\u200D]+', '\1', 'g');
+        -- Hindi often leaves out the dot of a foreign sound, and writes a nasal as a dot: हिन्दी, हिंदी.
+        IF letters ~ '[\u0901\u093C\u094D]' THEN
+            letters := regexp_replace(
+                translate(letters, U&'\0901\093C', U&'\0902'),
+                'ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])', U&'\0902', 'g');
+        END IF;
         letters := regexp_replace(
             letters,
             '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF])[\u200B-\u200D\u2060]+', '\1', 'g');
@@ -360,7 +366,8 @@ $function$;
 -- The tsquery, as text, of words that must follow each other: of the parts of a code (192.168.10.1,
 -- 2024-03-12), or of a phrase.  Only words as written have positions, so a word that a record has in
 -- another form alone may be anywhere; after the 16,383th, all words have one position.  Null unless
--- there are two words.
+-- there are two words.  A stem beside a word would make its position unknown, so no form is in the
+-- phrase; and a beginning, which may be one of a stem, is there beside the word.
 CREATE OR REPLACE FUNCTION datastore_search_sequence(
     words text, language regconfig, has_forms boolean)
 RETURNS text
@@ -370,25 +377,34 @@ DECLARE
     lexemes CONSTANT text[] := (
         SELECT array_agg(lexeme ORDER BY place)
         FROM unnest(to_tsvector('pg_catalog.simple', words)) AS word, unnest(positions) AS place);
+    last CONSTANT integer := coalesce(cardinality(lexemes), 0);
+    is_beginning CONSTANT boolean := has_forms
+        AND (char_length(lexemes[last]) >= 3 OR lexemes[last] ~ '[^\x01-@]');
+    ending CONSTANT text := CASE WHEN is_beginning THEN ':*' ELSE '' END;
+    written text[];
     forms text[];
     others text[];
 BEGIN
-    IF coalesce(cardinality(lexemes), 0) < 2 THEN
+    IF last < 2 THEN
         RETURN NULL;
     END IF;
-    forms := ARRAY(
-        SELECT datastore_search_word(
-            lexeme, language, number = cardinality(lexemes) AND char_length(lexeme) >= 3, has_forms)
-        FROM unnest(lexemes) WITH ORDINALITY AS word (lexeme, number) ORDER BY number);
+    SELECT array_agg(datastore_search_word(lexeme, language, false, false) ORDER BY number),
+        array_agg(datastore_search_word(
+            lexeme, language, is_beginning AND number = last, has_forms) ORDER BY number)
+        INTO written, forms
+        FROM unnest(lexemes) WITH ORDINALITY AS word (lexeme, number);
     others := ARRAY(
-        SELECT DISTINCT '!(' || form || ' <0> ' || form || ')'
-        FROM unnest(forms) AS form WHERE form ~ '[^\x01-@]');
-    RETURN '(' || array_to_string(forms, ' <-> ')
+        SELECT DISTINCT '!(' || word || ' <0> ' || word || ')'
+            || CASE WHEN is_beginning AND number = last
+                THEN ' & !(' || word || ':* <0> ' || word || ':*)' ELSE '' END
+        FROM unnest(written) WITH ORDINALITY AS words (word, number) WHERE word ~ '[^\x01-@]');
+    RETURN '(' || array_to_string(written, ' <-> ')
+        || CASE WHEN is_beginning THEN ' | ' || array_to_string(written, ' <-> ') || ending ELSE '' END
         || CASE WHEN cardinality(others) > 0
             THEN ' | ' || array_to_string(forms, ' & ') || ' & (' || array_to_string(others, ' | ') || ')'
             ELSE '' END
-        || CASE WHEN cardinality(forms) = (SELECT count(DISTINCT form) FROM unnest(forms) AS form)
-            THEN ' | ' || array_to_string(forms, ' <0> ') ELSE '' END
+        || CASE WHEN last = (SELECT count(DISTINCT word) FROM unnest(written) AS word)
+            THEN ' | ' || array_to_string(written, ' <0> ') || ending ELSE '' END
         || ')';
 END
 $function$;
@@ -407,8 +423,7 @@ RETURNS tsquery
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
-    letters text := datastore_search_letters(
-        regexp_replace(q, '\u200C+(?=[\u0620-\u06FF])', ' ', 'g'));
+    letters text := datastore_search_letters(q);
     words text := datastore_search_split(letters);
     run CONSTANT text :=
         '(?:(?<![^\u0001-\u002F:-@\u005B-`\u007B-\u007F])[0-9]+)?'
@@ -418,6 +433,11 @@ DECLARE
     sequences text;
     has_others boolean;
 BEGIN
+    -- Persian joins the parts of a word with a non-joiner, a blank, or nothing.
+    IF strpos(q, U&'\200C') > 0 AND q ~ '\u200C[\u0620-\u06FF]' THEN
+        RETURN datastore_search_tsquery(replace(q, U&'\200C', ' '), language, has_forms)
+            || datastore_search_tsquery(replace(q, U&'\200C', ''), language, has_forms);
+    END IF;
     IF strpos(words, U&'\001F') > 0 THEN
         runs := (
             SELECT string_agg(DISTINCT datastore_search_phrase(parts[1]), ' & ')

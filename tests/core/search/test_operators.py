@@ -57,6 +57,10 @@ def texts(db: None) -> Resource:
         ('"" climate change', {0, 1, 2}),
         ('5" pipe', {8}),
         ("' OR 1=1 --", set()),
+        ("climate-change", {0, 2}),
+        ("change-climate", {2}),
+        ("wi-f", {9}),
+        ("fi-w", set()),
         ('"\\\' & !x | y:*"', set()),
     ],
 )
