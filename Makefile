@@ -22,7 +22,7 @@ INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(P
 # For its axe-core alone.
 AXE := axe-playwright-python>=0.1.8
 
-.PHONY: help setup constraints demo serve test test-all test-slow programs lint bench abuse hostile soak audit docs reference messages clean
+.PHONY: help setup constraints demo serve test test-all test-slow programs lint bench abuse hostile soak relevance audit docs reference messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -95,6 +95,9 @@ hostile: setup ## Send 100,000 hostile requests, and check each answer (HOSTILE_
 
 soak: setup ## Use the portal for half an hour while its processes are killed (SOAK_ARGS)
 	$(PY) -m benchmarks.soak $(SOAK_ARGS)
+
+relevance: setup ## Compare what searches find with other engines (RELEVANCE_ARGS)
+	$(PY) -m benchmarks.relevance $(RELEVANCE_ARGS)
 
 audit: setup ## Audit the installed packages: vulnerabilities, licences, bill of materials
 	$(INSTALL) --editable '.[audit]'

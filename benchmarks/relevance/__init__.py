@@ -1,0 +1,1 @@
+"""What searches find, and in which order, beside other engines: ``make relevance``."""
