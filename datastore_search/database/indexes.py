@@ -25,7 +25,7 @@ _STATISTICS_TARGET = 200
 
 #: PostgreSQL's memory for a GIN index.  It collects the entries in a tree of this size, and each
 #: entry is searched for in it: a larger one does not fit the processor's cache, and takes up to one
-#: and a half times as long (``docs/decisions/0046``).
+#: and a half times as long (``docs/decisions/0013``).
 _GIN_MEMORY_BYTES = 8 * 2**20
 
 #: From this version of PostgreSQL on, several processes build a GIN index.

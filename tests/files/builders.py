@@ -10,7 +10,7 @@ from django.db import connection
 
 from datastore_search.contrib.files.jobs import LoadOptions, load_file
 from datastore_search.contrib.files.models import Load
-from datastore_search.contrib.files.tables.filling import Batch, NewTable, create_records
+from datastore_search.contrib.files.tables.filling import NewTable, create_records
 from datastore_search.models import Resource, TableVersion
 
 from ..builders import SURVEY, create_resource
@@ -47,7 +47,7 @@ def make_unpublished_version(load: Load) -> TableVersion:
         connection,
         NewTable(version.pk, load.pk),
         language="english",
-        batches=[Batch(['{"a":1}'])],
+        batches=[['{"a":1}']],
     )
     return version
 

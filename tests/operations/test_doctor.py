@@ -15,6 +15,7 @@ from django.test import Client
 
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.operations import doctor
+from datastore_search.contrib.operations.tables import restore_functions
 from datastore_search.database.indexes import Indexes, add_indexes, name_key_index, set_key
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
@@ -89,33 +90,27 @@ def test_a_trigger_that_does_not_fire_is_restored(resource: Resource, statement:
     check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
 
 
-def test_search_vectors_that_nothing_computes_are_computed_again(resource: Resource) -> None:
-    table = get_record_table(resource)
-    execute(f"ALTER TABLE {table} ALTER COLUMN search DROP EXPRESSION")
-    execute(f"UPDATE {table} SET search = ''")
+@pytest.mark.parametrize(
+    "change", ["ADD COLUMN own text", "ALTER COLUMN search DROP EXPRESSION", "DROP COLUMN search"]
+)
+def test_columns_of_another_kind_are_left_to_a_person(resource: Resource, change: str) -> None:
+    execute(f"ALTER TABLE {get_record_table(resource)} {change}")
 
-    check_is_mended("vectors.stale", str(resource.pk))
+    found = examine("--fix")[0]
 
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f'UPDATE {table} SET data = data || \'{{"title": "Lizards"}}\' WHERE _id = 1'
-        )
-        cursor.execute(
-            f"SELECT count(*) FROM {table}"
-            " WHERE search = '' OR search <> datastore_search_vector(data, 'english')"
-        )
-        assert cursor.fetchone() == (0,)
+    assert (found["code"], found["name"]) == ("table.columns", str(resource.pk))
+    assert not found["can_be_fixed"]
 
 
 def make_outdated(resource: Resource, condition: str = "_id = 1") -> None:
     """Give some records the words of functions that did not fold letters."""
-    table = get_record_table(resource)
     execute(
-        f"ALTER TABLE {table} ALTER COLUMN search DROP EXPRESSION;"
-        f"UPDATE {table} SET search = to_tsvector('simple', 'Cœur') WHERE {condition};"
-        f"CREATE TRIGGER datastore_search_vector BEFORE INSERT OR UPDATE ON {table}"
-        " FOR EACH ROW EXECUTE FUNCTION datastore_search_set_vector('english')"
+        "CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)"
+        " RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT"
+        " RETURN to_tsvector('simple', 'Cœur');"
+        f"UPDATE {get_record_table(resource)} SET data = data WHERE {condition}"
     )
+    restore_functions(connection)
 
 
 @pytest.mark.parametrize("condition", ["_id = 1", "_id = 6", "true"])

@@ -18,10 +18,9 @@ class FilesSettings(Settings):
         2,
         "Connections over which a load fills its table and makes its indexes in parallel, in"
         " addition to the two that it always has: one for its statements and one for its locks."
-        " Each uses a core of the database server, and a process beside the load builds search"
-        " vectors. With `1`, with a file of at most 10,000 rows (of a wide table, 100,000 cells),"
-        " and in a transaction of the caller, the load uses only the connection of its statements,"
-        " and PostgreSQL builds them.",
+        " Each uses a core of the database server. With `1`, with a file of at most 10,000 rows (of"
+        " a wide table, 100,000 cells), and in a transaction of the caller, the load uses only the"
+        " connection of its statements.",
     )
     READ_CPU_SECONDS = Setting(
         8.0,

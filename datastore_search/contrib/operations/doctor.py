@@ -37,7 +37,6 @@ from .tables import (
     rebuild_index,
     restore_functions,
     restore_triggers,
-    restore_vectors,
 )
 
 #: Of so many tables, the oldest ones, a few search vectors are computed: some milliseconds each.
@@ -166,14 +165,10 @@ class _Table:
         table_id, name = self.version.pk, str(self.resource.pk)
         found = diagnose_record_table(self.connection, table_id)
         if not found.has_columns:
-            yield Finding("table.columns", name, "The table has other columns than it should.")
-        if not found.computes_vectors:
-            restore = partial(restore_vectors, language=self.version.language)
             yield Finding(
-                "vectors.stale",
+                "table.columns",
                 name,
-                "New records are not found by their words.",
-                partial(restore, self.connection, table_id),
+                "The table has other columns than it should, or ungenerated search vectors.",
             )
         if not found.has_primary_key:
             yield Finding("index.missing", name, "The table has no primary key.")

@@ -12,16 +12,10 @@ from psycopg import sql
 
 from ...database.server import read_sql_file
 from ...database.statements import execute, fetch_value
-from ...database.tables import (
-    VECTOR_TRIGGER,
-    limit_lock_waits,
-    maintain_vectors,
-    name_record_table,
-    quote_record_table,
-)
+from ...database.tables import limit_lock_waits, name_record_table, quote_record_table
 
-#: The columns of a record table, with their types.
-_COLUMNS: Final = {"_id": "bigint", "data": "jsonb", "search": "tsvector"}
+#: The columns of a record table, with their types; PostgreSQL generates the search vectors.
+_COLUMNS: Final = {("_id", "bigint", ""), ("data", "jsonb", ""), ("search", "tsvector", "s")}
 
 _TRIGGER_FILES: Final = ("versions.sql", "names.sql")
 _FUNCTION_FILES: Final = ("functions.sql", "casts.sql", *_TRIGGER_FILES)
@@ -114,7 +108,6 @@ class TableDiagnosis:
     """What a record table has; the valid indexes come first, and of these the older ones."""
 
     has_columns: bool
-    computes_vectors: bool
     indexes: list[FoundIndex]
 
     @property
@@ -135,20 +128,12 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
     name = name_record_table(table_id)
     columns = execute(
         connection,
-        "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
+        "SELECT attname, format_type(atttypid, NULL), attgenerated::text FROM pg_attribute"
         " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
         [name],
     )
-    computes_vectors = fetch_value(
-        connection,
-        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = %s::regclass"
-        "  AND attname = 'search' AND attgenerated = 's')"
-        " OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = %s::regclass"
-        "  AND tgname = %s AND tgenabled IN ('O', 'A'))",
-        [name, name, VECTOR_TRIGGER],
-    )
     indexes = _list_indexes(connection, name)
-    return TableDiagnosis(dict(columns) == _COLUMNS, computes_vectors, indexes)
+    return TableDiagnosis(set(columns) == _COLUMNS, indexes)
 
 
 def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
@@ -189,21 +174,8 @@ def has_outdated_vectors(connection: BaseDatabaseWrapper, table_id: int, languag
     ).format(table=quote_record_table(table_id))
     with limit_lock_waits(connection):
         found = diagnose_record_table(connection, table_id)
-        is_readable = found.computes_vectors and found.has_primary_key
+        is_readable = found.has_columns and found.has_primary_key
         return is_readable and bool(fetch_value(connection, statement, [language]))
-
-
-def restore_vectors(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
-    """
-    Compute all search vectors of a record table, and of each later record.
-
-    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
-    """
-    table, trigger = quote_record_table(table_id), sql.Identifier(VECTOR_TRIGGER)
-    with limit_lock_waits(connection) as cursor:
-        cursor.execute(sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(trigger, table))
-        maintain_vectors(connection, table_id, language=language)
-        cursor.execute(sql.SQL("UPDATE {} SET data = data").format(table))
 
 
 def rebuild_index(connection: BaseDatabaseWrapper, name: str) -> None:

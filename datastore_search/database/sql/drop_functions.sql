@@ -3,7 +3,6 @@ DROP FUNCTION IF EXISTS datastore_search_tsquery(text, regconfig, boolean);
 DROP FUNCTION IF EXISTS datastore_search_sequence(text, regconfig, boolean);
 DROP FUNCTION IF EXISTS datastore_search_word(text, regconfig, boolean, boolean);
 DROP FUNCTION IF EXISTS datastore_search_phrase(text);
-DROP FUNCTION IF EXISTS datastore_search_set_vector();
 DROP FUNCTION IF EXISTS datastore_search_vector(jsonb, regconfig);
 DROP FUNCTION IF EXISTS datastore_search_lexemes(text, regconfig);
 DROP FUNCTION IF EXISTS datastore_search_values(jsonb);

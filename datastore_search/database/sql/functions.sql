@@ -265,23 +265,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN datastore_search_lexemes(
     datastore_search_words("left"(datastore_search_values(data), 100000)), language);
 
--- Sets the search vector of a record where the column is not generated, because a load has filled it
--- (docs/decisions/0046).  The language is the argument of the trigger, one of PostgreSQL's own.  The
--- function is found in the schema of the table, whatever the search path is.
-CREATE OR REPLACE FUNCTION datastore_search_set_vector() RETURNS trigger
-LANGUAGE plpgsql
-AS $function$
-BEGIN
-    IF TG_TABLE_SCHEMA = ANY (current_schemas(false)) THEN
-        NEW.search := datastore_search_vector(NEW.data, TG_ARGV[0]::regconfig);
-    ELSE
-        EXECUTE format('SELECT %I.datastore_search_vector($1, $2)', TG_TABLE_SCHEMA)
-            INTO NEW.search USING NEW.data, TG_ARGV[0]::regconfig;
-    END IF;
-    RETURN NEW;
-END
-$function$;
-
 -- The tsquery, as text, of a run without blanks and the digits that touch it, as
 -- datastore_search_split() writes it: digits, and between two U+001F pairs and a last letter.  The
 -- pairs must be at their distances; every second one and the last say all.  A vector has no positions

@@ -13,13 +13,8 @@ import psycopg
 from ...processes import MAX_WAIT_SECONDS, wait_until
 
 #: States in which a load can be held; in the last one, only the switch of tables is missing.
-#: A load that adds records can also be held in *merging*, and one that builds search vectors itself
-#: in *inserting*.
+#: A load that adds records can also be held in *merging*.
 MOMENTS = ("reading", "copying", "indexing", "publishing")
-
-#: A text whose search vector a load leaves to PostgreSQL: a load of such texts can be held while it
-#: copies.  Without it, a load builds vectors itself, and can be held where PostgreSQL builds some.
-TEXT_FOR_POSTGRESQL = "river 川"
 
 _VECTOR = "datastore_search_vector(jsonb, regconfig)"
 _HELD = """
@@ -27,10 +22,7 @@ ALTER FUNCTION {vector} RENAME TO datastore_search_vector_not_held;
 CREATE FUNCTION datastore_search_vector(data jsonb, language regconfig)
 RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
-    -- A load compares some of its own vectors before it begins to copy.
-    IF current_query() NOT LIKE 'SELECT bool_and%' THEN
-        PERFORM pg_advisory_xact_lock_shared(5);
-    END IF;
+    PERFORM pg_advisory_xact_lock_shared(5);
     RETURN datastore_search_vector_not_held(data, language);
 END $$
 """
@@ -102,7 +94,7 @@ class Hold:
             copying.execute("SELECT pg_advisory_xact_lock(5)")
 
             def reach(alive: Callable[[], object]) -> None:
-                if moment in ("merging", "inserting"):
+                if moment == "merging":
                     wait_until(lambda: self._waits_for_lock("INSERT"), moment, alive=alive)
                     return
                 wait_until(lambda: self._waits_for_lock("COPY"), "copying", alive=alive)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ from ...builders import ask
 from ...processes import DATABASE, IMMEDIATE, build_database_url, wait_until
 from ...reader_threads import ReaderThreads
 from ..builders import get_version_id
-from .holds import MOMENTS, TEXT_FOR_POSTGRESQL, Hold, allow_holding_copies
+from .holds import MOMENTS, Hold, allow_holding_copies
 from .workers import run_queued_tasks, run_worker
 
 #: More rows than are copied over a single connection.
@@ -47,13 +46,9 @@ _FEW_ROWS = 500
 
 _WORD = "river"
 
-#: The texts of a file, in turn: PostgreSQL builds the search vectors of all, or of a tenth.
-_TEXTS = {"inserting": [*[_WORD] * 9, TEXT_FOR_POSTGRESQL]}
 
-
-def write_records(version: int, count: int, texts: Sequence[str] = (TEXT_FOR_POSTGRESQL,)) -> bytes:
-    rows = (f"{version},{text}\n" for text in islice(cycle(texts), count))
-    return "".join(["version,text\n", *rows]).encode()
+def write_records(version: int, count: int) -> bytes:
+    return "".join(["version,text\n", *[f"{version},{_WORD}\n"] * count]).encode()
 
 
 class Searchers(ReaderThreads):
@@ -69,7 +64,7 @@ class Searchers(ReaderThreads):
         self._resource = resource
 
     def read_once(self) -> None:
-        filters = {"text": [_WORD, TEXT_FOR_POSTGRESQL]}
+        filters = {"text": _WORD}
         extras: tuple[dict[str, Any], ...] = ({}, {"q": _WORD}, {"filters": filters})
         for extra in extras:
             answer = ask(
@@ -105,13 +100,10 @@ def served(
         Resource.objects.all().delete()
 
 
-def queue_load(
-    resource: Resource, mode: Mode = Mode.REPLACE, moment: str = "", rows: int = _ROWS
-) -> Load:
-    texts = _TEXTS.get(moment, [TEXT_FOR_POSTGRESQL])
+def queue_load(resource: Resource, mode: Mode = Mode.REPLACE, rows: int = _ROWS) -> Load:
     return submit_load(
         resource,
-        file=ContentFile(write_records(1, rows, texts), name="second.csv"),
+        file=ContentFile(write_records(1, rows), name="second.csv"),
         options=LoadOptions(mode=mode.value),
     )
 
@@ -148,12 +140,12 @@ def wait_for_end(load: Load, worker: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [*MOMENTS, "inserting"])
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     served: Resource, uploads: Path, settings: Any, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queue_load(served, moment=moment)
+    load = queue_load(served)
 
     with hold_load(load, moment, uploads) as worker:
         kill_worker(worker, load)
@@ -246,7 +238,7 @@ def test_a_load_is_cancelled_by_another_process(
     served: Resource, uploads: Path, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queue_load(served, moment=moment)
+    load = queue_load(served)
 
     with hold_load(load, moment, uploads) as worker:
         worker.send_signal(signal.SIGSTOP)  # it may check for a request just now

@@ -15,8 +15,7 @@ from datastore_search.contrib.files.jobs import LoadOptions, clean_up_loads, loa
 from datastore_search.contrib.files.messages.failures import UnstorableRecord
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import replacing
-from datastore_search.contrib.files.tables.filling import Batch, NewTable, create_records
-from datastore_search.contrib.operations.tables import diagnose_record_table
+from datastore_search.contrib.files.tables.filling import NewTable, create_records
 from datastore_search.database.tables import drop_record_table, list_record_tables
 from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
@@ -66,23 +65,17 @@ def list_new_connections(before: set[int]) -> set[int]:
 
 
 def render_batches(
-    *bad: int,
-    error: BaseException | None = None,
-    rows: int = ROW_COUNT,
-    has_texts: bool = False,
-) -> Iterator[Batch]:
+    *bad: int, error: BaseException | None = None, rows: int = ROW_COUNT
+) -> Iterator[list[str]]:
     """Yield batches of numbered records as JSON; PostgreSQL refuses the ``bad`` ones."""
     for first in range(1, rows + 1, BATCH_ROWS):
         numbers = range(first, min(first + BATCH_ROWS, rows + 1))
-        yield Batch(
-            ['{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}' for number in numbers],
-            [str(number) for number in numbers] if has_texts else None,
-        )
+        yield ['{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}' for number in numbers]
         if error and first > rows / 2:
             raise error
 
 
-def fill_table(batches: Iterator[Batch], max_connections: int = 2) -> int:
+def fill_table(batches: Iterator[list[str]], max_connections: int = 2) -> int:
     return create_records(
         connection, TABLE, language="english", batches=batches, max_connections=max_connections
     )
@@ -97,11 +90,9 @@ def read_rows(table_id: int) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-@pytest.mark.parametrize(("streams", "has_texts"), [(1, False), (2, True), (3, False)])
-def test_records_are_numbered_in_their_order_over_any_number_of_connections(
-    streams: int, has_texts: bool
-) -> None:
-    assert fill_table(render_batches(has_texts=has_texts), streams) == ROW_COUNT
+@pytest.mark.parametrize("streams", [1, 2, 3])
+def test_records_are_numbered_in_their_order_over_any_number_of_connections(streams: int) -> None:
+    assert fill_table(render_batches(), streams) == ROW_COUNT
 
     rows = read_rows(TABLE.id)
 
@@ -112,14 +103,11 @@ def test_records_are_numbered_in_their_order_over_any_number_of_connections(
 
 
 @pytest.mark.parametrize(
-    ("streams", "has_texts", "bad"),
-    [(1, False, ROW_COUNT), (2, False, 501), (2, True, 1), (4, True, 1_777)],
+    ("streams", "bad"), [(1, ROW_COUNT), (2, 1), (2, 501), (2, ROW_COUNT), (4, 1_777)]
 )
-def test_a_record_that_postgresql_refuses_is_named_by_its_row(
-    streams: int, has_texts: bool, bad: int
-) -> None:
+def test_a_record_that_postgresql_refuses_is_named_by_its_row(streams: int, bad: int) -> None:
     with fails_with("load.unstorable_record") as refusal:
-        fill_table(render_batches(bad, has_texts=has_texts), streams)
+        fill_table(render_batches(bad), streams)
 
     assert refusal.value.parameters == {"row": bad}
 
@@ -145,7 +133,6 @@ def test_an_error_of_the_reader_ends_all_streams(
 
 # Whole loads --------------------------------------------------------------------------------------
 
-#: Two of them are left to PostgreSQL; with a fifth of such rows it would compute all vectors.
 CELLS = (
     "plain words", "12", "Đường Nguyễn", "1e5x -04T12:00", "naïve “façade”", "an old bridge",
     "level 7", "foxes", "2020-02-29", "王小明", "x" * 700,
@@ -182,21 +169,15 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     path = tmp_path / "new.csv"
     path.write_text(CSV)
     if failure is UnstorableRecord:
-        batches = render_batches(1_999, has_texts=True)
+        batches = render_batches(1_999)
     else:
-        batches = render_batches(error=KeyboardInterrupt(), has_texts=True)
+        batches = render_batches(error=KeyboardInterrupt())
 
     with monkeypatch.context() as patch:
         patch.setattr(
             replacing,
-            "render_searchable_rows",
-            lambda _table, _decisions: (
-                [
-                    (0, record, text)
-                    for record, text in zip(batch.records, batch.texts or [], strict=True)
-                ]
-                for batch in batches
-            ),
+            "render_rows",
+            lambda _table, _decisions: ([(0, record) for record in batch] for batch in batches),
         )
         with pytest.raises(failure):
             load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -237,21 +218,9 @@ def test_records_that_are_written_after_a_load_have_the_search_vectors_of_postgr
         cursor.execute("SET search_path = ''")
         cursor.execute(
             f"UPDATE public.datastore_search_record_{resource.table_version_id}"
-            " SET data = data || '{\"text\": \"leaping lizards\"}', search = '' WHERE _id = 8"
+            ' SET data = data || \'{"text": "leaping lizards"}\' WHERE _id = 8'
         )
         cursor.execute("RESET search_path")
 
     assert count_wrong_vectors(resource) == 0
     assert "'lizard'" in read_rows(resource.table_version_id or 0)[7][2]
-
-
-def test_a_table_that_has_lost_what_computes_its_vectors_is_found_damaged() -> None:
-    resource = make_loaded_resource(CSV)
-    table_id = resource.table_version_id or 0
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"ALTER TABLE datastore_search_record_{table_id}"
-            " DISABLE TRIGGER datastore_search_vector"
-        )
-
-    assert not diagnose_record_table(connection, table_id).computes_vectors

@@ -18,14 +18,14 @@ from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed, UnstorableRecord
 from ..models import Load, LoadState
 from ..tables.connections import count_load_connections
-from ..tables.filling import Batch, NewTable, create_records
+from ..tables.filling import NewTable, create_records
 from ..tables.indexing import count_common_values, create_indexes
 from ..tables.locks import begin_load_transaction
 from ..types.options import save_options
 from .fingerprint import compute_fingerprint
 from .plan import LoadPlan, ProgressReporter, build_field, report_batches
 from .profiles import build_profiles
-from .rows import find_line, is_wide, render_rows, render_searchable_rows
+from .rows import find_line, is_wide, render_rows
 
 _FIELDS_PER_STATEMENT = 500
 
@@ -84,7 +84,7 @@ def _fill_table(
             plan.connection,
             table,
             language=version.language,
-            batches=_render_batches(plan, progress, has_texts=max_connections > 1),
+            batches=_render_batches(plan, progress),
             max_connections=max_connections,
         )
     except UnstorableRecord as error:
@@ -122,21 +122,10 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> Indexes:
     )
 
 
-def _render_batches(
-    plan: LoadPlan, progress: ProgressReporter, *, has_texts: bool
-) -> Iterator[Batch]:
-    if not has_texts:
-        rendered = render_rows(plan.table, plan.decisions)
-        for rows in report_batches(plan.table, progress, rendered):
-            yield Batch([record for _line, record in rows])
-        return
-    with_texts = render_searchable_rows(plan.table, plan.decisions)
-    for searchable in report_batches(plan.table, progress, with_texts):
-        texts = [text for _line, _record, text in searchable if text is not None]
-        yield Batch(
-            [record for _line, record, _text in searchable],
-            texts if len(texts) == len(searchable) else None,
-        )
+def _render_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[str]]:
+    rendered = render_rows(plan.table, plan.decisions)
+    for rows in report_batches(plan.table, progress, rendered):
+        yield [record for _line, record in rows]
 
 
 def _set_key(plan: LoadPlan, version: TableVersion) -> None:

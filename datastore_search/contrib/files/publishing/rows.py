@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ....field_types import dump_json
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
@@ -15,9 +14,6 @@ from ..types.field_formats import Decision, FieldFormat
 #: The rows of a batch, and the cells of one of a wide table, which several connections share.
 _ROWS_PER_BATCH = 2_000
 _CELLS_PER_BATCH = 60_000
-
-#: A letter whose words only PostgreSQL knows.
-_OTHER_LETTER = "\uffff"
 
 #: DuckDB renders 2,048 rows at once, and holds each text that it makes of them until the last is
 #: made.  Rows of more bytes are rendered by statements of fewer rows.
@@ -45,58 +41,11 @@ def render_rows(
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
         SQL(", ").join(build(table, decisions)), STAGED_ROWS
     )
-    yield from _fetch_rows(table, query)
-
-
-def render_searchable_rows(
-    table: StagedTable, decisions: Sequence[Decision]
-) -> Iterator[list[tuple[int, str, str | None]]]:
-    """
-    Render the rows in the order of the file, with the text of the values of each.
-
-    The text is what ``datastore_search_values`` makes of the object; None where that is not known,
-    and in a wide table.
-    """
-    has_texts = not any(decision.field_type.is_nested for decision in decisions)
-    if not has_texts or is_wide(table):
-        for lines in render_rows(table, decisions):
-            yield [(line, record, None) for line, record in lines]
-        return
-    # Blanks between the values, which have the order in which jsonb has its keys.
-    keys = [name.encode() for name in table.names]
-    cells = zip(keys, map(quote_identifier, table.columns), decisions, strict=True)
-    texts = (
-        _build_text(cell, decision)
-        for _key, cell, decision in sorted(cells, key=lambda each: (len(each[0]), each[0]))
-    )
-    query = SQL(
-        "SELECT line, '{{' || concat_ws(',', {}) || '}}', concat_ws(' ', {}) FROM {}"
-    ).format(SQL(", ").join(_build_members(table, decisions)), SQL(", ").join(texts), STAGED_ROWS)
-    yield from _fetch_rows(table, query)
-
-
-def _fetch_rows(table: StagedTable, query: Composed) -> Iterator[list[Any]]:
     size = max(1, _CELLS_PER_BATCH // len(table.names)) if is_wide(table) else _ROWS_PER_BATCH
     for condition in table.rows.split(table.columns, _MAX_BYTES_PER_STATEMENT):
         rows = table.execute(SQL("{} WHERE {}").format(query, condition))
         while batch := rows.fetchmany(size):
             yield batch
-
-
-def _build_text(cell: Composed, decision: Decision) -> Composed:
-    """Build a value as PostgreSQL's ``->>`` has it, or what has the same words."""
-    field_type = decision.field_type
-    if field_type.is_text:
-        return cell
-    value = decision.field_format.build_json_value(cell)
-    text = SQL("CASE WHEN {} <> '' THEN trim({}, '\"') END").format(cell, value)
-    if field_type.is_number:
-        # PostgreSQL writes an exponent as digits: this letter leaves the record to it.
-        return SQL("replace(replace({}, 'e', {other}), 'E', {other})").format(
-            text, other=quote_literal(_OTHER_LETTER)
-        )
-    # The T of a moment separates words.
-    return SQL("replace({}, 'T', ' ')").format(text) if field_type.is_timestamp else text
 
 
 def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:

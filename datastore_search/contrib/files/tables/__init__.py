@@ -1,1 +1,1 @@
-"""Tables that a load fills: rows, orders, locks, search vectors."""
+"""Tables that a load fills: rows, orders, locks."""
