@@ -559,12 +559,12 @@ def _choose_window(bound: BoundQuery, total: int | None) -> int | None:
     end, rows = bound.end, bound.relation.record_count
     if end is None:
         return None
-    if rows is not None and bound.ids and bound.is_by_id:
-        # Within the range, if the keys have no gaps.
-        rows = max(1, min(rows, bound.ids[1]) - max(0, bound.ids[0] - 1))
     if total is None or rows is None:
         window = end * _RECORDS_PER_MATCH + _WINDOW_MARGIN
         return window if rows is None or window < rows else None
+    if bound.ids and bound.is_by_id:
+        # Within the range, if the keys have no gaps.
+        rows = max(1, min(rows, bound.ids[1]) - max(0, bound.ids[0] - 1))
     if total <= _MAX_SORTED_MATCHES:
         return None
     window = end * rows * _WINDOW_FACTOR // total + _WINDOW_MARGIN

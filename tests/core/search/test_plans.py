@@ -381,6 +381,32 @@ def test_matches_in_a_range_of_keys_are_read_from_its_end(
 
 
 @pytest.mark.parametrize("key", [UP, DOWN])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(build_query(HAS_KIND), has_kind, [{"_id"}]),
+        Case(build_query(q="often"), has_word("often"), [{"_id", "values"}]),  # for the rank
+    ],
+)
+def test_the_last_pages_are_read_from_the_key_too(
+    db: None, table: Resource, case: Case, key: SortKey
+) -> None:
+    last = Comparison("_id", "lt", 501)
+    if not key.descending:
+        last = Comparison("_id", "gt", RECORD_COUNT - 500)
+    filters = (*case.query.filters, last)
+    query = replace(case.query, filters=filters, sort=(key,), include_total=False)
+
+    answer = run_search(table, query)
+
+    ids = range(1, 501) if key.descending else range(RECORD_COUNT - 499, RECORD_COUNT + 1)
+    expected = [each for each in list_expected_ids(case.keep, key) if each in ids]
+    assert answer.ids == expected[:5]
+    assert answer.paths == case.paths
+    assert answer.fetched <= 500
+
+
+@pytest.mark.parametrize("key", [UP, DOWN])
 def test_pages_by_their_next_page_hold_every_match_once(
     db: None, table: Resource, key: SortKey
 ) -> None:
