@@ -8,7 +8,7 @@ import platform
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from datastore_search.contrib.files.models import Load
 from .addresses import Ckan, Portal
 from .comparison import Comparison, Figures
 from .credentials import issue_reading_token
+from .cursors import SEARCHES, SHARES, measure_pages
 from .failures import BenchmarkError
 from .floor import connect_for_floor
 from .loads.files import LoadFigures, load_files
@@ -30,8 +31,13 @@ from .report import Table, format_number
 from .requests import Request, build_requests
 from .resources import Cost, load_resource
 from .server import serve_portal
-from .tables import build_load_table, build_loads_table, build_requests_table
-from .timing import Pace
+from .tables import (
+    build_cursors_table,
+    build_load_table,
+    build_loads_table,
+    build_requests_table,
+)
+from .timing import Pace, Timing
 
 
 @dataclass(slots=True)
@@ -45,6 +51,7 @@ class Results:
     setting: str
     load: list[Cost] = field(default_factory=list)
     requests: dict[str, Figures | None] = field(default_factory=dict)
+    cursors: dict[str, Sequence[Timing]] = field(default_factory=dict)
     ckan_records: int | None = None
     loads: list[LoadFigures] = field(default_factory=list)
 
@@ -54,6 +61,7 @@ class Results:
         tables = {
             "load": build_load_table(self.setting, self.load),
             "requests": build_requests_table(ckan + self.setting, self.requests),
+            "cursors": build_cursors_table(self.setting, self.cursors),
             "loads": build_loads_table(self.setting, self.loads),
         }
         return {name: table for name, table in tables.items() if table.rows}
@@ -88,8 +96,9 @@ def choose_requests(options: Namespace) -> list[Request]:
     Raises: ``BenchmarkError`` for an unknown name.
     """
     requests = {request.name: request for request in build_requests(options.rows)}
-    if unknown := set(options.only) - set(requests):
-        raise BenchmarkError(f"There is no {', '.join(unknown)}, only {', '.join(requests)}.")
+    names = [*requests, *SEARCHES]
+    if unknown := set(options.only) - set(names):
+        raise BenchmarkError(f"There is no {', '.join(unknown)}, only {', '.join(names)}.")
     return [requests[name] for name in requests if not options.only or name in options.only]
 
 
@@ -133,6 +142,10 @@ def _measure_requests(
             results.requests[request.name] = figures
             median = format_number(figures.portal.alone.median_ms if figures else None)
             print(f"{request.name}: {median} ms", file=sys.stderr, flush=True)
+        for name in SEARCHES:
+            if not options.only or name in options.only:
+                results.cursors[name] = measure_pages(comparison.portal, name, target, pace)
+                print(f"{name}: {len(SHARES)} pages", file=sys.stderr, flush=True)
 
 
 def _measure_loads(options: Namespace, folder: Path, results: Results) -> None:

@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from .comparison import Figures
+from .cursors import SHARES
 from .loads.files import LoadFigures
 from .report import Table, format_number, format_ratio
 from .resources import Cost
-from .timing import PARALLEL_CONNECTIONS, Served
+from .timing import PARALLEL_CONNECTIONS, Served, Timing
 
 _MEBIBYTE = 2**20
 _KIBIBYTE = 2**10
@@ -95,6 +96,19 @@ def _format_served(served: Served) -> tuple[str, ...]:
         format_number(served.together.median_ms if served.together else None),
         format_number(_get_requests_per_second(served)),
     )
+
+
+def build_cursors_table(caption: str, pages: Mapping[str, Sequence[Timing]]) -> Table:
+    """Show the medians of pages after some share of the records, and their ratios to the first."""
+    later = [f"after {share} %" for share in SHARES[1:]]
+    header = ("request", "first page", *later, *(f"{share} ÷ first" for share in later))
+    return Table(caption, header, [(name, *_format_pages(each)) for name, each in pages.items()])
+
+
+def _format_pages(pages: Sequence[Timing]) -> list[str]:
+    medians = [page.median_ms for page in pages]
+    ratios = [format_ratio(median, medians[0]) for median in medians[1:]]
+    return [*map(format_number, medians), *ratios]
 
 
 def build_loads_table(caption: str, figures: Sequence[LoadFigures]) -> Table:

@@ -19,6 +19,7 @@ import pytest
 from django.db import connection
 
 from benchmarks.__main__ import build_parser
+from benchmarks.cursors import SEARCHES, SHARES
 from benchmarks.requests import build_requests
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +72,8 @@ def test_the_page_names_every_request_and_every_option() -> None:
     options = {option for action in build_parser()._actions for option in action.option_strings}
 
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
-        request.name for request in build_requests(1)
+        *(request.name for request in build_requests(1)),
+        *SEARCHES,
     ]
     assert set(re.findall(r"`(--[a-z-]+)`", text)) == options - {"-h", "--help"}
 
@@ -113,10 +115,12 @@ def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
 ) -> None:
     out = tmp_path / "out.json"
     names = ["a_limit5", "t_repeated", "v_private", "w_dump"]
+    searches = ["cursor", "cursor_q_and_filter"]
 
     process = run(
         database_url,
-        *("--rows", 300, "--only", *names, "--workers", 1, "--rounds", 1, "--seconds", 0),
+        *("--rows", 300, "--only", *names, *searches, "--workers", 1),
+        *("--rounds", 1, "--seconds", 0),
         *("--out", out, "--ckan", f"http://{address}", "--ckan-resource", "the-id"),
     )
 
@@ -124,6 +128,8 @@ def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
     figures = json.loads(out.read_text())
     assert [cost["rows"] for cost in figures["load"]] == [300]
     assert list(figures["requests"]) == names
+    assert list(figures["cursors"]) == searches
+    assert [len(pages) for pages in figures["cursors"].values()] == [len(SHARES)] * 2
     for name in ("a_limit5", "v_private"):
         measured = figures["requests"][name]
         assert measured["portal"]["together"]["median_ms"] > 0
@@ -131,6 +137,7 @@ def test_a_run_times_requests_beside_ckan_and_leaves_no_server(
         assert (measured["ckan"] is None) == (name == "v_private")
     assert figures["ckan_records"] == 7
     assert "\n| a_limit5 " in process.stdout
+    assert "\n| cursor_q_and_filter " in process.stdout
     with psycopg.connect(database_url, autocommit=True) as other_connection:
         others = other_connection.execute(
             "SELECT count(*) FROM pg_stat_activity"
