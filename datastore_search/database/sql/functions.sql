@@ -349,8 +349,8 @@ $function$;
 -- The tsquery, as text, of words that must follow each other: of the parts of a code (192.168.10.1,
 -- 2024-03-12), or of a phrase.  Only words as written have positions, so a word that a record has in
 -- another form alone may be anywhere; after the 16,383th, all words have one position.  Null unless
--- there are two words.  A stem beside a word would make its position unknown, so no form is in the
--- phrase; and a beginning, which may be one of a stem, is there beside the word.
+-- there are two words.
+-- Where a form has no position, that of (word | form) is unknown; so each form has a phrase of its own.
 CREATE OR REPLACE FUNCTION datastore_search_sequence(
     words text, language regconfig, has_forms boolean)
 RETURNS text
@@ -361,33 +361,53 @@ DECLARE
         SELECT array_agg(lexeme ORDER BY place)
         FROM unnest(to_tsvector('pg_catalog.simple', words)) AS word, unnest(positions) AS place);
     last CONSTANT integer := coalesce(cardinality(lexemes), 0);
-    is_beginning CONSTANT boolean := has_forms
-        AND (char_length(lexemes[last]) >= 3 OR lexemes[last] ~ '[^\x01-@]');
-    ending CONSTANT text := CASE WHEN is_beginning THEN ':*' ELSE '' END;
+    max_phrases CONSTANT integer := 12;
+    is_beginning boolean := false;
     written text[];
     forms text[];
+    alternatives text[];
+    phrases text[] := ARRAY[''];
     others text[];
+    stem tsquery;
 BEGIN
     IF last < 2 THEN
         RETURN NULL;
     END IF;
-    SELECT array_agg(datastore_search_word(lexeme, language, false, false) ORDER BY number),
-        array_agg(datastore_search_word(
-            lexeme, language, is_beginning AND number = last, has_forms) ORDER BY number)
-        INTO written, forms
-        FROM unnest(lexemes) WITH ORDINALITY AS word (lexeme, number);
-    others := ARRAY(
-        SELECT DISTINCT '!(' || word || ' <0> ' || word || ')'
-            || CASE WHEN is_beginning AND number = last
-                THEN ' & !(' || word || ':* <0> ' || word || ':*)' ELSE '' END
-        FROM unnest(written) WITH ORDINALITY AS words (word, number) WHERE word ~ '[^\x01-@]');
-    RETURN '(' || array_to_string(written, ' <-> ')
-        || CASE WHEN is_beginning THEN ' | ' || array_to_string(written, ' <-> ') || ending ELSE '' END
+    FOR number IN 1 .. last LOOP
+        is_beginning := number = last AND has_forms AND (
+            char_length(lexemes[last]) >= 3 OR lexemes[last] ~ '^[^\x01-@]{2}$');
+        written := written || datastore_search_word(lexemes[number], language, false, false);
+        forms := forms || datastore_search_word(lexemes[number], language, is_beginning, has_forms);
+        IF lexemes[number] !~ '[^\x01-@]' THEN
+            alternatives := ARRAY[written[number] || CASE WHEN is_beginning THEN ':*' ELSE '' END];
+        ELSE
+            alternatives := ARRAY[written[number]];
+            IF is_beginning THEN
+                alternatives := alternatives || (written[number] || ':*');
+            END IF;
+            IF has_forms AND language <> 'pg_catalog.simple'::regconfig THEN
+                stem := plainto_tsquery(language, lexemes[number]);
+                IF numnode(stem) = 1 AND stem::text <> written[number]
+                    AND cardinality(phrases) * (cardinality(alternatives) + 1) <= max_phrases
+                THEN
+                    alternatives := alternatives || stem::text;
+                END IF;
+            END IF;
+            others := others || (
+                SELECT string_agg('!(' || form || ' <0> ' || form || ')', ' & ')
+                FROM unnest(alternatives) AS form);
+        END IF;
+        phrases := ARRAY(
+            SELECT phrase || CASE WHEN number > 1 THEN ' <-> ' ELSE '' END || form
+            FROM unnest(phrases) AS phrase, unnest(alternatives) AS form);
+    END LOOP;
+    RETURN '(' || array_to_string(phrases, ' | ')
         || CASE WHEN cardinality(others) > 0
             THEN ' | ' || array_to_string(forms, ' & ') || ' & (' || array_to_string(others, ' | ') || ')'
             ELSE '' END
-        || CASE WHEN last = (SELECT count(DISTINCT word) FROM unnest(written) AS word)
-            THEN ' | ' || array_to_string(written, ' <0> ') || ending ELSE '' END
+        || CASE WHEN last = (SELECT count(DISTINCT lexeme) FROM unnest(lexemes) AS lexeme)
+            THEN ' | ' || array_to_string(written, ' <0> ') || CASE WHEN is_beginning THEN ':*' ELSE '' END
+            ELSE '' END
         || ')';
 END
 $function$;

@@ -59,8 +59,11 @@ def texts(db: None) -> Resource:
         ("' OR 1=1 --", set()),
         ("climate-change", {0, 2}),
         ("change-climate", {2}),
-        ("wi-f", {9}),
-        ("fi-w", set()),
+        ("climates-change", {0, 1, 2}),
+        ("fi-routers", {9}),
+        ("routers-fi", set()),
+        ("fi-ro", {9}),
+        ("ro-fi", set()),
         ('"\\\' & !x | y:*"', set()),
     ],
 )
