@@ -6,8 +6,10 @@ from typing import Any
 
 from django import forms
 from django.db import connections, router
+from django.utils.translation import gettext_lazy as _
 
 from ..database.server import list_search_languages
+from ..database.tables import WEIGHTS
 from ..models import Field, IndexKind, Resource
 from .translations import list_language_choices
 
@@ -53,6 +55,26 @@ class ResourceForm(forms.ModelForm):
 class FieldForm(forms.ModelForm):
     """The data dictionary of a field."""
 
+    weight = forms.TypedChoiceField(
+        label=_("weight"),
+        choices=[(weight, str(weight)) for weight in WEIGHTS],
+        coerce=int,
+        required=False,
+        empty_value=None,
+        help_text=_("What its words count in the order of results, from the next load on."),
+    )
+
     class Meta:
         model = Field
         fields = ("label", "notes")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Show the weight, which is a member of the data dictionary."""
+        super().__init__(*args, **kwargs)
+        self.initial["weight"] = self.instance.weight
+
+    def clean_weight(self) -> int:
+        """Set the weight; one that is not sent stays."""
+        weight: int = self.cleaned_data["weight"] or self.instance.weight
+        self.instance.weight = weight
+        return weight

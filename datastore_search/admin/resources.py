@@ -79,7 +79,7 @@ class FieldInline(ResourceInline):
     def get_fields(self, request: HttpRequest, obj: Resource | None = None) -> list[Any]:
         """Add the columns of ``parts``."""
         added = [name for part in parts for name in part.field_columns]
-        return ["name_display", "type", *added, "label", "notes"]
+        return ["name_display", "type", *added, "label", "notes", "weight"]
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Refuse: loads make the fields."""

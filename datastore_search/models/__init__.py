@@ -26,6 +26,7 @@ from .resources import (
 from .table_versions import (
     Origin,
     Profiles,
+    TableSettings,
     TableVersion,
     drop_deleted_tables,
     drop_tables_on_commit,

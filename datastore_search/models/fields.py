@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from ..database.tables import WEIGHTS
 from ..messages.bidi import show_bidi_controls
 from .base import GuardedModel, PrimaryManager
 from .translations import (
@@ -88,6 +89,17 @@ class Field(GuardedModel):
         texts = {"label": self.label, "notes": self.notes}
         # Members that staff cannot edit stay as they are.
         self.extra_info = {name: value for name, value in info.items() if not texts.get(name)}
+
+    @property
+    def weight(self) -> int:
+        """What its words count in the next table: the member ``weight``, if that is one of them."""
+        weight = self.extra_info.get("weight")
+        return weight if isinstance(weight, int) and weight in WEIGHTS else 1
+
+    @weight.setter
+    def weight(self, weight: int) -> None:
+        if weight != self.weight:
+            self.extra_info = {**self.extra_info, "weight": weight}
 
     def choose_label(self, plain_language: str) -> LocalText:
         """Choose the label for the active language; plain texts are in ``plain_language``."""

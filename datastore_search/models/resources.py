@@ -29,7 +29,7 @@ from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_n
 from .base import GuardedModel, PrimaryManager
 from .fields import Field
 from .object_permissions import Permitted, find_permitted
-from .table_versions import TableVersion, drop_tables_on_commit
+from .table_versions import TableSettings, TableVersion, drop_tables_on_commit
 from .translations import (
     MAX_TITLE_LENGTH,
     LocalText,
@@ -366,6 +366,13 @@ class Resource(GuardedModel):
             if not has_trigrams(connection):
                 kinds.remove(IndexKind.SUBSTRINGS)
         return kinds
+
+    @property
+    def table_settings(self) -> TableSettings:
+        """How the next table is made, of the fields that are there now."""
+        fields = self.fields.using(router.db_for_write(Resource, instance=self))
+        weights = {field.name: field.weight for field in fields if field.weight > 1}
+        return TableSettings(self.language, self.index_kinds, weights)
 
     def choose_indexes(self, names: Mapping[str, str]) -> Indexes:
         """Choose the next table's indexes; ``names`` maps short fields' names to their types."""

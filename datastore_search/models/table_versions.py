@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connections, models, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -26,6 +26,14 @@ class Origin(models.TextChoices):
 
     FILE = "file", _("file")
     API = "api", _("API")
+
+
+class TableSettings(NamedTuple):
+    """How a table is made: its text search configuration, its indexes, and weights of fields."""
+
+    language: str
+    indexes: list[str]
+    weights: dict[str, int]
 
 
 class TableVersion(models.Model):

@@ -43,7 +43,15 @@ from ..messages.writing import (
     ReadOnlyResource,
     TakenAlias,
 )
-from ..models import Alias, Origin, Resource, TableVersion, check_alias, drop_tables_on_commit
+from ..models import (
+    Alias,
+    Field,
+    Origin,
+    Resource,
+    TableVersion,
+    check_alias,
+    drop_tables_on_commit,
+)
 from ..signals import resource_written
 from . import changes
 from .records import Method, measure_longest_values, read_records
@@ -118,7 +126,7 @@ class Writer:
         Raises: ``InvalidParameters`` for fields that cannot be.
         """
         if not self.resource.has_table:
-            self._create_table()
+            self._create_table(fields)
         change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
         changes.record_change(self._connection, self.resource, added=0)
         self.resource = self._read_resource()
@@ -270,15 +278,22 @@ class Writer:
                 raise UnknownField(parameter=parameter, field=name[:100])
         return types
 
-    def _create_table(self) -> None:
+    def _create_table(self, given: Sequence[GivenField]) -> None:
+        settings = self.resource.table_settings
+        described = [Field(name=each.name, extra_info=each.info) for each in given if each.info]
         version = TableVersion.objects.using(self.using).create(
             resource=self.resource,
             origin=Origin.API,
-            language=self.resource.language,
-            indexes=self.resource.index_kinds,
+            language=settings.language,
+            indexes=settings.indexes,
             published_at=timezone.now(),
         )
-        create_table(self._connection, version.pk, language=version.language)
+        create_table(
+            self._connection,
+            version.pk,
+            language=version.language,
+            weights={**settings.weights, **{field.name: field.weight for field in described}},
+        )
         create_indexes(
             self._connection,
             version.pk,

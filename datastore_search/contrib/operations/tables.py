@@ -170,7 +170,8 @@ def has_outdated_vectors(connection: BaseDatabaseWrapper, table_id: int, languag
     statement = sql.SQL(
         "SELECT EXISTS (SELECT FROM ((SELECT data, search FROM {table} ORDER BY _id LIMIT 20)"
         " UNION ALL (SELECT data, search FROM {table} ORDER BY _id DESC LIMIT 20)) AS record"
-        " WHERE search IS DISTINCT FROM datastore_search_vector(data, %s::regconfig))"
+        " WHERE setweight(search, 'D')"
+        " IS DISTINCT FROM datastore_search_vector(data, %s::regconfig))"
     ).format(table=quote_record_table(table_id))
     with limit_lock_waits(connection):
         found = diagnose_record_table(connection, table_id)

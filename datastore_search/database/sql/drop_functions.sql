@@ -3,6 +3,7 @@ DROP FUNCTION IF EXISTS datastore_search_tsquery(text, regconfig, boolean);
 DROP FUNCTION IF EXISTS datastore_search_sequence(text, regconfig, boolean);
 DROP FUNCTION IF EXISTS datastore_search_word(text, regconfig, boolean, boolean);
 DROP FUNCTION IF EXISTS datastore_search_phrase(text);
+DROP FUNCTION IF EXISTS datastore_search_label(tsvector, jsonb, text, text[]);
 DROP FUNCTION IF EXISTS datastore_search_vector(jsonb, regconfig);
 DROP FUNCTION IF EXISTS datastore_search_lexemes(text, regconfig);
 DROP FUNCTION IF EXISTS datastore_search_values(jsonb);

@@ -265,6 +265,19 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN datastore_search_lexemes(
     datastore_search_words("left"(datastore_search_values(data), 100000)), language);
 
+-- Labels the words of a search vector that some fields of the record have, for its rank.
+CREATE OR REPLACE FUNCTION datastore_search_label(
+    vector tsvector, data jsonb, label text, names text[])
+RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+RETURN setweight(vector, label::"char", tsvector_to_array(to_tsvector(
+    'pg_catalog.simple'::regconfig,
+    datastore_search_words("left"(datastore_search_values((
+        SELECT coalesce(jsonb_object_agg(key, value), '{}'::jsonb)
+        FROM jsonb_each(data)
+        WHERE key = ANY (names)
+    )), 100000)))));
+
 -- The tsquery, as text, of a run without blanks and the digits that touch it, as
 -- datastore_search_split() writes it: digits, and between two U+001F pairs and a last letter.  The
 -- pairs must be at their distances; every second one and the last say all.  A vector has no positions

@@ -37,6 +37,19 @@ def build_inlines(resource: Resource, **labels: str) -> dict[str, Any]:
     return data
 
 
+def test_a_weight_of_a_field_is_kept_in_the_data_dictionary(staff: Client) -> None:
+    resource = make_resource()
+    address = f"{LIST}{resource.pk}/change/"
+    page = staff.get(address).content.decode()
+    assert '<select name="fields-0-weight"' in page
+
+    for sent, expected in (({"fields-0-weight": "4"}, {"weight": 4}), ({}, {"weight": 4})):
+        response = staff.post(address, {**build_form(**build_inlines(resource)), **sent})
+
+        assert response.status_code == 302
+        assert resource.fields.all()[0].info == expected
+
+
 @pytest.mark.needs("files")
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
     staff.post(ADD, build_form())

@@ -11,7 +11,7 @@ from datastore_search.filters import In
 from datastore_search.models import Resource
 from datastore_search.search import Query
 
-from ...builders import fetch_page, make_resource
+from ...builders import fetch_page, fill_table, make_resource
 
 LONG = "with many other words that have nothing to do with what a reader asks for"
 
@@ -82,3 +82,25 @@ def test_whole_values_are_not_looked_for_without_an_index() -> None:
 
     assert [number for number, _rank in found] == [3, 2, 1, 0]
     assert found[0][1] < 2
+
+
+@pytest.mark.django_db
+def test_words_of_a_field_with_a_weight_come_first_in_the_next_table() -> None:
+    lines = "title,text,year\nthe bridge gauge,a river of the north,2020\n"
+    lines += "the river gauge,a bridge of the north,2020\nno gauge,no river of the north,\n"
+    resource = make_resource(lines)
+    query = Query(limit=10, q="river", fields=("_id", "rank"))
+    assert [number for number, _rank in rank(resource, query)] == [2, 0, 1]
+    for name, weight in (("title", 10), ("year", 4), ("text", 3)):
+        field = resource.fields.get(name=name)
+        field.info = {"weight": weight}
+        field.save()
+    assert [number for number, _rank in rank(resource, query)] == [2, 0, 1]
+
+    resource = fill_table(resource, lines)
+
+    found = dict(rank(resource, query))
+    assert list(found) == [1, 2, 0]
+    assert found[1] - 1 > 5 * (found[0] - 1)
+    years = Query(limit=9, q="2020", fields=("_id", "rank"))
+    assert [number for number, _rank in rank(resource, years)] == [0, 1]

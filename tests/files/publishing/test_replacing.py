@@ -276,6 +276,7 @@ def _insert_and_delete_record(table: Table) -> None:
     "change",
     [
         lambda table: table.resource.fields.filter(name="a").update(chosen_type="text"),
+        lambda table: table.resource.fields.filter(name="b").update(extra_info={"weight": 4}),
         lambda table: Resource.objects.filter(pk=table.id).update(language="simple"),
         lambda table: Resource.objects.filter(pk=table.id).update(indexes=["filters"]),
         _insert_and_delete_record,
@@ -288,6 +289,16 @@ def test_the_same_file_is_loaded_again_after_a_change(table: Table, change: Any)
 
     assert load_again(table) == "ready"
     assert load_again(table) == "unchanged"
+
+
+def test_the_next_load_gives_the_words_of_a_field_their_weight(table: Table) -> None:
+    table.resource.fields.filter(name="b").update(extra_info={"weight": 4})
+    load_again(table)
+
+    name = f"datastore_search_record_{table.resource.table_version_id}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT search::text FROM {name}")
+        assert cursor.fetchall() == [("'1':1 'x':2B",)]
 
 
 def test_what_changes_no_record_leaves_the_file_unchanged(table: Table) -> None:

@@ -20,6 +20,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from ....admin.forms import FieldForm
 from ....messages.bidi import show_bidi_controls
 from ....models import Field, Resource
 from ..conf import conf
@@ -100,7 +101,7 @@ def _make_type_field(label: Any, selected: str) -> forms.ChoiceField:
     )
 
 
-class LoadedFieldForm(forms.ModelForm):
+class LoadedFieldForm(FieldForm):
     """The data dictionary of a field, and the type that the next load gives it."""
 
     class Meta:

@@ -10,7 +10,7 @@ from django.db import connections, router
 
 from .... import __version__
 from ....database.tables import count_records
-from ....models import Resource
+from ....models import Resource, TableSettings
 from ..models import Load
 from ..types.options import LoadOptions, resolve_key
 
@@ -24,7 +24,7 @@ def is_unchanged(load: Load, options: LoadOptions) -> bool:
         return False
     served = resource.table_version
     key = resolve_key(resource, options)
-    fingerprint = compute_fingerprint(load, options, key, resource.language, resource.index_kinds)
+    fingerprint = compute_fingerprint(load, options, key, resource.table_settings)
     if fingerprint != served.fingerprint:
         return False
     # Something else may have removed records: a restore without them, a statement by hand.
@@ -33,7 +33,7 @@ def is_unchanged(load: Load, options: LoadOptions) -> bool:
 
 
 def compute_fingerprint(
-    load: Load, options: LoadOptions, key: Sequence[str], language: str, indexes: Sequence[str]
+    load: Load, options: LoadOptions, key: Sequence[str], settings: TableSettings
 ) -> str:
     """
     Compute a digest of everything that the records of a load are made from.
@@ -48,7 +48,6 @@ def compute_fingerprint(
         "file": load.checksum,
         "options": options.select_content_options().to_json(),
         "key": list(key),
-        "language": language,
-        "indexes": list(indexes),
+        **settings._asdict(),
     }
     return sha256(json.dumps(made_of, sort_keys=True, default=list).encode()).hexdigest()

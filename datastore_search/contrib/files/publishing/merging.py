@@ -121,9 +121,7 @@ def _merge(plan: LoadPlan, resource: Resource, progress: ProgressReporter) -> No
         resource,
         added=added,
         field_formats=plan.field_formats,
-        fingerprint=compute_fingerprint(
-            load, plan.options, plan.key, resource.language, resource.index_kinds
-        ),
+        fingerprint=compute_fingerprint(load, plan.options, plan.key, resource.table_settings),
     )
     save_options(resource, plan.options, units=plan.units)
     drop_staging_table(plan.connection, load.pk)

@@ -12,7 +12,7 @@ from ....conf import conf as core_conf
 from ....database.indexes import Indexes, set_key
 from ....database.tables import drop_record_table
 from ....field_types import dump_json
-from ....models import Field, Resource, TableVersion
+from ....models import Field, Resource, TableSettings, TableVersion
 from ..conf import conf
 from ..formats.staging import StagedTable
 from ..messages.failures import LoadFailed, UnstorableRecord
@@ -48,22 +48,25 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     load, resource = plan.load, plan.load.resource
     rows = plan.table.count_rows()
     profiles = build_profiles(plan.table, plan.decisions)
-    indexes = _choose_indexes(resource, plan, rows)
+    indexes, settings = _choose_indexes(resource, plan, rows), resource.table_settings
     progress.enter_state(LoadState.COPYING)
     with begin_load_transaction(plan.connection, load.pk):
         version = TableVersion.objects.create(
             resource=resource,
-            language=resource.language,
-            indexes=resource.index_kinds,
+            language=settings.language,
+            indexes=settings.indexes,
         )
         Load.objects.filter(pk=load.pk).update(table_version=version)
         load.table_version = version
     # Stored when the version is published: of thousands of fields they are megabytes.
     version.profiles, version.field_formats = profiles, plan.field_formats
     try:
-        load.record_count = version.record_count = _fill_table(plan, version, indexes, progress)
+        table = NewTable(version.pk, load.pk, settings.weights)
+        load.record_count = version.record_count = _fill_table(
+            plan, table, version, indexes, progress
+        )
         version.value_counts = _count_values(plan, version, indexes)
-        _publish_version(plan, version, indexes, progress)
+        _publish_version(plan, version, indexes, settings, progress)
     except BaseException:
         # If the database does not respond now, a clean-up drops the table.
         with suppress(Error):
@@ -72,10 +75,13 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
 
 
 def _fill_table(
-    plan: LoadPlan, version: TableVersion, indexes: Indexes, progress: ProgressReporter
+    plan: LoadPlan,
+    table: NewTable,
+    version: TableVersion,
+    indexes: Indexes,
+    progress: ProgressReporter,
 ) -> int:
     """Copy the rows into the record table of a table version, and index it."""
-    table = NewTable(version.pk, plan.load.pk)
     max_connections = 1
     if _is_large(plan.table):
         max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
@@ -156,7 +162,11 @@ def _count_values(
 
 
 def _publish_version(
-    plan: LoadPlan, version: TableVersion, indexes: Indexes, progress: ProgressReporter
+    plan: LoadPlan,
+    version: TableVersion,
+    indexes: Indexes,
+    settings: TableSettings,
+    progress: ProgressReporter,
 ) -> None:
     """Switch the resource to the new records and fields, in one transaction."""
     load = plan.load
@@ -166,9 +176,7 @@ def _publish_version(
             raise LoadFailed("load.resource_deleted")
         _save_fields(resource, plan, indexes)
         version.published_at = load.finished_at = timezone.now()
-        version.fingerprint = compute_fingerprint(
-            load, plan.options, plan.key, version.language, version.indexes
-        )
+        version.fingerprint = compute_fingerprint(load, plan.options, plan.key, settings)
         version.profiles["fingerprint"] = version.fingerprint
         version.save()
         resource.table_version = version

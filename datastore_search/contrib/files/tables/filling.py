@@ -8,10 +8,10 @@ connections (``docs/decisions/0013``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Full, Queue
 from typing import LiteralString, NamedTuple
 
@@ -78,7 +78,7 @@ def create_records(
     if max_connections == 1 or connection.in_atomic_block:
         return _fill_by_one(connection, table, language, numbered)
     with begin_load_transaction(connection, table.load_id):
-        create_table(connection, table.id, language=language)
+        create_table(connection, table.id, language=language, weights=table.weights)
     count = _fill_by_several(connection.alias, table, numbered, max_connections)
     with begin_load_transaction(connection, table.load_id):
         _set_next_id(connection, table.id, count + 1)
@@ -100,7 +100,7 @@ def _fill_by_one(
     count = 0
     try:
         with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
-            create_table(connection, table.id, language=language)
+            create_table(connection, table.id, language=language, weights=table.weights)
             copying = build_copy(quote_record_table(table.id), "_id, data", ", FREEZE")
             with cursor.copy(copying) as lines:
                 for batch in batches:
@@ -194,10 +194,11 @@ def quote_staging_table(load_id: int) -> sql.Identifier:
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """A record table that a load is making."""
+    """A record table that a load is making; ``weights`` are those of fields."""
 
     id: int
     load_id: int
+    weights: Mapping[str, int] = field(default_factory=dict)
 
 
 def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
