@@ -182,6 +182,19 @@ def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
     assert errors == [(3, "A quotation mark is opened and never closed.")]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_apostrophes_in_a_single_field_are_no_quotation_marks(path: Path, end: str) -> None:
+    text = """As they say:{}   'It is ""open""{} and free.'{}'So is ""this""{} file.'"""
+    path.write_bytes(f'text{end}"{text}"{end}'.replace("{}", end).encode())
+
+    rows, errors = read_file(path)
+
+    assert [row[1].splitlines() for row in rows] == [
+        ["As they say:", '   \'It is "open"', " and free.'", '\'So is "this"', " file.'"]
+    ]
+    assert not errors
+
+
 def test_quotes_left_open_again_and_again_are_no_table(path: Path) -> None:
     path.write_text("a,b\n" + 'a","b\n' * 100)
 

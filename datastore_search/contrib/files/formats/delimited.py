@@ -34,7 +34,11 @@ _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
 _USUAL_ROW_BYTES = 4 * 2**20
 #: What DuckDB raises for rows that it cannot read, or only one thread can.
-_IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
+_IRREGULAR = (
+    duckdb.InvalidInputException,
+    duckdb.NotImplementedException,
+    duckdb.ConversionException,
+)
 #: The errors of rows with too many or too few cells are written once for each number of cells.
 _MAX_CACHED_WIDTHS = 1_000
 #: More rows may be bad only while more are good.

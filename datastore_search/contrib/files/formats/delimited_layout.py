@@ -222,6 +222,8 @@ class _Candidate:
             self._has_fields(fit),
             fit,
             -len(self.titles),
+            # Apostrophes of a text are no quotation marks beside those of CSV.
+            self._width > 1 or self.dialect.quote == '"' or b'"' not in self.sample.text,
             values,
             self._width,
             self.dialect.delimiter == _NO_DELIMITER,
