@@ -161,6 +161,7 @@ def test_every_page_is_accessible(
             "datastore/?q=nothing",
             page,
             f"{page}?q=watershed&from.budget=1000&sort=budget+desc&limit=50",
+            f"{page}?q=watershed+words&hide=subject",
             f"{page}?{LONG_QUESTION}",
             f"{page}?q=nothing",
             f"{page}?q=watershedd",

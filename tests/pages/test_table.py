@@ -13,8 +13,6 @@ from django.utils import translation
 from datastore_search.contrib.pages.table.records import (
     find_link_target,
     format_number,
-    highlight,
-    split_words,
 )
 from datastore_search.messages.bidi import show_bidi_controls
 from datastore_search.messages.numbers import format_count
@@ -191,22 +189,6 @@ def test_dates_are_written_as_the_language_does(client: Client, db: None) -> Non
 )
 def test_whole_addresses_are_links(text: str, target: str) -> None:
     assert find_link_target(text) == target
-
-
-@pytest.mark.parametrize(
-    ("q", "text", "marked"),
-    [
-        ("river", "Rivers & river", "<mark>Rivers</mark> &amp; <mark>river</mark>"),
-        ("ha noi", "Hà Nội", "<mark>Hà</mark> <mark>Nội</mark>"),
-        ("Hà", "Ha Hà", "Ha <mark>Hà</mark>"),
-        ("duong", "Đường", "<mark>Đường</mark>"),
-        ("ri", "river ri", "river <mark>ri</mark>"),
-        ("b", "<b>b</b>", "&lt;<mark>b</mark>&gt;<mark>b</mark>&lt;/<mark>b</mark>&gt;"),
-        ("-", "a-b", "a-b"),
-    ],
-)
-def test_words_of_the_search_are_marked(q: str, text: str, marked: str) -> None:
-    assert highlight(text, split_words(q)) == marked
 
 
 def test_controls_of_direction_are_visible(client: Client, db: None) -> None:

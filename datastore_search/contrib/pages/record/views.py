@@ -17,6 +17,7 @@ from ....web.addresses import find_search_path, reverse_in_locale
 from ..links import add_query_string
 from ..page import ResourcePageView
 from ..table.columns import Column
+from ..table.marks import Marker
 from ..table.page_query import PageQuery
 from ..table.records import parse_record, render_value
 from .keys import POSITION, decode_key, encode_key, link_record
@@ -38,12 +39,14 @@ class RecordView(ResourcePageView):
         resource, key = read.resource, self.kwargs["key"]
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
+        asked = query.build_search(1) if query.q and query.is_valid else None
+        marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
         return {
             "beside": beside,
             "id": record[ID],
             "members": [
-                (column, None if value is None else render_value(column, value))
+                (column, None if value is None else render_value(marker, column, value))
                 for column in columns
                 for value in [record[column.name]]
             ],

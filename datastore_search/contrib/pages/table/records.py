@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -20,13 +19,13 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ....field_types import dump_json
-from ....filters.words import remove_diacritics
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import group_digits
 from ....search import ID, ConsistentRead, Page, read_page
 from ..embedding.framing import EMBED
 from ..record.keys import link_record, list_key_fields
-from .columns import Column
+from .columns import Column, build_columns
+from .marks import Marker
 from .page_query import PageQuery
 
 #: Letters that fit into the two lines of a cell; more are on the page of the record.
@@ -34,6 +33,9 @@ MAX_CELL_LENGTH = 100
 
 #: Letters of a value on the page of a record.
 MAX_VALUE_LENGTH = 100_000
+
+#: Letters of a value that are searched, of an excerpt, before its word, and that forms share.
+_MAX_SEARCHED_LENGTH, _EXCERPT_LENGTH, _LENGTH_BEFORE, _COMMON = 10_000, 100, 50, 4
 
 #: Whole numbers of fewer digits are not grouped: most of four digits are years.
 _MIN_GROUPED_DIGITS = 5
@@ -53,13 +55,14 @@ class Row:
     One record: its ``_id``, the link to its page if there is one, and the HTML of its cells.
 
     ``has_more`` says that its page shows more of a value.  A page has hundreds of cells: a template
-    would take a tenth of the page's time for them.
+    would take a tenth of the page's time for them.  ``excerpts`` show what else matches.
     """
 
     id: str
     link: str
     cells: SafeString
     has_more: bool
+    excerpts: list[tuple[Column, SafeString]]
 
 
 class Digits(str):
@@ -88,48 +91,51 @@ def build_rows(
     page: Page,
     columns: Sequence[Column],
     *,
-    words: tuple[str, ...],
+    hidden: Sequence[Column],
+    marker: Marker | None,
     build_link: Callable[[Mapping[str, object], int], str] | None,
 ) -> list[Row]:
     """
     Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
-    ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0;
-    without it, rows have no links.
+    ``marker`` marks words, in ``hidden`` columns too.  ``build_link`` takes a record and its
+    position on the page, from 0; without it, rows have no links.
     """
     attributes = [column.cell_attributes for column in columns]
     rows = []
     for position, text in enumerate(page.texts):
         record = parse_record(text)
-        cells, has_more = SafeString(), False
+        cells, cut = SafeString(), list[Column]()
         for column, attribute in zip(columns, attributes, strict=True):
             value = record[column.name]
             if value is None:
                 cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
                 continue
             shown = format_value(column, value)
-            has_more |= len(shown) > MAX_CELL_LENGTH or shown.count("\n") > 1
-            cells += format_html("<td{}>{}", attribute, _render_cell(column, shown, words))
+            if len(shown) > MAX_CELL_LENGTH or shown.count("\n") > 1:
+                cut.append(column)
+            cells += format_html("<td{}>{}", attribute, _render_cell(marker, column, value, shown))
+        excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
         link = build_link(record, position) if build_link else ""
-        rows.append(Row(str(record[ID]), link, cells, has_more))
+        rows.append(Row(str(record[ID]), link, cells, bool(cut), list(excerpts)))
     return rows
 
 
 _EMPTY_CELL = SafeString("<td class=e>–")
 _EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
 _ELLIPSIS = SafeString("…")
+_MARKED = re.compile(r"<mark>(.*?)</mark>")
 
 
-def _render_cell(column: Column, text: str, words: tuple[str, ...]) -> SafeString:
+def _render_cell(marker: Marker | None, column: Column, value: object, text: str) -> SafeString:
     """Write the beginning of a value; a link leads to the whole address."""
     shown = show_bidi_controls(text[:MAX_CELL_LENGTH])
-    target = find_link_target(text) if column.type == "text" else ""
-    if target:
-        content = render_link(shown, target)
-    elif words and column.kind == "text":
-        content = highlight(shown, words)
-    else:
-        content = escape(shown)
+    content = escape(shown)
+    if marker:
+        end = len("\n".join(shown.split("\n", 2)[:2]))
+        content = _mark(marker, column, value, shown[:end]) + escape(shown[end:])
+    if target := find_link_target(text) if column.type == "text" else "":
+        content = render_link(content, target)
     if len(text) > MAX_CELL_LENGTH:
         content += _ELLIPSIS
     elif "\n" not in shown:
@@ -149,13 +155,40 @@ def render_link(text: str, target: str) -> SafeString:
     return format_html('<a href="{}" rel="nofollow noopener">{}</a>', target, text)
 
 
-def render_value(column: Column, value: object) -> SafeString:
-    """Write a whole value for the page of a record."""
+def render_value(marker: Marker | None, column: Column, value: object) -> SafeString:
+    """Write a whole value for the page of a record, with marks."""
     text = show_bidi_controls(format_value(column, value))
     target = find_link_target(text) if column.type == "text" else ""
-    if target:
-        return render_link(text, target)
-    return escape(text[:MAX_VALUE_LENGTH])
+    content = _mark(marker, column, value, text if target else text[:MAX_VALUE_LENGTH])
+    return render_link(content, target) if target else content
+
+
+def _mark(marker: Marker | None, column: Column, value: object, text: str) -> SafeString:
+    """Mark a value that is written as ``text``: of a number or date, all of it."""
+    if not marker or column.kind == "text":
+        return marker.mark(text) if marker else escape(text)
+    return format_html("<mark>{}</mark>" if any(marker.find(str(value))) else "{}", text)
+
+
+def _list_excerpts(
+    marker: Marker, record: Mapping[str, object], columns: Iterable[Column], cells: str
+) -> Iterator[tuple[Column, SafeString]]:
+    """List columns with words that are not marked in the cells, each with an excerpt."""
+    marked = {each[:_COMMON].casefold() for each in _MARKED.findall(cells)}
+    for column in columns:
+        if (value := record[column.name]) is None or len(marked) >= marker.word_count:
+            continue
+        text = show_bidi_controls(format_value(column, value)[:_MAX_SEARCHED_LENGTH])
+        found = marker.find(text if column.kind == "text" else str(value))
+        new = next((each for each in found if each[0][:_COMMON].casefold() not in marked), None)
+        if new is None:
+            continue
+        marked.add(new[0][:_COMMON].casefold())
+        blank = text.rfind(" ", 0, max(new.start() - _LENGTH_BEFORE // 2, 0))
+        start = max(blank + 1, new.start() - _LENGTH_BEFORE)
+        end = start + _EXCERPT_LENGTH
+        html = _mark(marker, column, value, text[start:end])
+        yield column, format_html("{}{}{}", "…" if start else "", html, "…" if text[end:] else "")
 
 
 # Values in the page's language --------------------------------------------------------------------
@@ -245,44 +278,6 @@ _FORMATTERS: Mapping[str, Callable[[object], str]] = {
 }
 
 
-# Marked words of a full-text query, as far as plain words go --------------------------------------
-
-_WORD = re.compile(r"[^\W_]+")
-
-#: From this length on, a word also matches as the beginning of another.
-_MIN_PREFIX_LENGTH = 3
-
-_MAX_WORDS = 20
-
-
-def split_words(q: str) -> tuple[str, ...]:
-    """Split a full-text query into the words to mark."""
-    words = _WORD.findall(unicodedata.normalize("NFC", q).casefold())
-    return tuple(dict.fromkeys(words))[:_MAX_WORDS]
-
-
-def highlight(text: str, words: Iterable[str]) -> SafeString:
-    """Escape a text, with ``<mark>`` around the words that match."""
-    html, end = SafeString(), 0
-    for found in _WORD.finditer(text):
-        if _matches(found[0], words):
-            html += escape(text[end : found.start()])
-            html += format_html("<mark>{}</mark>", found[0])
-            end = found.end()
-    return html + escape(text[end:])
-
-
-def _matches(text: str, words: Iterable[str]) -> bool:
-    """Match as the search does: a word without accents finds one that has them."""
-    written = text.casefold()
-    forms = {written} if written.isascii() else {written, remove_diacritics(written)}
-    return any(
-        form.startswith(word) if len(word) >= _MIN_PREFIX_LENGTH else form == word
-        for word in words
-        for form in forms
-    )
-
-
 # The table of a page, a frame, or a portal's own template -----------------------------------------
 
 
@@ -308,8 +303,11 @@ def read_record_table(
     ``page_path`` is the path of the data page, if the links to records are not relative to it; with
     None there are no links.
     """
-    # The keys of records are read for their links.
-    fields = dict.fromkeys([ID, *list_key_fields(read.resource), *(each.name for each in columns)])
+    is_searched = query.q and page_path == ""  # other pages have no excerpts
+    hidden = [each for each in build_columns(read.resource) if is_searched and each not in columns]
+    # The keys of records are read for their links, hidden columns for the words in them.
+    names = [each.name for each in (*columns, *hidden)]
+    fields = dict.fromkeys([ID, *list_key_fields(read.resource), *names])
     search = query.build_search(query.size, offset=offset, fields=tuple(fields))
     address = query.query_string.remove(EMBED)
 
@@ -318,10 +316,12 @@ def read_record_table(
         return link_record(read.resource, address, record, place, f"{page_path}r/")
 
     with closing(read_page(read, search)) as page:
+        text = b" ".join(text[:_MAX_SEARCHED_LENGTH] for text in page.texts if query.q)
         rows = build_rows(
             page,
             columns,
-            words=split_words(query.q),
+            hidden=hidden,
+            marker=Marker(read, search, text.decode(errors="ignore")) if query.q else None,
             build_link=None if page_path is None else build_link,
         )
         total = page.total or 0
