@@ -160,15 +160,13 @@ def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullText
     values = [json.dumps(each, ensure_ascii=False) for each in sorted(cases)]
     fields = [json.dumps(name, ensure_ascii=False) for name in names]
     found = " || ".join([f"@.{name} == {value}" for name in fields for value in values])
-    # A constant would be compared with the statistics of the field, which takes milliseconds.
-    path = Clause(sql.SQL("(SELECT %s::jsonpath)"), [f"$ ? ({found})"])
-    return compose(
-        "({} + CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {} LIMIT {}) THEN 10 ELSE 0 END)",
-        rank,
-        options.source,
-        path,
-        Clause(sql.Literal(_MAX_WHOLE_RECORDS)),
-    )
+    path = Clause(_PATH, [f"$ ? ({found})", _MAX_WHOLE_RECORDS])
+    is_whole = "CASE WHEN _id IN (SELECT _id FROM {} WHERE data @? {}) THEN 10 ELSE 0 END"
+    return compose("({} + {})", rank, compose(is_whole, options.source, path))
+
+
+#: A constant would be compared with the statistics of the field, which takes milliseconds.
+_PATH = sql.SQL("(SELECT %s::jsonpath) LIMIT %s")
 
 
 def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:

@@ -295,7 +295,7 @@ class RankSort(Plan):
     Rank all matches, and fetch the records of the best; perhaps count them in one go.
 
     A plan that ``lists_top`` gives the ids and the ranks of the first ``MAX_TOP_IDS`` matches too,
-    after their number: null if there are fewer matches.  They are in a first row without a record.
+    after their number: null without a match.  They are in a first row without a record.
     """
 
     lists_top: bool = False
@@ -318,32 +318,25 @@ class RankSort(Plan):
         page = self._fetch(compose("SELECT * FROM top ORDER BY {}", order))
         end = max(bound.end or 0, MAX_TOP_IDS)
         names = ["_id", *_RANK_NAMES[: len(bound.ranks)]]
-        lists = [
-            compose(f"(array_agg({name} ORDER BY {{}}))[:%s] AS list{position}", order)
-            for position, name in enumerate(names)
-        ]
-        chosen = [
-            f"CASE WHEN count >= %s THEN list{position} END" for position in range(len(names))
-        ]
+        lists = [compose(f"(array_agg({name} ORDER BY {{}}))[:%s]", order) for name in names]
         # Matches that are not counted are not stored either: several processes may rank them.
         return Clause(
             sql.SQL(
                 "WITH found AS {hint}({matches}), top AS MATERIALIZED"
                 " (SELECT * FROM found ORDER BY {order} LIMIT %s)"
-                " SELECT {total}, {chosen}, NULL FROM (SELECT count(*), {lists} FROM top) AS listed"
+                " SELECT {total}, {lists}, NULL FROM top"
                 " UNION ALL SELECT NULL, {nulls}, {texts} FROM ({page}) AS page"
             ).format(
                 hint=sql.SQL("MATERIALIZED " if self.counts_matches else ""),
                 matches=matches.text,
                 order=order.text,
                 lists=sql.SQL(", ").join([each.text for each in lists]),
-                chosen=sql.SQL(", ".join(chosen)),
                 nulls=sql.SQL(", ".join(["NULL"] * len(names))),
                 texts=texts,
                 total=sql.SQL("(SELECT count(*) FROM found)" if self.counts_matches else "NULL"),
                 page=bound.columns.unpack(page).text,
             ),
-            [*matches.parameters, end, *[MAX_TOP_IDS] * 2 * len(names), *page.parameters],
+            [*matches.parameters, end, *[MAX_TOP_IDS] * len(names), *page.parameters],
         )
 
     @property
@@ -388,7 +381,11 @@ class TopMatchesLookup(Plan):
                 lists=sql.SQL(", ".join(["%s::bigint[]", *["%s::float8[]"] * len(top.ranks)])),
                 source=self.bound.relation.source.text,
             ),
-            [list(top.ids), *map(list, top.ranks), *self.bound.relation.source.parameters],
+            # psycopg takes ten times as long to write lists.
+            [
+                *[f"{{{','.join(map(str, each))}}}" for each in (top.ids, *top.ranks)],
+                *self.bound.relation.source.parameters,
+            ],
         )
 
 

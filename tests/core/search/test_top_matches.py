@@ -186,6 +186,18 @@ def test_matches_that_were_not_counted_are_counted_when_their_number_is_asked(
     assert count_rankings(captured) == 0
 
 
+def test_few_matches_are_kept_and_counted_too(bridges: Resource) -> None:
+    river = replace(BRIDGE, q="river", include_total=False)
+    fetch_page(bridges, river)
+
+    with CaptureQueriesContext(connection) as captured:
+        page = fetch_page(bridges, replace(river, include_total=True))
+
+    assert page.total == 1
+    assert [record["_id"] for record in json.loads(page.text)] == [3]
+    assert count_rankings(captured) == 0
+
+
 def test_other_questions_are_not_answered_from_it(bridges: Resource) -> None:
     for query, expected in (
         (replace(BRIDGE, filters=(KIND_A,)), [6, 1]),
@@ -215,9 +227,9 @@ def test_records_of_other_formats_and_fields_are_looked_up_too(bridges: Resource
     assert count_rankings(captured) == 0
 
 
-def test_what_is_short_or_rarely_asked_is_not_kept(bridges: Resource) -> None:
+def test_what_has_no_match_or_is_rarely_asked_is_not_kept(bridges: Resource) -> None:
     for query in (
-        replace(BRIDGE, q="river"),
+        replace(BRIDGE, q="harbour"),
         replace(BRIDGE, offset=3),
         replace(BRIDGE, limit=None),
         replace(BRIDGE, limit=0),
