@@ -145,9 +145,11 @@ def _compile_rank(text: str, tsquery: Clause, written: Clause, options: FullText
     the words as written is computed once, with eight decimals; that of several words is 1e-20 where
     a record has no two of them.
     """
+    # ts_rank's own divisor, the logarithm of all positions, takes as long as the rank.
     rank = compose(
-        "coalesce(1 + nullif((ts_rank(search, {}, 1) * 1e8::float8)::int, 0) / 1e8::float8,"
-        " ts_rank(search, {}, 1) / 2)",
+        "coalesce(1 + nullif("
+        "(ts_rank(search, {}) / ln(length(search) + 2) * 1e8::float8)::int, 0) / 1e8::float8,"
+        " ts_rank(search, {}) / ln(length(search) + 2) / 2)",
         written,
         tsquery,
     )

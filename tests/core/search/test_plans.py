@@ -457,7 +457,7 @@ def test_a_ranked_page_is_one_statement_that_fetches_its_records_by_row_locator(
     with connection.cursor() as cursor:  # the shortest records come first
         cursor.execute(
             f"SELECT _id FROM {get_record_table(table)} WHERE _id = ANY(%s)"
-            " ORDER BY ts_rank(search, %s, 1) DESC, _id",
+            " ORDER BY ts_rank(search, %s) / ln(length(search) + 2) DESC, _id",
             [expected, query.q],
         )
         expected = [number for (number,) in cursor.fetchall()]

@@ -80,10 +80,11 @@ def rank_in_sql(resource: Resource, query: Query, language: str) -> list[tuple[i
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT _id, CASE WHEN exact > 1e-10 THEN 1 + (exact * 1e8::float8)::int / 1e8::float8"
-            " ELSE ts_rank(search, forms, 1) / 2 END"
+            " ELSE ts_rank(search, forms) / ln(length(search) + 2) / 2 END"
             " + CASE WHEN ARRAY[data ->> 'text', data ->> 'kind'] && %s THEN 10 ELSE 0 END FROM"
             f" {get_record_table(resource)}, datastore_search_tsquery(%s, %s::regconfig) AS forms,"
-            " ts_rank(search, datastore_search_tsquery(%s, 'simple', false), 1) AS exact"
+            " CAST(ts_rank(search, datastore_search_tsquery(%s, 'simple', false))"
+            " / ln(length(search) + 2) AS float8) AS exact"
             " WHERE search @@ forms AND (%s OR data ->> 'kind' = 'a') ORDER BY 2 DESC, 1",
             [[q, q.lower(), q.upper(), q.title()], q, language, q, not query.filters],
         )
