@@ -189,7 +189,7 @@ def test_apostrophes_in_a_single_field_are_no_quotation_marks(path: Path, end: s
 
     rows, errors = read_file(path)
 
-    assert [row[1].splitlines() for row in rows] == [
+    assert [str(row[1]).splitlines() for row in rows] == [
         ["As they say:", '   \'It is "open"', " and free.'", '\'So is "this"', " file.'"]
     ]
     assert not errors
