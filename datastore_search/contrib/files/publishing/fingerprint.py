@@ -48,6 +48,6 @@ def compute_fingerprint(
         "file": load.checksum,
         "options": options.select_content_options().to_json(),
         "key": list(key),
-        **settings._asdict(),
+        **{name: value for name, value in settings._asdict().items() if value},
     }
     return sha256(json.dumps(made_of, sort_keys=True, default=list).encode()).hexdigest()
