@@ -125,12 +125,13 @@ def _rank_websearch(resource: Resource) -> Ranker:
 
 def _rank_sqlite(items: KnownItems) -> Ranker:
     database = sqlite3.connect(":memory:")
-    names = ", ".join(items.header)
     database.execute(
-        f"CREATE VIRTUAL TABLE record USING fts5({names}, tokenize='unicode61 remove_diacritics 2')"
+        "CREATE VIRTUAL TABLE record USING fts5(text, tokenize='unicode61 remove_diacritics 2')"
     )
-    marks = ", ".join("?" * len(items.header))
-    database.executemany(f"INSERT INTO record VALUES ({marks})", items.records)  # noqa: S608 - its own names
+    # bm25 weighs all columns alike, so a record is one text.
+    database.executemany(
+        "INSERT INTO record VALUES (?)", [["\n".join(record)] for record in items.records]
+    )
 
     def rank(q: str) -> list[int]:
         rows = database.execute(
