@@ -24,6 +24,7 @@ INSTALLED_APPS = [
     "datastore_search.contrib.openapi",
     "datastore_search.contrib.agents",
     "datastore_search.contrib.operations",
+    "datastore_search.contrib.scale",
     "corsheaders",
     "drf_spectacular",
     "drf_spectacular_sidecar",

@@ -1,0 +1,1 @@
+"""More than one machine: a cache in front, replicas."""
