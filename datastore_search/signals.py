@@ -6,7 +6,12 @@ An exception of a receiver is logged, and changes nothing.
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.dispatch import Signal
+
+#: The surrogate key of answers about several resources.
+CATALOGUE_KEY: Final = "catalogue"
 
 #: Sent by ``Resource`` when a request of the API, a dump or a page is answered: ``name`` (an
 #: action, ``dump`` or the name of a page), ``status``, ``seconds``, ``record_count``.  Of an answer
@@ -17,3 +22,7 @@ request_answered = Signal()
 #: by a request or by Python: ``resource``, and the numbers of records ``added``, ``updated`` and
 #: ``deleted``.  A resource whose table was dropped has no ``table_version``.
 resource_written = Signal()
+
+#: Sent by a model when a change is committed that answers depend on: ``keys``, the surrogate keys
+#: of these answers, which are the id of each changed resource, and ``CATALOGUE_KEY``.
+answers_changed = Signal()

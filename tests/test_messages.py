@@ -20,10 +20,12 @@ import datastore_search
 PACKAGE = Path(datastore_search.__file__).parent
 CONTRIB = PACKAGE / "contrib"
 #: The folders of the apps by name.
-APPS = {
+ALL_APPS = {
     "core": PACKAGE,
     **{path.parent.name: path.parent for path in sorted(CONTRIB.glob("*/apps.py"))},
 }
+#: Those that have messages.
+APPS = {name: folder for name, folder in ALL_APPS.items() if (folder / "locale").exists()}
 LOCALES = ("ar", "de", "es", "fr", "pt_BR", "vi")
 CATALOGUES = list(product(APPS, LOCALES))
 KEYWORDS = dict.fromkeys(
@@ -44,7 +46,7 @@ def read_compiled(app: str, locale: str) -> polib.MOFile:
 
 def list_files(app: str, pattern: str) -> list[Path]:
     """List the files of an app; the core has none of the contrib apps."""
-    files = APPS[app].rglob(pattern)
+    files = ALL_APPS[app].rglob(pattern)
     return [path for path in files if app != "core" or CONTRIB not in path.parents]
 
 
@@ -72,6 +74,7 @@ def test_the_source_has_messages(messages: dict[str, set[str]]) -> None:
     assert "Missing value" in messages["core"]
     assert len(messages["core"]) > 100
     assert all(messages.values())
+    assert [name for name in ALL_APPS.keys() - APPS.keys() if collect_messages(name)] == []
 
 
 def test_every_app_has_the_same_languages() -> None:

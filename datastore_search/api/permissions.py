@@ -67,16 +67,19 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     raise AnonymousDenied(resource=shown_name)
 
 
-def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:
+def authorize_read(
+    request: Request, resource: Resource, name: str, *parts: object, key: str = ""
+) -> Validators:
     """
     Let the user read a resource, by the ``name`` that was sent, and build the answer's validators.
 
-    ``parts`` are what the answer depends on beside the address.
+    ``parts`` are what the answer depends on beside the address; ``key`` is its surrogate key, if
+    that is not the resource's.
 
     Raises: ``AccessDenied``; ``NotModified`` when the client has the answer already.
     """
     check_may_read(request, resource, name)
-    return Validators.from_resource(resource, request, *parts, vary=VARY)
+    return Validators.from_resource(resource, request, *parts, vary=VARY, key=key)
 
 
 def check_sizes(request: Request, *, is_writing: bool = False) -> int:

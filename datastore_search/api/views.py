@@ -27,6 +27,7 @@ from ..guards.clients import Client
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search import RawJson
 from ..search.spool import MAX_MEMORY_BYTES, Spool
+from ..signals import CATALOGUE_KEY
 from ..web.addresses import build_help_address, find_base_path
 from ..web.caching import NotModified, set_cache_headers
 from ..web.streams import stream_response
@@ -235,7 +236,8 @@ class ActionView(EnvelopeView):
         elif answer.public is None:
             add_never_cache_headers(response)
         else:
-            set_cache_headers(response, private=not answer.public, vary=VARY)
+            key = CATALOGUE_KEY if request.method != "POST" else ""
+            set_cache_headers(response, private=not answer.public, vary=VARY, key=key)
         return response
 
     get = post

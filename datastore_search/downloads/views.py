@@ -96,6 +96,8 @@ class DumpView(EnvelopeView):
             GZIP_TYPE if is_packed else kind.content_type,
             truncation_mark=b"" if is_packed else kind.truncation_mark,
         )
+        if stream.size_bytes is not None and request.method != "HEAD":
+            response["Content-Length"] = str(stream.size_bytes)
         extension = f"{kind.extension}.gz" if is_packed else kind.extension
         response["Content-Disposition"] = _build_content_disposition(stream.resource, extension)
         response["X-Content-Type-Options"] = "nosniff"

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ..messages.bidi import show_bidi_controls
 from ..messages.writing import InvalidAlias
-from .base import PrimaryManager
+from .base import PrimaryManager, ReportedModel
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200
@@ -63,8 +63,10 @@ def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> 
         raise ValidationError({"name": row.unique_error_message(type(row), ("name",))})
 
 
-class Alias(models.Model):
+class Alias(ReportedModel):
     """Another name of a resource, which the API takes in place of its id."""
+
+    resource_paths = ("resource_id",)
 
     resource = models.ForeignKey(
         "Resource", models.CASCADE, verbose_name=_("resource"), related_name="aliases"

@@ -28,6 +28,7 @@ _SEPARATOR = "_"
 class Field(GuardedModel):
     """A field of a resource, as the data dictionary describes it."""
 
+    resource_paths = ("resource_id",)
     guarded_fields = frozenset({"name", "type", "position", "is_sparse", "has_order_index"})
 
     resource = models.ForeignKey(

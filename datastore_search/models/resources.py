@@ -26,7 +26,7 @@ from ..messages.access import UnknownResource
 from ..messages.bidi import show_bidi_controls
 from ..messages.search import SubstringsNotSupported, UnknownLanguage
 from .aliases import MAX_ALIAS_LENGTH, Alias, parse_resource_id, validate_free_name
-from .base import GuardedModel, PrimaryManager
+from .base import GuardedModel, PrimaryManager, ReportedQuerySet
 from .fields import Field
 from .object_permissions import Permitted, find_permitted
 from .table_versions import TableSettings, TableVersion, drop_tables_on_commit
@@ -79,7 +79,7 @@ class IndexKind(models.TextChoices):
 _MAX_ORDER_INDEXES = 32
 
 
-class ResourceQuerySet(models.QuerySet["Resource"]):
+class ResourceQuerySet(ReportedQuerySet["Resource"]):
     """Resources."""
 
     def delete(self) -> tuple[int, dict[str, int]]:
@@ -200,6 +200,7 @@ class Resource(GuardedModel):
     """A table that a portal publishes."""
 
     guarded_fields = frozenset({"table_version", "primary_key", "options", "version"})
+    resource_paths = ("pk",)
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4)
     name = models.SlugField(

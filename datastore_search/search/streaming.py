@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from itertools import chain
 from time import monotonic
@@ -199,8 +199,12 @@ class Stream(Iterator[bytes]):
         end.atexit = False
         self._end: Callable[[], object] = end
         self._ahead: list[bytes] = []
-        with suppress(StopIteration):
+        #: The size, if everything has been read already.
+        self.size_bytes: int | None = None
+        try:
             self._read_ahead(client)
+        except StopIteration:
+            self.size_bytes = sum(map(len, self._ahead))
 
     @classmethod
     def open(

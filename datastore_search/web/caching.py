@@ -4,7 +4,10 @@ HTTP caching: ``ETag``, ``Last-Modified`` and ``Cache-Control`` of an answer.
 Validators depend on the version of a resource and on the request, so that a repeated request is
 answered without reading the records.
 
-Source: RFC 9110, sections 8.8 and 13.
+A cache of the portal's own, which ``signals.answers_changed`` purges, may keep an answer that has
+``Surrogate-Control`` and ``Surrogate-Key``: it is whole, and the same for every client.
+
+Source: RFC 9110, sections 8.8 and 13; W3C's Edge Architecture Specification.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from django.utils.cache import get_conditional_response, patch_cache_control, pa
 from django.utils.http import http_date
 
 from .. import __version__
+from ..conf import conf
 from ..models import Resource
+from ..signals import CATALOGUE_KEY
 
 #: ``Last-Modified`` has a resolution of one second: a resource that has changed in the last two
 #: may change again within the same second.
@@ -47,32 +52,39 @@ class Validators:
     The validators of an answer, and the caches that may store it.
 
     ``last_modified`` is None while the resource may change within the same second.  ``vary`` names
-    the headers of the request on which the answer depends.
+    the headers of the request on which the answer depends.  ``key`` is the answer's surrogate key.
     """
 
     etag: str
     last_modified: datetime | None
     private: bool
     vary: tuple[str, ...]
+    key: str = CATALOGUE_KEY
 
     @classmethod
     def from_resource(
-        cls, resource: Resource, request: HttpRequest, *parts: object, vary: tuple[str, ...]
+        cls,
+        resource: Resource,
+        request: HttpRequest,
+        *parts: object,
+        vary: tuple[str, ...],
+        key: str = "",
     ) -> Validators:
         """
         Build the validators of an answer from a described resource.
 
         The answer may depend on the request's address and on ``parts``, on nothing else.  Only
-        answers to GET and HEAD have validators.
+        answers to GET and HEAD have validators.  Without a ``key`` it depends on no other resource.
 
         Raises: ``NotModified`` when the client has this answer already.
         """
         if request.method not in _SAFE_METHODS:
-            return cls("", None, resource.private, vary)
+            return cls("", None, resource.private, vary, key="")
         etag = _build_etag(request, resource.version, parts)
         is_settled = timezone.now() - resource.modified_at > _MIN_AGE
         last_modified = resource.modified_at if is_settled else None
-        validators = cls(etag, last_modified, resource.private, vary)
+        key = key or str(resource.pk)
+        validators = cls(etag, last_modified, resource.private, vary, key)
         validators._raise_if_not_modified(request)
         return validators
 
@@ -104,7 +116,7 @@ class Validators:
             response["ETag"] = self.etag
             if self.last_modified is not None:
                 response["Last-Modified"] = http_date(self.last_modified.timestamp())
-        set_cache_headers(response, private=self.private, vary=self.vary)
+        set_cache_headers(response, private=self.private, vary=self.vary, key=self.key)
 
 
 def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
@@ -114,9 +126,21 @@ def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
     return f'W/"{digest}"'
 
 
-def set_cache_headers(response: HttpResponseBase, *, private: bool, vary: Iterable[str]) -> None:
-    """Allow the client, or all caches, to store an answer that they revalidate."""
+def set_cache_headers(
+    response: HttpResponseBase, *, private: bool, vary: Iterable[str], key: str = ""
+) -> None:
+    """
+    Allow the client, or all caches, to store an answer that they revalidate.
+
+    A ``key`` allows a cache in front to keep a public answer until the key is purged.  Of a stream
+    without a length no cache could tell whether it is whole.
+    """
     patch_cache_control(
         response, max_age=0, must_revalidate=True, **{"private" if private else "public": True}
     )
     patch_vary_headers(response, vary)
+    is_whole = not response.streaming or "Content-Length" in response
+    if key and not private and is_whole and conf.SURROGATE_MAX_AGE:
+        seconds = int(conf.SURROGATE_MAX_AGE.total_seconds())
+        response["Surrogate-Control"] = f"max-age={seconds}"
+        response["Surrogate-Key"] = key

@@ -55,6 +55,7 @@ class Dataset(GuardedModel):
     """
 
     guarded_fields = frozenset({"resource", "part_of", "position", "version"})
+    resource_paths = ("resource_id", "parts__resource_id")
 
     id = models.CharField(primary_key=True, max_length=100, editable=False)
     resource = models.OneToOneField(

@@ -24,6 +24,7 @@ from rest_framework.settings import api_settings
 from ...conf import conf
 from ...guards.cache import BoundedCache
 from ...models.base import exclude_from_atomic_requests
+from ...signals import CATALOGUE_KEY
 from ...web.caching import set_cache_headers
 
 #: Compressed documents of a process.
@@ -59,7 +60,12 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
         else:
             response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call] # drf-spectacular has no types
         is_open = all(type(each) is AllowAny for each in self.get_permissions())
-        set_cache_headers(response, private=not (self.serve_public and is_open), vary=("Accept",))
+        set_cache_headers(
+            response,
+            private=not (self.serve_public and is_open),
+            vary=("Accept",),
+            key=CATALOGUE_KEY,
+        )
         return response
 
     def _answer_once_built(self, request: Request) -> HttpResponseBase:

@@ -61,10 +61,16 @@ class PageView(WebView):
         *,
         private: bool,
         status: HTTPStatus = HTTPStatus.OK,
+        key: str = "",
     ) -> HttpResponse:
-        """Render a page; ``private`` means that caches must not share it between users."""
+        """
+        Render a page; ``private`` means that caches must not share it between users.
+
+        A cache in front may keep a page of a portal that has a version, by its surrogate ``key``.
+        """
         response = self._render(template, context, status)
-        set_cache_headers(response, private=private, vary=_VARY)
+        key = key if conf.PAGES_VERSION else ""
+        set_cache_headers(response, private=private, vary=_VARY, key=key)
         return response
 
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
@@ -126,6 +132,8 @@ class ResourcePageView(ResourceWebView, PageView):
         self.shared_parameters = list_shared_parameters(query)
         context = self.build_context(read, query, build_columns(resource))
         if isinstance(context, HttpResponse):
+            if validators and context.status_code == HTTPStatus.OK:
+                validators.set_headers(context, self.request)
             return context
         own = {"resource": resource, "title": str(resource)}
         template = f"embedded_{self.template}" if self.is_embedded else self.template

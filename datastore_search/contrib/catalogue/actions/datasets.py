@@ -26,6 +26,7 @@ from ....guards.clients import Client
 from ....messages.access import UnknownResource
 from ....models import Resource, ResourceQuerySet
 from ....search import open_snapshot
+from ....signals import CATALOGUE_KEY
 from ....web.addresses import ResourceAddresses
 from ....web.caching import Validators
 from ..conditions import match_format, match_text
@@ -113,7 +114,7 @@ class _Call(NamedTuple):
 
     def authorize_read(self, resource: Resource, name: str, *parts: object) -> Validators:
         """Let the user read a resource, and build the validators of the answer."""
-        return authorize_read(self.request, resource, name, self.sent, *parts)
+        return authorize_read(self.request, resource, name, self.sent, *parts, key=CATALOGUE_KEY)
 
 
 # Datasets -----------------------------------------------------------------------------------------

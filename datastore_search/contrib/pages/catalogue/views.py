@@ -12,6 +12,7 @@ from ....messages.numbers import format_count
 from ....messages.requests import UnknownPage
 from ....models import Resource
 from ....search import open_snapshot
+from ....signals import CATALOGUE_KEY
 from ....web.addresses import reverse_in_locale
 from ....web.views import parse_page_number
 from ...catalogue.datasets import open_readable_datasets
@@ -70,7 +71,10 @@ class CatalogueView(PageView):
             context["structured_data"] = describe_catalogue(request)
         # The total depends on the user, on every page.
         response = self.render_page(
-            "catalogue.html", context, private=request.user.is_authenticated
+            "catalogue.html",
+            context,
+            private=request.user.is_authenticated,
+            key=CATALOGUE_KEY,
         )
         if link := build_catalogue_links(request):
             response["Link"] = link

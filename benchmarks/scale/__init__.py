@@ -1,0 +1,1 @@
+"""Measurements of a portal on more than one machine."""

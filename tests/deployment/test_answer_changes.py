@@ -1,0 +1,75 @@
+"""The signal that names the surrogate keys of a change: loads, datasets, the admin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from datastore_search.contrib.catalogue.models import Dataset
+from datastore_search.contrib.catalogue.sync import delete_dataset, sync_dataset
+from datastore_search.contrib.files.models import Mode
+from datastore_search.models import Resource
+from datastore_search.signals import CATALOGUE_KEY, answers_changed
+
+from ..builders import make_resource, make_user
+from .loads import load_text
+
+
+def load_file(resource: Resource) -> None:
+    load_text(resource, "code\n1\n")
+
+
+def append_file(resource: Resource) -> None:
+    load_text(resource, "code\n1\n", Mode.APPEND)
+
+
+def describe(resource: Resource) -> None:
+    row = Dataset.objects.get(resource=resource)
+    row.publisher = "Office"
+    row.save()
+
+
+def put_into_dataset(resource: Resource) -> None:
+    sync_dataset(Dataset(id="home", name="home", title="Home"), [resource])
+
+
+def rename_dataset(resource: Resource) -> None:
+    put_into_dataset(resource)
+    sync_dataset(Dataset(id="home", name="home", title="Another"), [resource])
+
+
+def drop_dataset(resource: Resource) -> None:
+    put_into_dataset(resource)
+    delete_dataset("home")
+
+
+def change_in_the_admin(resource: Resource) -> None:
+    client = Client()
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    address = f"/en/admin/datastore_search/resource/{resource.pk}/delete/"
+    assert client.post(address, {"post": "yes"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "change",
+    [load_file, append_file, describe, put_into_dataset, rename_dataset, drop_dataset,
+     change_in_the_admin],
+)  # fmt: skip
+def test_every_change_names_its_resource(
+    transactional_db: None, change: Callable[[Resource], None]
+) -> None:
+    resource, keys = make_resource("code\n7\n"), list[set[str]]()
+
+    def receive(*, keys: set[str], _all: list[set[str]] = keys, **_signal: object) -> None:
+        _all.append(keys)
+
+    answers_changed.connect(receive)
+    try:
+        change(resource)
+    finally:
+        answers_changed.disconnect(receive)
+
+    assert set().union(*keys) == {str(resource.pk), CATALOGUE_KEY}
+    assert {str(resource.pk), CATALOGUE_KEY} in [set(each) for each in keys[-3:]]

@@ -1,0 +1,493 @@
+"""Varnish and nginx as caches in front of a served portal, with the files of the documentation."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.test import Client, override_settings
+
+from benchmarks.nginx import CONFIGURATION, serve_nginx
+from benchmarks.scale.varnish import serve_varnish
+from benchmarks.server import find_free_port, wait_for_server
+from datastore_search.contrib.scale.purging import _purgers, flush, purge
+from datastore_search.guards.clients import find_address
+from datastore_search.models import Alias, Resource
+from datastore_search.signals import answers_changed
+from datastore_search.web.tokens import issue_token
+from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
+
+from ..builders import (
+    READING,
+    get_record_table,
+    make_resource,
+    make_slow,
+    make_user,
+    make_writer_token,
+)
+from ..example_project.test_nginx import EchoHandler, send, send_from
+from ..processes import PROJECT, build_database_url, build_environment
+from ..test_access import DESCRIBING, LISTS, PAGES, PUBLIC_LISTING, PUBLIC_LISTS
+from .servers import wait_until
+
+CSV = "code,latitude,longitude\nfirst,21.03,105.85\nsecond,10.78,106.7\n"
+
+#: So long that only a purge makes an answer new.
+SURROGATE_SECONDS = 3600
+
+
+class Front(NamedTuple):
+    """A portal and the cache in front of it, as host and port."""
+
+    portal: str
+    cache: str
+
+
+@contextmanager
+def serve_portal(caches: str = "") -> Iterator[str]:
+    """Serve the portal on the database of the tests."""
+    port = find_free_port()
+    server = subprocess.Popen(
+        build_web_server_command(port, 2, DEFAULT_THREADS),
+        cwd=PROJECT,
+        env=build_environment(build_database_url(), PROJECT / ".media")
+        | {
+            "DJANGO_SETTINGS_MODULE": "benchmarks.scale.served_settings",
+            "SURROGATE_SECONDS": str(SURROGATE_SECONDS),
+            "CACHES": caches,
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for_server(f"127.0.0.1:{port}", server)
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+@pytest.fixture(scope="module")
+def _front(django_db_setup: None, django_db_blocker: Any) -> Iterator[Front]:
+    port = find_free_port()
+    with django_db_blocker.unblock():
+        portal = serve_portal(f"http://127.0.0.1:{port}")
+    with portal as server, serve_varnish(server, port):
+        yield Front(server, f"127.0.0.1:{port}")
+    _purgers.clear()
+
+
+@pytest.fixture
+def front(_front: Front, transactional_db: None) -> Iterator[Front]:
+    """Varnish before a portal, which is purged by the portal and by this process."""
+    answers_changed.connect(purge)
+    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[f"http://{_front.cache}"]):
+        yield _front
+        Resource.objects.all().delete()
+    answers_changed.disconnect(purge)
+
+
+def get(server: str, path: str, **headers: str) -> tuple[int, Mapping[str, str], bytes]:
+    """Send a GET; return status, headers and body."""
+    named = {"Host": "localhost"}  # answers have addresses of their own server
+    named |= {name.replace("_", "-"): value for name, value in headers.items()}
+    answer, body = send(server, "GET", path, headers=named)
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, body
+
+
+def list_addresses(resource: Resource) -> list[str]:
+    """List every address that reads a resource, with the parameters of the test of access."""
+    actions = "/en/api/3/action"
+    addresses = [
+        f"{actions}/{action}?" + urlencode({"id": str(resource.pk), **encode(parameters)})
+        for action, parameters in [*READING.items(), *((name, {}) for name in DESCRIBING)]
+    ]
+    addresses.append(f"{actions}/datastore_search?resource_id={resource.pk}&limit=1&q=first")
+    parts = {"resource": "", "api-examples": "api/", "chart": "chart/", "map": "map/"}
+    parts |= {"record": "r/1/", "schema": "schema.json", "data-package": "datapackage.json"}
+    addresses += [
+        f"/en/datastore/{resource.pk}/{parts[page]}?{urlencode(query)}"
+        for page, queries in PAGES.items()
+        for query in queries
+    ]
+    return [*addresses, *(f"/en/datastore/dump/{resource.pk}?format={kind}" for kind in DUMPS)]
+
+
+#: Formats of files that have no time in them, so that the same records give the same bytes.
+DUMPS = ("csv", "tsv", "json", "xml", "geojson")
+
+
+def encode(parameters: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in parameters.items()
+    }
+
+
+def list_catalogue_addresses() -> list[str]:
+    files = {"catalog-turtle": "catalog.ttl", "catalog-jsonld": "catalog.jsonld"}
+    files |= {"sitemap": "sitemap.xml", "feed": "changes.atom"}
+    assert files.keys() == PUBLIC_LISTS
+    return [
+        *(f"/en/api/3/action/{name}?{urlencode(encode(q))}" for name, q in PUBLIC_LISTING.items()),
+        *(f"/en/datastore/?{urlencode(query)}" for query in LISTS["catalogue"]),
+        *(f"/en/datastore/{name}" for name in files.values()),
+    ]
+
+
+# Which answers are kept ---------------------------------------------------------------------------
+
+
+def test_a_cache_keeps_each_public_answer_and_shows_no_key_of_it(front: Front) -> None:
+    resource = make_resource(CSV, name="rivers", publisher="Office", tags=["water"])
+    keys = dict.fromkeys(list_addresses(resource), str(resource.pk))
+    keys |= {address: "catalogue" for address in keys if any(map(address.__contains__, DESCRIBING))}
+    keys |= dict.fromkeys(list_catalogue_addresses(), "catalogue")
+    flush()  # what has made the resource
+    for address, key in keys.items():
+        status, headers, body = get(front.portal, address)
+        if status != 200:  # a page that does not exist, a redirect, a format without places
+            assert "surrogate-key" not in headers, address
+            continue
+        assert "set-cookie" not in headers, address
+        assert headers["cache-control"] == "max-age=0, must-revalidate, public", address
+        assert headers["surrogate-control"] == f"max-age={SURROGATE_SECONDS}", address
+        assert (address, headers["surrogate-key"]) == (address, key)
+        assert headers["vary"], address
+
+        get(front.cache, address)
+        status, headers, kept = get(front.cache, address)
+        assert (status, headers["x-cache"], kept) == (200, "hit", body), address
+        assert not {"surrogate-key", "surrogate-control", "via"} & headers.keys(), address
+        assert headers["cache-control"] == "max-age=0, must-revalidate, public", address
+        if etag := headers.get("etag"):
+            assert get(front.cache, address, If_None_Match=etag)[0] == 304, address
+
+
+def test_no_cache_may_keep_an_answer_of_a_private_resource(front: Front) -> None:
+    hidden = make_resource(CSV, name="hidden", private=True)
+    reader = make_user(permissions=("view_resource",))
+    client, token = Client(), issue_token(reader)
+    client.force_login(reader)
+    cookie = f"sessionid={client.cookies[django_settings.SESSION_COOKIE_NAME].value}"
+
+    for address in (*list_addresses(hidden), *list_catalogue_addresses()):
+        for headers in ({"Authorization": token}, {"Cookie": cookie}, {}):
+            status, answer, _body = get(front.portal, address, **headers)
+            if str(hidden.pk) in address or (
+                headers == {"Cookie": cookie} and "html" in answer["content-type"]
+            ):
+                assert "surrogate-control" not in answer, (address, headers)
+            if status == 200 and str(hidden.pk) in address:
+                assert "private" in answer["cache-control"], (address, headers)
+
+
+def test_large_downloads_and_answers_of_writes_pass_by(front: Front) -> None:
+    rows = "\n".join(f"{number},{'x' * 100}" for number in range(3_000))
+    resource = make_resource(f"a,b\n{rows}\n")
+    token = make_writer_token()
+    body = json.dumps({"resource_id": str(resource.pk), "records": [], "force": True}).encode()
+
+    _status, dump, _body = get(front.portal, f"/en/datastore/dump/{resource.pk}")
+    _status, missing, _body = get(front.portal, "/en/datastore/dump/none")
+    written, _body = send(
+        front.portal, "POST", "/en/api/3/action/datastore_upsert", body,
+        {"Authorization": token, "Content-Type": "application/json"},
+    )  # fmt: skip
+
+    assert "content-length" not in dump  # nobody could tell whether it is whole
+    for headers in (dump, missing, {name.lower(): v for name, v in written.getheaders()}):
+        assert "surrogate-control" not in headers
+
+
+def test_a_portal_without_a_cache_sends_no_header_for_it(
+    resource: Resource, client: Client
+) -> None:
+    response = client.get(f"/en/api/3/action/datastore_search?resource_id={resource.pk}")
+
+    assert not {"Surrogate-Control", "Surrogate-Key"} & response.headers.keys()
+
+
+# Purges -------------------------------------------------------------------------------------------
+
+
+def read_title(front: Front, resource: Resource) -> str:
+    """Read the first cell of a resource by the cache."""
+    address = f"/en/api/3/action/datastore_search?resource_id={resource.pk}&limit=1"
+    _status, _headers, body = get(front.cache, address)
+    return str(json.loads(body)["result"]["records"][0]["code"])
+
+
+def test_a_write_by_the_api_is_seen_at_once(front: Front) -> None:
+    resource, other = make_resource(CSV, name="a"), make_resource(CSV, name="b")
+    token = make_writer_token()
+    for each in (resource, other):
+        assert [read_title(front, each) for _ in range(2)] == ["first"] * 2
+    flush()  # what has made them
+    read_title(front, other)
+    change = {"resource_id": str(resource.pk), "force": True, "method": "update",
+              "records": [{"_id": 1, "code": "changed"}]}  # fmt: skip
+
+    answer, _body = send(
+        front.cache, "POST", "/en/api/3/action/datastore_upsert", json.dumps(change).encode(),
+        {"Authorization": token, "Content-Type": "application/json"},
+    )  # fmt: skip
+
+    assert answer.status == 200
+    wait_until(lambda: read_title(front, resource) == "changed")
+    address = f"/en/api/3/action/datastore_search?resource_id={other.pk}&limit=1"
+    assert get(front.cache, address)[1]["x-cache"] == "hit"  # which no purge has removed
+
+
+def is_gone(server: str, address: str) -> bool:
+    return get(server, address)[0] not in {200, 302}
+
+
+def test_a_resource_that_becomes_private_or_is_deleted_is_gone_from_the_cache(front: Front) -> None:
+    resource = make_resource(CSV, name="rivers")
+    Alias.objects.create(resource=resource, name="streams")
+    addresses = [*list_addresses(resource), "/en/api/3/action/datastore_search?resource_id=streams"]
+    for address in addresses:
+        get(front.cache, address)
+
+    Resource.objects.filter(pk=resource.pk).update(private=True)
+
+    for address in addresses:
+        wait_until(partial(is_gone, front.cache, address))
+    Resource.objects.filter(pk=resource.pk).update(private=False)
+    wait_until(lambda: read_title(front, resource) == "first")
+    listed = "/en/api/3/action/package_list"
+    wait_until(lambda: json.loads(get(front.cache, listed)[2])["result"] == ["rivers"])
+    resource.delete()
+    wait_until(lambda: get(front.cache, addresses[0])[0] == 404)
+    wait_until(lambda: json.loads(get(front.cache, listed)[2])["result"] == [])
+
+
+@contextmanager
+def slow_records(resource: Resource, seconds: float) -> Iterator[None]:
+    """Make each read of a resource's records slow during the block."""
+    table = get_record_table(resource)
+    make_slow(resource, seconds)
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP VIEW {table}")
+        cursor.execute(f"ALTER TABLE slow RENAME TO {table}")
+
+
+def is_read() -> bool:
+    """Return whether a statement reads slow records."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'slow'::regclass)")
+        return bool(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(2, marks=pytest.mark.slow)])
+def test_an_answer_that_was_read_before_a_change_does_not_stay(
+    front: Front, seconds: float
+) -> None:
+    resource = make_resource(CSV, name="slow")
+    address = f"/en/api/3/action/datastore_search?resource_id={resource.pk}&q=first"
+
+    with slow_records(resource, seconds), ThreadPoolExecutor(2) as pool:
+        before = pool.submit(get, front.cache, address)
+        wait_until(is_read)
+        Resource.objects.filter(pk=resource.pk).update(private=True)
+        if seconds > 1:  # who asks after the change waits for the answer to the first one
+            assert pool.submit(get, front.cache, address).result()[0] == 403
+
+    assert before.result()[0] == 200  # it has read what was public then
+    wait_until(lambda: get(front.cache, address)[0] == 403)
+
+
+def test_a_slow_answer_is_kept_once_the_portal_has_confirmed_it(front: Front) -> None:
+    resource = make_resource(CSV, name="slow")
+    address = f"/en/api/3/action/datastore_search?resource_id={resource.pk}&q=first"
+
+    flush()  # what has made the resource
+    with slow_records(resource, 1):
+        first = get(front.cache, address)
+        # A read takes too long to be kept, and a busy machine may be slow once more.
+        wait_until(lambda: get(front.cache, address)[1]["x-cache"] == "hit")
+        assert get(front.cache, address)[2] == first[2]
+
+
+def test_only_the_portal_may_purge(front: Front) -> None:
+    resource = make_resource(CSV, name="rivers")
+    address = f"/en/api/3/action/datastore_search?resource_id={resource.pk}&limit=1"
+    flush()  # what has made the resource
+    get(front.cache, address)
+
+    key = {"Surrogate-Key": str(resource.pk)}
+    passed_on, _body = send(front.cache, "PURGE", "/", headers={**key, "X-Forwarded-For": "::1"})
+    assert passed_on.status == 405
+    assert get(front.cache, address)[1]["x-cache"] == "hit"
+    assert send(front.cache, "PURGE", "/", headers=key)[0].status == 200
+    assert get(front.cache, address)[1]["x-cache"] == "miss"
+
+
+def test_a_command_purges_before_it_ends(front: Front) -> None:
+    resource = make_resource(CSV, name="rivers")
+    read_title(front, resource)
+    code = (
+        "from datastore_search.models import Resource;"
+        f"Resource.objects.filter(pk='{resource.pk}').update(private=True)"
+    )
+
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "-c", code],
+        cwd=PROJECT,
+        env=build_environment(build_database_url(), PROJECT / ".media")
+        | {
+            "DJANGO_SETTINGS_MODULE": "benchmarks.scale.served_settings",
+            "CACHES": f"http://{front.cache}",
+        },
+        check=True,
+        capture_output=True,
+    )
+
+    address = f"/en/api/3/action/datastore_search?resource_id={resource.pk}&limit=1"
+    assert get(front.cache, address)[0] == 403
+
+
+# Private bytes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_of_1000_private_requests_none_is_answered_to_another_user(front: Front) -> None:
+    chance = random.Random(5)
+    token_of_all = make_writer_token("all")
+    client, reader = Client(), make_user("reader", permissions=("view_resource",))
+    client.force_login(reader)
+    session = f"sessionid={client.cookies[django_settings.SESSION_COOKIE_NAME].value}"
+    stranger = issue_token(make_user("stranger"))
+    users: list[tuple[dict[str, str], bool]] = [
+        ({"Authorization": token_of_all}, True),
+        ({"Cookie": session}, True),
+        ({"Authorization": stranger}, False),
+        ({"Cookie": "sessionid=" + "0" * 32}, False),
+        ({"Cookie": "_statistics=1"}, False),
+        ({}, False),
+    ]
+    resources = [make_resource(f"code\nzq{number}\n", name=f"h{number}") for number in range(4)]
+    addresses = [(each, address) for each in resources for address in list_addresses(each)]
+    for _resource, address in addresses:  # they were public, and kept
+        get(front.cache, address)
+    Resource.objects.all().update(private=True)
+    wait_until(lambda: {get(front.cache, address)[0] for _each, address in addresses} <= {403, 404})
+
+    def ask(number: int) -> tuple[str, dict[str, str], bool, int, bytes]:
+        (headers, may_read), (_resource, address) = users[number], chance.choice(addresses)
+        status, _headers, body = get(front.cache, address, **headers)
+        return address, headers, may_read, status, body
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, [chance.randrange(len(users)) for _ in range(1_000)]))
+
+    readable = [each for each in answers if each[2] and each[3] == 200]
+    assert len(readable) > 100
+    assert any(b"zq" in body for *_rest, body in readable)
+    for address, headers, may_read, status, body in answers:
+        if not may_read:
+            assert status in {400, 403, 404, 429}, (address, headers, status)
+            assert b"zq" not in body, (address, headers, body)
+
+
+# Addresses of clients -----------------------------------------------------------------------------
+
+
+@contextmanager
+def serve_echo() -> Iterator[str]:
+    """A server that answers with the request."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), EchoHandler) as echo:
+        Thread(target=echo.serve_forever).start()
+        yield f"127.0.0.1:{echo.server_address[1]}"
+        echo.shutdown()
+
+
+@pytest.mark.parametrize("proxies", [1, 2])
+def test_the_portal_knows_the_address_of_a_client_behind_the_cache(
+    settings: Any, proxies: int
+) -> None:
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": proxies}
+    port = find_free_port()
+    with serve_echo() as echo, serve_varnish(echo, port):
+        if proxies == 1:
+            answer = send_from(
+                f"127.0.0.1:{port}", "127.0.4.1", "/", "GET", "X-Forwarded-For: 9.9.9.9"
+            )
+        else:
+            with serve_nginx(f"127.0.0.1:{port}") as nginx:
+                answer = send_from(nginx, "127.0.4.1", "/", "GET", "X-Forwarded-For: 9.9.9.9")
+
+    received = {name.lower(): value for name, value in json.loads(answer[1]).items()}
+    environ = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": received["x-forwarded-for"]}
+    assert find_address(environ) == "127.0.4.1"
+
+
+# nginx --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nginx(_front: Front, transactional_db: None, tmp_path: Path) -> Iterator[str]:
+    """nginx with its cache before the portal."""
+    lines = CONFIGURATION.with_name("nginx-cache.conf").read_text(encoding="utf-8")
+    lines = lines.replace("/var/cache/nginx/portal", str(tmp_path / "cache"))
+    with serve_nginx(
+        _front.portal, {"server {\n    listen": f"{lines}\nserver {{\n    listen"}
+    ) as server:
+        yield server
+        Resource.objects.all().delete()
+
+
+def get_twice_within_a_second(server: str, address: str, **headers: str) -> tuple[Any, Any]:
+    """Send a request twice within one second of the clock."""
+    while True:
+        second = int(time.time())
+        pair = get(server, address, **headers), get(server, address, **headers)
+        if int(time.time()) == second:
+            return pair
+
+
+def test_nginx_keeps_public_answers_for_a_second_and_no_private_one(nginx: str) -> None:
+    resource, hidden = make_resource(CSV), make_resource(CSV, private=True)
+    token = make_writer_token()
+    for each, sent, is_kept in [
+        (resource, {}, True),
+        (resource, {"Authorization": token}, False),
+        (hidden, {}, False),
+        (hidden, {"Authorization": token}, False),
+    ]:
+        address = f"/en/api/3/action/datastore_search?resource_id={each.pk}&limit=1"
+        first, second = get_twice_within_a_second(nginx, address, **sent)
+        is_same = first[1]["x-request-id"] == second[1]["x-request-id"]
+        assert (first[0], is_same) == (403 if each is hidden and not sent else 200, is_kept)
+        assert not {"surrogate-key", "surrogate-control"} & first[1].keys()
+
+
+def test_nginx_shows_a_change_after_a_second(nginx: str) -> None:
+    resource = make_resource(CSV)
+    address = f"/en/api/3/action/datastore_search?resource_id={resource.pk}&limit=1"
+    status, headers, _body = get(nginx, address)
+    assert status == 200
+    assert get(nginx, address, If_None_Match=headers["etag"])[0] == 304
+
+    Resource.objects.filter(pk=resource.pk).update(private=True)
+    time.sleep(1)
+
+    assert get(nginx, address)[0] == 403
+    assert get(nginx, address, If_None_Match=headers["etag"])[0] == 403
