@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import psycopg
+from django.db import connections
 from django.db.utils import DatabaseError, Error, InterfaceError
 from psycopg import errors
 
@@ -23,6 +24,9 @@ def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     """
     cause = error.__cause__ if isinstance(error, DatabaseError) else error
     if isinstance(cause, errors.ReadOnlySqlTransaction):
+        for connection in connections.all(initialized_only=True):
+            if not connection.in_atomic_block:
+                connection.close()  # the next one finds the server that is the primary by then
         return DatabaseReadOnly()
     if isinstance(cause, errors.InsufficientPrivilege):
         return PrivilegeMissing()

@@ -36,8 +36,8 @@ def find_token_user(token: str) -> AbstractBaseUser | None:
     PostgreSQL takes to run it.
     """
     users = get_user_model()._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
-    # The database that issues and revokes tokens: a replica lags behind.
-    alias = router.db_for_write(get_token_model())
+    # The database that issues and revokes tokens, unless a read request is answered by a replica.
+    alias = router.db_for_write(get_token_model(), is_reading=True)
     rows = users.raw(_build_token_query(), [hash_token(token), timezone.now()], using=alias)
     user: AbstractBaseUser | None = next(iter(rows), None)
     return user if user is not None and user.is_active else None

@@ -13,10 +13,10 @@ import os
 import re
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -196,6 +196,9 @@ class Answering:
     #: The number of records of the answer, for reports.
     record_count = 0
 
+    #: Answers from a database that it chooses; None where a portal has one database.
+    route_request: ClassVar[Callable[..., HttpResponseBase] | None] = None
+
     @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never of ``Accept-Language``."""
@@ -203,7 +206,8 @@ class Answering:
         started_at = perf_counter() if is_reported else 0.0
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
-            response = self.answer_request(request, *args, **kwargs)
+            answer = Answering.route_request or type(self).answer_request
+            response = answer(self, request, *args, **kwargs)
         response["Content-Language"] = language
         if is_reported:
             report_answer(

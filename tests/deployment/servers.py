@@ -39,10 +39,46 @@ def run_own_server() -> Iterator[ThrowawayServer]:
 class Standby:
     """A hot standby of a server, with a lag that the test controls."""
 
-    def __init__(self, url: str, superuser_url: str) -> None:
-        """Take the URLs of the standby: only a superuser may pause it."""
-        self.url = url
-        self._superuser_url = superuser_url
+    def __init__(self, primary: ThrowawayServer, folder: Path, settings: dict[str, str]) -> None:
+        """Copy the primary into a folder; only a superuser may pause the standby."""
+        shutil.chown(folder, primary.user)
+        self.folder, self._user = folder, primary.user
+        self.url, self._superuser_url = (
+            _replace_socket(url, folder) for url in (primary.url, primary.superuser_url)
+        )
+        data = folder / "data"
+        copying = [
+            str(_BIN / "pg_basebackup"), "--dbname", primary.superuser_url, "--pgdata", str(data),
+            "--write-recovery-conf", "--checkpoint=fast",
+        ]  # fmt: skip
+        subprocess.run(
+            copying, user=self._user, cwd=folder, check=True, timeout=_START_TIMEOUT_SECONDS
+        )
+        arguments = [f"-c{name}={value}" for name, value in settings.items()]
+        server = [str(_BIN / "postgres"), "-D", str(data), "-h", "", "-k", str(folder)]
+        self._command = [*server, *arguments]
+
+    def start(self) -> None:
+        """Start the standby, and wait until it accepts connections."""
+        log = self.folder / "log"
+        with log.open("wb") as file:
+            self._process = subprocess.Popen(
+                self._command, user=self._user, cwd=self.folder, stdout=file, stderr=file
+            )
+        _wait_for_server(self.url, self._process, log)
+
+    def stop_immediately(self) -> None:
+        """End every process of the standby."""
+        self._process.send_signal(signal.SIGQUIT)  # immediate shutdown
+        self._process.wait(_START_TIMEOUT_SECONDS)
+
+    def promote(self) -> None:
+        """Make a primary of the standby, and wait until it is one."""
+        assert self.fetch_value("SELECT pg_promote()")
+
+    def wait_for_primary(self) -> None:
+        """Wait until the standby receives the changes of its primary."""
+        wait_until(lambda: self.fetch_value("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"))
 
     @contextmanager
     def pause_replay(self) -> Iterator[None]:
@@ -86,31 +122,12 @@ class Standby:
 def run_standby(primary: ThrowawayServer, **settings: str) -> Iterator[Standby]:
     """Run a hot standby of a server, with some settings of PostgreSQL."""
     with tempfile.TemporaryDirectory(prefix="standby_") as name:
-        folder = Path(name)
-        shutil.chown(folder, primary.user)
-        data = folder / "data"
-        command = [
-            str(_BIN / "pg_basebackup"), "--dbname", primary.superuser_url, "--pgdata", str(data),
-            "--write-recovery-conf", "--checkpoint=fast",
-        ]  # fmt: skip
-        subprocess.run(
-            command, user=primary.user, cwd=folder, check=True, timeout=_START_TIMEOUT_SECONDS
-        )
-        arguments = [f"-c{name}={value}" for name, value in settings.items()]
-        server = [str(_BIN / "postgres"), "-D", str(data), "-h", "", "-k", str(folder), *arguments]
-        log = folder / "log"
-        with log.open("wb") as file:
-            process = subprocess.Popen(
-                server, user=primary.user, cwd=folder, stdout=file, stderr=file
-            )
-        urls = (primary.url, primary.superuser_url)
-        standby = Standby(*(_replace_socket(url, folder) for url in urls))
+        standby = Standby(primary, Path(name), settings)
         try:
-            _wait_for_server(standby.url, process, log)
+            standby.start()
             yield standby
         finally:
-            process.send_signal(signal.SIGQUIT)  # immediate shutdown
-            process.wait(_START_TIMEOUT_SECONDS)
+            standby.stop_immediately()
 
 
 @contextmanager

@@ -9,10 +9,15 @@ class ScaleConfig(ContribAppConfig):
     """A cache in front of the portal, and replicas behind it."""
 
     def register(self) -> None:
-        """Purge the caches after each change, if there are any."""
+        """Purge the caches in front and read from the replicas, if there are any."""
         from ...signals import answers_changed
+        from ...web.views import Answering
         from .conf import conf
         from .purging import purge
+        from .reading import route_request
+        from .writes import watch_changes
 
+        Answering.route_request = route_request if conf.REPLICAS else None
+        watch_changes()
         if conf.CACHE_ADDRESSES:
             answers_changed.connect(purge, dispatch_uid="datastore_search.purge")

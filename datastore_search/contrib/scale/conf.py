@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from ...conf import Setting, Settings
 
@@ -16,6 +17,10 @@ class ScaleSettings(Settings):
         ' change, such as `"http://127.0.0.1:6081"`. They are read when Django starts.',
         pattern=r"http://[^/?#\s]+",
     )
+    REPLICAS = Setting[Sequence[str]](
+        (), "The [replicas](../how-to/read-from-replicas.md), as aliases of `DATABASES`."
+    )
+    MAX_REPLICA_LAG = Setting(timedelta(seconds=10), "A replica that lags more is not read from.")
 
 
 conf = ScaleSettings()

@@ -42,7 +42,7 @@ _REFERENCE = (
     Path(__file__).parents[3].joinpath("docs/reference/ckan-compatibility.md").read_text()
 ).splitlines()
 _HEADER, *_LINES = map(read_json, ANSWERS.read_text().splitlines())
-_RECORDED = {line["case"]: line for line in _LINES}
+RECORDED = {line["case"]: line for line in _LINES}
 _STEPS = [name for case in CASES for name, _ in case.steps]
 
 
@@ -98,7 +98,7 @@ class Site:
         with _roll_back_changes():
             if case.writes:
                 self.make_resource("own")
-            recorded = _RECORDED[case.name]["answers"]
+            recorded = RECORDED[case.name]["answers"]
             for (name, request), ckan in zip(case.steps, recorded, strict=True):
                 yield Comparison(name, request, ckan, self.ask(request))
 
@@ -117,13 +117,13 @@ def site(module_transaction: ModuleTransaction) -> Site:
 
 
 @pytest.mark.parametrize("part", _PARTS)
-def test_ckan_answers_the_same_or_the_difference_is_documented(
+def test_ckan_answers_the_same_or_the_differenceis_documented(
     db: None, site: Site, part: str
 ) -> None:
     compared = [comparison for case in _PARTS[part] for comparison in site.compare(case)]
     differing = [each for each in compared if each.differing]
 
-    assert "\n\n".join(_describe(each) for each in differing if not _is_documented(each)) == ""
+    assert "\n\n".join(describe(each) for each in differing if not is_documented(each)) == ""
     expected = _find_patterns([each.name for each in compared])
     assert expected - _find_patterns([each.name for each in differing]) == set()
     _check_that_fields_are_answered(compared, min_count=40 if part == "create" else 0)
@@ -135,12 +135,14 @@ def _find_patterns(names: list[str]) -> set[str]:
     return {each for each in patterns if any(re.fullmatch(each, name) for name in names)}
 
 
-def _is_documented(comparison: Comparison) -> bool:
+def is_documented(comparison: Comparison) -> bool:
+    """Return whether the difference between two answers is documented."""
     matching = [difference for difference in DIFFERENCES if difference.is_about(comparison.name)]
     return len(matching) == 1 and matching[0].holds(comparison)
 
 
-def _describe(comparison: Comparison) -> str:
+def describe(comparison: Comparison) -> str:
+    """Describe a difference between two answers."""
     return "\n".join(
         (
             f"{comparison.request.action} {write_json(comparison.request.sent)[:1500]}",
@@ -153,7 +155,7 @@ def _describe(comparison: Comparison) -> str:
 
 def test_the_cases_were_recorded_as_they_are_sent() -> None:
     assert _HEADER["tables"] == compute_fingerprint(list_create_parameters())
-    assert {name: line["asked"] for name, line in _RECORDED.items()} == {
+    assert {name: line["asked"] for name, line in RECORDED.items()} == {
         case.name: compute_fingerprint(case.sent) for case in CASES
     }
 

@@ -1,0 +1,79 @@
+"""Answer read requests from a replica, and again from another database where it has failed."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from contextvars import copy_context
+from copy import copy
+from http import HTTPStatus
+from time import monotonic
+from typing import Any, Final
+from zlib import crc32
+
+from django.conf import settings
+from django.db import connections
+from django.http.response import HttpResponseBase
+
+from ...api.actions import actions
+from ...guards.clients import find_address
+from .routers import choose_replica, chosen_alias, find_primary, get_state, states
+from .writes import find_written, list_names, remember_write
+
+#: A replica may answer so only because it lags: then the primary is asked, but a few times each
+#: second, so that requests for names that nobody has do not burden it.
+_DOUBTFUL: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
+MAX_CHECKS_PER_SECOND: Final = 5
+_checked_at: Final = deque([-math.inf] * MAX_CHECKS_PER_SECOND, MAX_CHECKS_PER_SECOND)
+
+
+def route_request(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    """Answer a request: a write from the primary, a read from the database that suits it."""
+    action, names = actions.get(kwargs.get("action", "")), list_names(request)
+    if action and action.is_writing:
+        response: HttpResponseBase = view.answer_request(request, *args, **kwargs)
+        if response.status_code < HTTPStatus.BAD_REQUEST:
+            remember_write(names)
+        return response
+    primary, failed = find_primary(), set[str]()
+    written = find_written([*names, str(kwargs.get("resource_id") or kwargs.get("name"))])
+    client = crc32("".join([find_address(request.META), *names]).encode())
+    user = copy(getattr(request, "user", None))  # which is lazy, and stays so
+    while (alias := choose_replica(primary, client, written, failed) or primary) not in failed:
+        context = copy_context()
+        context.run(chosen_alias.set, alias)
+        response = context.run(view.answer_request, request, *args, **kwargs)
+        is_doubtful = alias != primary and (
+            _restore_session(request) or response.status_code in _DOUBTFUL
+        )
+        if _has_failed(alias, response):
+            failed.add(alias)
+        elif is_doubtful and monotonic() - _checked_at[0] > 1 and get_state(primary):
+            _checked_at.append(monotonic())
+            written = 2**64  # as if the client had written it just now
+        else:
+            break
+        view.throttle_classes = ()  # its rate is counted
+        request.user = copy(user)
+        vars(request).pop("_cached_user", None)
+    return response
+
+
+def _has_failed(alias: str, response: HttpResponseBase) -> bool:
+    """Return whether an answer has failed with its database; a dump has its own connection."""
+    is_failure = response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+    has_errors = connections[alias].errors_occurred
+    if not (is_failure or has_errors):
+        return False
+    states[alias].clear()  # it is asked again
+    return (is_failure and has_errors) or not get_state(alias)
+
+
+def _restore_session(request: Any) -> bool:
+    """Restore a session that a database does not have, so that its cookie is not deleted."""
+    cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    session: Any = getattr(request, "session", None)
+    is_lost = bool(cookie and session is not None and session.accessed and session.is_empty())
+    if is_lost:
+        request.session = type(session)(cookie)
+    return is_lost
