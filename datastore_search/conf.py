@@ -222,9 +222,8 @@ class CoreSettings(Settings):
 
     SURROGATE_MAX_AGE = Setting(
         timedelta(0),
-        "How long [a cache in front](../how-to/put-a-cache-in-front.md) may keep a public answer"
-        " without asking again: 60 seconds are enough. It bounds what a lost purge costs. Browsers"
-        " and other caches always ask. Zero: no header for such a cache is sent.",
+        "How long [a cache in front](../how-to/put-a-cache-in-front.md) may keep a public answer,"
+        " if its purge is lost: 60 seconds are enough. Zero: there is no such cache.",
         minimum=timedelta(0),
     )
     SITE_TITLE = Setting("", "The name of the portal, shown by `status_show`.")

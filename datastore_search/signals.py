@@ -6,12 +6,10 @@ An exception of a receiver is logged, and changes nothing.
 
 from __future__ import annotations
 
-from typing import Final
-
 from django.dispatch import Signal
 
 #: The surrogate key of answers about several resources.
-CATALOGUE_KEY: Final = "catalogue"
+CATALOGUE_KEY = "catalogue"
 
 #: Sent by ``Resource`` when a request of the API, a dump or a page is answered: ``name`` (an
 #: action, ``dump`` or the name of a page), ``status``, ``seconds``, ``record_count``.  Of an answer

@@ -67,19 +67,16 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     raise AnonymousDenied(resource=shown_name)
 
 
-def authorize_read(
-    request: Request, resource: Resource, name: str, *parts: object, key: str = ""
-) -> Validators:
+def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:
     """
     Let the user read a resource, by the ``name`` that was sent, and build the answer's validators.
 
-    ``parts`` are what the answer depends on beside the address; ``key`` is its surrogate key, if
-    that is not the resource's.
+    ``parts`` are what the answer depends on beside the address.
 
     Raises: ``AccessDenied``; ``NotModified`` when the client has the answer already.
     """
     check_may_read(request, resource, name)
-    return Validators.from_resource(resource, request, *parts, vary=VARY, key=key)
+    return Validators.from_resource(resource, request, *parts, vary=VARY)
 
 
 def check_sizes(request: Request, *, is_writing: bool = False) -> int:

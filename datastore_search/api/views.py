@@ -236,8 +236,7 @@ class ActionView(EnvelopeView):
         elif answer.public is None:
             add_never_cache_headers(response)
         else:
-            key = CATALOGUE_KEY if request.method != "POST" else ""
-            set_cache_headers(response, private=not answer.public, vary=VARY, key=key)
+            set_cache_headers(response, private=not answer.public, vary=VARY, key=CATALOGUE_KEY)
         return response
 
     get = post

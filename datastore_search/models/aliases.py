@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ..messages.bidi import show_bidi_controls
 from ..messages.writing import InvalidAlias
-from .base import PrimaryManager, ReportedModel
+from .base import PrimaryManager
 
 #: Characters of an alias, and so of any name under which a resource is requested.
 MAX_ALIAS_LENGTH = 200
@@ -63,7 +63,7 @@ def validate_free_name(row: models.Model, name: str, resource_id: uuid.UUID) -> 
         raise ValidationError({"name": row.unique_error_message(type(row), ("name",))})
 
 
-class Alias(ReportedModel):
+class Alias(models.Model):
     """Another name of a resource, which the API takes in place of its id."""
 
     resource_paths = ("resource_id",)

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
-from django.db import connections, models, router, transaction
+from django.db import connections, models, transaction
 
 from ..signals import CATALOGUE_KEY, answers_changed
 
@@ -21,16 +21,8 @@ _View = TypeVar("_View", bound=Callable[..., Any])
 _Model_co = TypeVar("_Model_co", bound=models.Model, covariant=True)
 
 
-# Reports of changes -------------------------------------------------------------------------------
-
-
 def report_change(rows: models.QuerySet[Any]) -> None:
-    """
-    Let ``answers_changed`` be sent after the commit, for the resources of rows that change.
-
-    Call it before rows are changed or deleted, and after they are created.  Without a receiver of
-    the signal, nothing is read.
-    """
+    """Send ``answers_changed`` after the commit for the resources of rows, at their paths."""
     paths = getattr(rows.model, "resource_paths", ())
     if not (paths and answers_changed.receivers):
         return
@@ -41,68 +33,17 @@ def report_change(rows: models.QuerySet[Any]) -> None:
 
 
 class ReportedQuerySet(models.QuerySet[_Model_co]):
-    """Rows whose changes are reported."""
+    """Rows whose updates are reported, for which Django sends no signal."""
 
     def update(self, **values: Any) -> int:
-        """Update the rows, which may move to another resource."""
+        """Update the rows."""
         report_change(self)
-        moved = list(self.values_list("pk", flat=True)) if "resource" in values else []
-        count = super().update(**values)
-        report_change(self.model._base_manager.using(self.db).filter(pk__in=moved))  # noqa: SLF001 - Django documents it
-        return count
+        return super().update(**values)
 
     update.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
-    def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete the rows."""
-        report_change(self)
-        return super().delete()
 
-    delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
-    delete.queryset_only = True  # type: ignore[attr-defined] # Django's mark
-
-    def bulk_create(self, *args: Any, **options: Any) -> list[_Model_co]:
-        """Create rows."""
-        created = super().bulk_create(*args, **options)
-        report_change(self.filter(pk__in=[row.pk for row in created]))
-        return created
-
-    bulk_create.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-
-class ReportedModel(models.Model):
-    """A row whose changes are reported, if answers depend on it."""
-
-    #: From the row to the ids of the resources whose answers depend on it.
-    resource_paths: ClassVar[tuple[str, ...]] = ()
-
-    class Meta:
-        abstract = True
-
-    def save(self, *args: Any, **options: Any) -> None:
-        """Save the row, which may have belonged to another resource before."""
-        report_change(self._select_own(options.get("using")))
-        super().save(*args, **options)
-        report_change(self._select_own(options.get("using")))
-
-    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Delete the row."""
-        report_change(self._select_own(options.get("using")))
-        return super().delete(*args, **options)
-
-    delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-    def _select_own(self, using: str | None) -> models.QuerySet[Any]:
-        using = using or router.db_for_write(type(self), instance=self)
-        return type(self)._base_manager.using(using).filter(pk=self.pk)  # noqa: SLF001 - Django documents it
-
-
-# Saving -------------------------------------------------------------------------------------------
-
-
-class GuardedModel(ReportedModel):
+class GuardedModel(models.Model):
     """
     A row with fields that only loading and writing change; a plain ``save`` does not write them.
 
@@ -132,9 +73,6 @@ class GuardedModel(ReportedModel):
         super().save(*args, **options)
 
     save.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-
-# Reading ------------------------------------------------------------------------------------------
 
 
 class PrimaryManager(models.Manager[_Model_co]):

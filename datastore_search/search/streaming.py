@@ -199,8 +199,7 @@ class Stream(Iterator[bytes]):
         end.atexit = False
         self._end: Callable[[], object] = end
         self._ahead: list[bytes] = []
-        #: The size, if everything has been read already.
-        self.size_bytes: int | None = None
+        self.size_bytes: int | None = None  # if everything has been read already
         try:
             self._read_ahead(client)
         except StopIteration:

@@ -4,9 +4,6 @@ HTTP caching: ``ETag``, ``Last-Modified`` and ``Cache-Control`` of an answer.
 Validators depend on the version of a resource and on the request, so that a repeated request is
 answered without reading the records.
 
-A cache of the portal's own, which ``signals.answers_changed`` purges, may keep an answer that has
-``Surrogate-Control`` and ``Surrogate-Key``: it is whole, and the same for every client.
-
 Source: RFC 9110, sections 8.8 and 13; W3C's Edge Architecture Specification.
 """
 
@@ -59,32 +56,26 @@ class Validators:
     last_modified: datetime | None
     private: bool
     vary: tuple[str, ...]
-    key: str = CATALOGUE_KEY
+    key: str = ""
 
     @classmethod
     def from_resource(
-        cls,
-        resource: Resource,
-        request: HttpRequest,
-        *parts: object,
-        vary: tuple[str, ...],
-        key: str = "",
+        cls, resource: Resource, request: HttpRequest, *parts: object, vary: tuple[str, ...]
     ) -> Validators:
         """
         Build the validators of an answer from a described resource.
 
         The answer may depend on the request's address and on ``parts``, on nothing else.  Only
-        answers to GET and HEAD have validators.  Without a ``key`` it depends on no other resource.
+        answers to GET and HEAD have validators.
 
         Raises: ``NotModified`` when the client has this answer already.
         """
         if request.method not in _SAFE_METHODS:
-            return cls("", None, resource.private, vary, key="")
+            return cls("", None, resource.private, vary)
         etag = _build_etag(request, resource.version, parts)
         is_settled = timezone.now() - resource.modified_at > _MIN_AGE
         last_modified = resource.modified_at if is_settled else None
-        key = key or str(resource.pk)
-        validators = cls(etag, last_modified, resource.private, vary, key)
+        validators = cls(etag, last_modified, resource.private, vary, str(resource.pk))
         validators._raise_if_not_modified(request)
         return validators
 
@@ -98,7 +89,9 @@ class Validators:
 
         Raises: ``NotModified`` when the client has this answer already.
         """
-        validators = cls(_build_etag(request, state, parts), None, private=False, vary=())
+        validators = cls(
+            _build_etag(request, state, parts), None, private=False, vary=(), key=CATALOGUE_KEY
+        )
         validators._raise_if_not_modified(request)
         return validators
 
@@ -132,8 +125,7 @@ def set_cache_headers(
     """
     Allow the client, or all caches, to store an answer that they revalidate.
 
-    A ``key`` allows a cache in front to keep a public answer until the key is purged.  Of a stream
-    without a length no cache could tell whether it is whole.
+    A cache in front may keep a public and whole one with a ``key`` until this is purged.
     """
     patch_cache_control(
         response, max_age=0, must_revalidate=True, **{"private" if private else "public": True}

@@ -63,11 +63,7 @@ class PageView(WebView):
         status: HTTPStatus = HTTPStatus.OK,
         key: str = "",
     ) -> HttpResponse:
-        """
-        Render a page; ``private`` means that caches must not share it between users.
-
-        A cache in front may keep a page of a portal that has a version, by its surrogate ``key``.
-        """
+        """Render a page; ``private`` means that caches must not share it between users."""
         response = self._render(template, context, status)
         key = key if conf.PAGES_VERSION else ""
         set_cache_headers(response, private=private, vary=_VARY, key=key)

@@ -13,8 +13,7 @@ class ScaleSettings(Settings):
 
     CACHE_ADDRESSES = Setting[Sequence[str]](
         (),
-        "The [caches in front](../how-to/put-a-cache-in-front.md) that are purged after each"
-        ' change, such as `"http://127.0.0.1:6081"`. They are read when Django starts.',
+        "The [caches](../how-to/put-a-cache-in-front.md) to purge, as `http://127.0.0.1:6081`.",
         pattern=r"http://[^/?#\s]+",
     )
     REPLICAS = Setting[Sequence[str]](

@@ -1,12 +1,8 @@
 """
-Purge caches in front after a change.
+Purge caches in front after a change: ``PURGE`` with the surrogate keys, in a thread.
 
-Each cache has a thread, which sends ``PURGE`` with the surrogate keys of what has changed.  A write
-only adds its keys to a list, so a cache that is slow or gone neither delays it nor lets it fail.
-
-An answer that was read before a change may reach the cache after the purge.  So each purge is sent
-again ``AGAIN_SECONDS`` later, and the cache keeps no answer that took longer than
-``docs/how-to/varnish.vcl`` allows, which is less (``docs/decisions/0056``).
+A write only adds its keys to a list, so a cache that is gone neither delays it nor lets it fail.
+The purge is sent again for answers that were read before the change (``docs/decisions/0056``).
 """
 
 from __future__ import annotations
@@ -15,143 +11,101 @@ import atexit
 import http.client
 import logging
 import os
-import time
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from itertools import islice
-from threading import Condition, Thread
+from collections.abc import Collection
+from threading import Lock, Thread
+from time import monotonic, sleep
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from ...models.base import report_change
 from .conf import conf
 
 logger = logging.getLogger(__name__)
 
+#: More than the time of an answer that ``docs/how-to/varnish.vcl`` keeps.
 AGAIN_SECONDS: Final = 0.75
-
-_TIMEOUT_SECONDS: Final = 1.0
 
 #: The seconds before a failed purge is sent again; after the last one it is lost.
 _RETRY_SECONDS: Final = (0.25, 1.0, 4.0)
 
-#: Changes whose purges wait for one cache.
-_MAX_WAITING: Final = 10_000
-
-#: In one request: the header stays below 4 kB.
-_MAX_KEYS: Final = 100
-
-#: How long the end of a process waits for its purges.
-_MAX_FLUSH_SECONDS: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Purge:
-    """Keys to purge at a time; ``failures`` is how often this has failed."""
-
-    at: float
-    keys: Collection[str]
-    failures: int = 0
+#: The purges that wait for a cache; the keys of one, and the pattern that stands for more.
+_MAX_WAITING, _MAX_KEYS, _EVERY_KEY = 10_000, 100, (".*",)
+_TIMEOUT_SECONDS, _MAX_FLUSH_SECONDS, _STEP_SECONDS = 1.0, 15.0, 0.01
 
 
 class Purger:
-    """What waits to be purged from one cache, and the thread that does it."""
+    """What waits to be purged from one cache, and a thread while something does."""
 
     def __init__(self, address: str) -> None:
-        """Take the address of the cache; the thread starts with the first change."""
-        self._address = address
-        self._host = urlsplit(address).netloc
-        self._waiting: list[_Purge] = []
-        self._changed = Condition()
-        self._thread: Thread | None = None
+        """Begin with nothing that waits: a time, how often it has failed, and the keys."""
+        self._host = address.removeprefix("http://")
+        self._waiting: list[tuple[float, int, Collection[str]]] = []
+        self._lock, self._is_running = Lock(), False
 
-    def add(self, keys: Collection[str]) -> None:
-        """Purge keys now, and again."""
-        now = time.monotonic()
-        with self._changed:
-            if len(self._waiting) >= _MAX_WAITING:
-                self._log_lost(keys, "too many wait")
+    def add(self, keys: Collection[str], delay: float, failures: int = 0) -> None:
+        """Purge keys after a delay in seconds; without room, or after too many failures, log it."""
+        with self._lock:
+            if len(self._waiting) >= _MAX_WAITING or failures > len(_RETRY_SECONDS):
+                logger.error("The purge of %s keys at %s is lost.", len(keys), self._host)
                 return
-            self._waiting += [_Purge(now, keys), _Purge(now + AGAIN_SECONDS, keys)]
-            if self._thread is None:
-                self._thread = Thread(target=self._run, name="purging", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
-
-    def flush(self, deadline: float) -> None:
-        """Wait until nothing waits, at most until the deadline."""
-        with self._changed:
-            left = deadline - time.monotonic()
-            if not self._changed.wait_for(lambda: not self._waiting, max(0.0, left)):
-                self._log_lost([key for each in self._waiting for key in each.keys], "the end")
+            self._waiting.append((monotonic() + delay, failures, keys))
+            if not self._is_running:
+                self.thread, self._is_running = Thread(target=self._run, daemon=True), True
+                self.thread.start()
 
     def _run(self) -> None:
         while True:
-            with self._changed:
-                while (seconds := self._get_seconds_left()) != 0:
-                    self._changed.wait(seconds)
-                now = time.monotonic()
-                due = [each for each in self._waiting if each.at <= now]
-            failed = list(self._send(due))
-            with self._changed:
-                done = {*map(id, due)}
-                self._waiting = [each for each in self._waiting if id(each) not in done] + failed
-                self._changed.notify_all()
+            now = monotonic()
+            with self._lock:
+                due = [each for each in self._waiting if each[0] <= now]
+                self._waiting = [each for each in self._waiting if each[0] > now]
+                if not (due or self._waiting):
+                    self._is_running = False
+                    return
+            if due:
+                keys = {key for each in due for key in each[2]}
+                self._send(keys, max(each[1] for each in due))
+            else:
+                sleep(_STEP_SECONDS)
 
-    def _get_seconds_left(self) -> float | None:
-        """Return the seconds until the next purge; None without one."""
-        times = [each.at for each in self._waiting]
-        return max(0.0, min(times) - time.monotonic()) if times else None
-
-    def _send(self, due: Collection[_Purge]) -> Iterator[_Purge]:
-        """Send purges, and yield those to send again."""
-        for failures in {each.failures for each in due}:
-            keys = iter({key for each in due if each.failures == failures for key in each.keys})
-            while some := list(islice(keys, _MAX_KEYS)):
-                try:
-                    self._request(some)
-                except (OSError, http.client.HTTPException) as error:
-                    if failures == len(_RETRY_SECONDS):
-                        self._log_lost(some, repr(error))
-                    else:
-                        at = time.monotonic() + _RETRY_SECONDS[failures]
-                        yield _Purge(at, some, failures + 1)
-
-    def _request(self, keys: Collection[str]) -> None:
+    def _send(self, keys: Collection[str], failures: int) -> None:
+        named = " ".join(keys if len(keys) <= _MAX_KEYS else _EVERY_KEY)
         connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT_SECONDS)
         try:
-            connection.request("PURGE", "/", headers={"Surrogate-Key": " ".join(keys)})
-            status = connection.getresponse().status
+            connection.request("PURGE", "/", headers={"Surrogate-Key": named})
+            is_purged = connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            is_purged = False
         finally:
             connection.close()
-        if status != http.client.OK:
-            raise http.client.HTTPException(status)
-
-    def _log_lost(self, keys: Collection[str], reason: str) -> None:
-        logger.error(
-            "%s was not told of changes of %s keys (%s …): %s. It may serve old answers until"
-            " DATASTORE_SEARCH_SURROGATE_MAX_AGE has passed.",
-            self._address,
-            len(keys),
-            next(iter(keys), ""),
-            reason,
-        )
+        if not is_purged:
+            self.add(keys, (*_RETRY_SECONDS, 0)[failures], failures + 1)
 
 
 _purgers: dict[str, Purger] = {}
 
-# A forked process has no threads, and what waited is purged by the process that it came from.
+# A forked process has no threads; what waited is purged by the process that it came from.
 os.register_at_fork(after_in_child=_purgers.clear)
 
 
+def report_row(sender: Any, instance: Any, using: str, **_signal: object) -> None:
+    """Report that a row is saved or deleted; before it is saved, it may belong elsewhere."""
+    report_change(sender.objects.using(using).filter(pk=instance.pk))
+
+
 def purge(*, keys: Collection[str], **_signal: Any) -> None:
-    """Purge the keys of ``answers_changed`` from each cache."""
+    """Purge the keys of ``answers_changed`` from each cache: now, again, and if replicas lag."""
+    delays = [0.0, AGAIN_SECONDS]
+    delays += [conf.MAX_REPLICA_LAG.total_seconds() + 2] if conf.REPLICAS else []
     for address in conf.CACHE_ADDRESSES:
-        _purgers.setdefault(address, Purger(address)).add(keys)
+        purger = _purgers.setdefault(address, Purger(address))
+        for delay in delays:
+            purger.add(keys, delay)
 
 
 @atexit.register
 def flush() -> None:
     """Wait for the purges of this process, such as a command that ends after its commit."""
-    deadline = time.monotonic() + _MAX_FLUSH_SECONDS
-    for purger in list(_purgers.values()):
-        purger.flush(deadline)
+    for address, purger in list(_purgers.items()):
+        purger.thread.join(_MAX_FLUSH_SECONDS)
+        if purger.thread.is_alive():
+            logger.error("The last purges at %s are lost.", address)

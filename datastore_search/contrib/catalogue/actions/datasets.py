@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,7 +27,6 @@ from ....guards.clients import Client
 from ....messages.access import UnknownResource
 from ....models import Resource, ResourceQuerySet
 from ....search import open_snapshot
-from ....signals import CATALOGUE_KEY
 from ....web.addresses import ResourceAddresses
 from ....web.caching import Validators
 from ..conditions import match_format, match_text
@@ -114,7 +114,7 @@ class _Call(NamedTuple):
 
     def authorize_read(self, resource: Resource, name: str, *parts: object) -> Validators:
         """Let the user read a resource, and build the validators of the answer."""
-        return authorize_read(self.request, resource, name, self.sent, *parts, key=CATALOGUE_KEY)
+        return authorize_read(self.request, resource, name, self.sent, *parts)
 
 
 # Datasets -----------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _show_resource(call: _Call) -> Answer:
     place = call.open_readable().locate([resource])[resource.pk]
     validators = call.authorize_read(resource, name, repr(place))
     described = describe_resource(resource, ResourceAddresses(call.request), place)
-    return Answer(described, validators=validators)
+    return Answer(described, validators=replace(validators, key=""))  # others change its place
 
 
 def _list_resource_views(call: _Call) -> Answer:

@@ -71,10 +71,7 @@ class CatalogueView(PageView):
             context["structured_data"] = describe_catalogue(request)
         # The total depends on the user, on every page.
         response = self.render_page(
-            "catalogue.html",
-            context,
-            private=request.user.is_authenticated,
-            key=CATALOGUE_KEY,
+            "catalogue.html", context, private=request.user.is_authenticated, key=CATALOGUE_KEY
         )
         if link := build_catalogue_links(request):
             response["Link"] = link

@@ -1,0 +1,131 @@
+"""Purges of caches that are gone, in bursts, and of forked processes; they are sent to sockets."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from benchmarks.server import find_free_port
+from datastore_search.contrib.scale import purging
+from datastore_search.contrib.scale.purging import flush, purge
+
+from .servers import wait_until
+
+
+@pytest.fixture(autouse=True)
+def _own_purgers() -> Iterator[None]:
+    yield
+    purging._purgers.clear()
+
+
+@pytest.fixture
+def received() -> Iterator[tuple[str, list[str]]]:
+    """An address, and the keys of the purges that have arrived there, each in one text."""
+    keys: list[str] = []
+
+    def answer(server: socket.socket) -> None:
+        while True:
+            try:
+                connection, _client = server.accept()
+            except OSError:
+                return
+            with connection:
+                request = connection.recv(65536).decode()
+                keys.append(request.partition("Surrogate-Key: ")[2].partition("\r")[0])
+                connection.sendall(b"HTTP/1.1 200 Purged\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=answer, args=[server], daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", keys
+
+
+def test_each_change_is_purged_now_and_again(received: tuple[str, list[str]]) -> None:
+    address, keys = received
+    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
+        purge(keys={"a"})
+        wait_until(lambda: keys == ["a"])
+        flush()
+
+    assert keys == ["a", "a"]
+
+
+def test_where_replicas_lag_a_change_is_purged_once_more(
+    received: tuple[str, list[str]],
+) -> None:
+    address, keys = received
+    with override_settings(
+        DATASTORE_SEARCH_CACHE_ADDRESSES=[address],
+        DATASTORE_SEARCH_REPLICAS=["default"],
+        DATASTORE_SEARCH_MAX_REPLICA_LAG=timedelta(0),
+    ):
+        purge(keys={"a"})
+        flush()
+
+    assert keys == ["a", "a", "a"]
+
+
+def test_more_keys_than_a_header_takes_are_all_keys(received: tuple[str, list[str]]) -> None:
+    address, keys = received
+    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
+        purge(keys={str(number) for number in range(1_000)})
+        flush()
+
+    assert keys == [".*", ".*"]
+
+
+def test_a_cache_that_is_gone_delays_no_other_and_is_logged(
+    received: tuple[str, list[str]], caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purging, "_RETRY_SECONDS", (0.1, 0.1))
+    address, keys = received
+    gone = f"http://127.0.0.1:{find_free_port()}"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        override_settings(
+            DATASTORE_SEARCH_CACHE_ADDRESSES=[
+                f"http://127.0.0.1:{silent.getsockname()[1]}", gone, address,
+            ]
+        ),
+    ):  # fmt: skip
+        purge(keys={"a"})
+        wait_until(lambda: "a" in keys)
+        assert f"The purge of 1 keys at {silent.getsockname()[1]}" not in caplog.text
+        wait_until(lambda: f"The purge of 1 keys at {gone[7:]} is lost." in caplog.text)
+
+
+def test_of_too_many_changes_the_rest_is_logged(
+    caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purging, "_MAX_WAITING", 3)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        override_settings(
+            DATASTORE_SEARCH_CACHE_ADDRESSES=[f"http://127.0.0.1:{silent.getsockname()[1]}"]
+        ),
+    ):
+        for number in range(5):
+            purge(keys={str(number)})
+
+    assert "is lost." in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_process_purges_what_it_changes(received: tuple[str, list[str]]) -> None:
+    address, keys = received
+    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
+        purge(keys={"parent"})
+        if not (child := os.fork()):
+            purge(keys={"child"})
+            flush()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        flush()
+
+    assert sorted(keys) == ["child", "child", "parent", "parent"]
