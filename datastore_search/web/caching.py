@@ -133,6 +133,5 @@ def set_cache_headers(
     patch_vary_headers(response, vary)
     is_whole = not response.streaming or "Content-Length" in response
     if key and not private and is_whole and conf.SURROGATE_MAX_AGE:
-        seconds = int(conf.SURROGATE_MAX_AGE.total_seconds())
-        response["Surrogate-Control"] = f"max-age={seconds}"
+        response["Surrogate-Control"] = f"max-age={conf.SURROGATE_MAX_AGE.total_seconds():.0f}"
         response["Surrogate-Key"] = key

@@ -25,7 +25,7 @@ from django.test import Client, override_settings
 from benchmarks.nginx import CONFIGURATION, serve_nginx
 from benchmarks.scale.varnish import serve_varnish
 from benchmarks.server import find_free_port, wait_for_server
-from datastore_search.contrib.scale.purging import _purgers, flush, purge
+from datastore_search.contrib.scale.purging import flush, purge
 from datastore_search.guards.clients import find_address
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import answers_changed
@@ -89,7 +89,7 @@ def _front(django_db_setup: None, django_db_blocker: Any) -> Iterator[Front]:
         portal = serve_portal(f"http://127.0.0.1:{port}")
     with portal as server, serve_varnish(server, port):
         yield Front(server, f"127.0.0.1:{port}")
-    _purgers.clear()
+        flush()
 
 
 @pytest.fixture

@@ -94,11 +94,10 @@ def report_row(sender: Any, instance: Any, using: str, **_signal: object) -> Non
 
 def purge(*, keys: Collection[str], **_signal: Any) -> None:
     """Purge the keys of ``answers_changed`` from each cache: now, again, and if replicas lag."""
-    delays = [0.0, AGAIN_SECONDS]
-    delays += [conf.MAX_REPLICA_LAG.total_seconds() + 2] if conf.REPLICAS else []
+    lags = [conf.MAX_REPLICA_LAG.total_seconds() + 2] if conf.REPLICAS else []
     for address in conf.CACHE_ADDRESSES:
         purger = _purgers.setdefault(address, Purger(address))
-        for delay in delays:
+        for delay in (0.0, AGAIN_SECONDS, *lags):
             purger.add(keys, delay)
 
 
