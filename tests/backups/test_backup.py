@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ..deployment.servers import wait_until
+from benchmarks.scale.standbys import wait_until
+
 from .servers import (
     ROOT,
     Server,

@@ -23,6 +23,7 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from benchmarks.nginx import CONFIGURATION, serve_nginx
+from benchmarks.scale.standbys import wait_until
 from benchmarks.scale.varnish import serve_varnish
 from benchmarks.server import find_free_port, wait_for_server
 from datastore_search.contrib.scale.purging import flush, purge
@@ -43,7 +44,6 @@ from ..builders import (
 from ..example_project.test_nginx import EchoHandler, send, send_from
 from ..processes import PROJECT, build_database_url, build_environment
 from ..test_access import DESCRIBING, LISTS, PAGES, PUBLIC_LISTING, PUBLIC_LISTS
-from .servers import wait_until
 
 CSV = "code,latitude,longitude\nfirst,21.03,105.85\nsecond,10.78,106.7\n"
 

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 
+from benchmarks.scale.standbys import wait_until
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.contrib.files.jobs import LoadOptions, cancel_load, clean_up_loads, runner
 from datastore_search.contrib.files.jobs.queue import create_load
@@ -33,7 +34,7 @@ from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
 from .loads import load_text
 from .portals import empty_portal, use_databases
-from .servers import run_pgbouncer, wait_until
+from .servers import run_pgbouncer
 
 _POOL_SIZE = 6
 

@@ -14,6 +14,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
+from benchmarks.scale.standbys import Standby, run_standby, wait_until
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.contrib.files.models import LoadState, Mode
@@ -28,7 +29,6 @@ from ..files.failures import fails_with
 from .loads import load_text
 from .portals import empty_portal, use_databases
 from .routers import ChangingRouter, ReplicaRouter
-from .servers import Standby, run_standby, wait_until
 
 
 @pytest.fixture(scope="module")

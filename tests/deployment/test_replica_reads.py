@@ -15,6 +15,7 @@ from django.db import close_old_connections, connections
 from django.test import Client, override_settings
 from knox.models import get_token_model
 
+from benchmarks.scale.standbys import Standby, run_standby, wait_until
 from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search.contrib.scale import reading
 from datastore_search.contrib.scale.reading import MAX_CHECKS_PER_SECOND, route_request
@@ -33,7 +34,7 @@ from ..files.builders import load_csv
 from ..processes import find_free_port
 from .faults import make_read_only
 from .portals import empty_portal, migrate_portal, use_databases
-from .servers import Standby, run_own_server, run_standby, wait_until
+from .servers import run_own_server
 from .test_faults import OF_RESOURCE, PAGES, SEARCHES, open_client
 
 CSV = "code,text\na,river\nb,lake\n"

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from benchmarks.nginx import CONFIGURATION, serve_nginx
+from benchmarks.scale.standbys import wait_until
 from benchmarks.server import find_free_port, wait_for_server
 from datastore_search.models import Resource
 from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
 
 from ..builders import make_resource
-from ..deployment.servers import wait_until
 from ..processes import PROJECT, build_database_url, build_environment
 
 ACTION = "/en_GB/api/3/action/datastore_search"
