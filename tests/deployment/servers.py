@@ -15,8 +15,11 @@ from benchmarks.scale.standbys import (
     START_TIMEOUT_SECONDS,
     replace_socket,
     wait_for_server,
+    wait_until,
 )
 from benchmarks.throwaway_postgres import ThrowawayServer
+
+__all__ = ["run_own_server", "run_pgbouncer", "wait_until"]
 
 
 @contextmanager

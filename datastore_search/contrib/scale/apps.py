@@ -18,11 +18,13 @@ class ScaleConfig(ContribAppConfig):
         from .conf import conf
         from .purging import purge, report_row
         from .reading import route_request
-        from .writes import watch_changes
+        from .writes import remember_write, watch_changes
 
         Answering.route_request = route_request if conf.REPLICAS else None
         watch_changes()
         if conf.CACHE_ADDRESSES:
+            if conf.REPLICAS:
+                answers_changed.connect(remember_write)  # before the purge
             answers_changed.connect(purge)
         for model in apps.get_models():
             if hasattr(model, "resource_paths"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from contextvars import copy_context
 from copy import copy
@@ -18,34 +17,31 @@ from django.http.response import HttpResponseBase
 from ...api.actions import actions
 from ...guards.clients import find_address
 from .routers import choose_replica, chosen_alias, find_primary, get_state, states
-from .writes import find_written, list_names, remember_write
+from .writes import find_written, list_keys, remember_write
 
 #: A replica may answer so only because it lags: then the primary is asked, but a few times each
-#: second, so that requests for names that nobody has do not burden it.
+#: second, so that requests for keys that nobody has do not burden it.
 _DOUBTFUL: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
-MAX_CHECKS_PER_SECOND: Final = 5
-_checked_at: Final = deque([-math.inf] * MAX_CHECKS_PER_SECOND, MAX_CHECKS_PER_SECOND)
+_checked_at: Final = deque([0.0] * 5, maxlen=5)
 
 
 def route_request(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
     """Answer a request: a write from the primary, a read from the database that suits it."""
-    action, names = actions.get(kwargs.get("action", "")), list_names(request)
+    action, keys = actions.get(kwargs.get("action", "")), list_keys(request)
     if action and action.is_writing:
         response: HttpResponseBase = view.answer_request(request, *args, **kwargs)
         if response.status_code < HTTPStatus.BAD_REQUEST:
-            remember_write(names)
+            remember_write(keys)
         return response
     primary, failed = find_primary(), set[str]()
-    written = find_written([*names, str(kwargs.get("resource_id") or kwargs.get("name"))])
-    client = crc32("".join([find_address(request.META), *names]).encode())
+    written = find_written(*keys, f"load.{kwargs.get('resource_id') or kwargs.get('name')}")
+    client = crc32("".join([find_address(request.META), *keys]).encode())
     user = copy(getattr(request, "user", None))  # which is lazy, and stays so
     while (alias := choose_replica(primary, client, written, failed) or primary) not in failed:
-        context = copy_context()
+        state, context = get_state(alias), copy_context()
         context.run(chosen_alias.set, alias)
         response = context.run(view.answer_request, request, *args, **kwargs)
-        is_doubtful = alias != primary and (
-            _restore_session(request) or response.status_code in _DOUBTFUL
-        )
+        is_doubtful = alias != primary and _is_doubtful(request, response)
         if _has_failed(alias, response):
             failed.add(alias)
         elif is_doubtful and monotonic() - _checked_at[0] > 1 and get_state(primary):
@@ -56,6 +52,9 @@ def route_request(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpRes
         view.throttle_classes = ()  # its rate is counted
         request.user = copy(user)
         vars(request).pop("_cached_user", None)
+    key = alias != primary and response.get("Surrogate-Key")
+    if key and not (state and state[1] >= find_written(key)):
+        del response["Surrogate-Control"]  # a cache in front was purged of a later answer
     return response
 
 
@@ -69,11 +68,11 @@ def _has_failed(alias: str, response: HttpResponseBase) -> bool:
     return (is_failure and has_errors) or not get_state(alias)
 
 
-def _restore_session(request: Any) -> bool:
-    """Restore a session that a database does not have, so that its cookie is not deleted."""
+def _is_doubtful(request: Any, response: HttpResponseBase) -> bool:
+    """Return whether the primary may answer otherwise; no cookie of a session is deleted."""
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     session: Any = getattr(request, "session", None)
     is_lost = bool(cookie and session is not None and session.accessed and session.is_empty())
     if is_lost:
         request.session = type(session)(cookie)
-    return is_lost
+    return is_lost or response.status_code in _DOUBTFUL

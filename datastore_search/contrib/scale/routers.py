@@ -25,16 +25,12 @@ def find_primary(model: Any = Resource) -> str:
 
 
 class ReplicaRouter:
-    """
-    In a read request, models of the database of the records are read from the chosen database.
-
-    Elsewhere it has no opinion.  A portal names it first in ``DATABASE_ROUTERS``, or calls it.
-    """
+    """In a read request it returns the chosen database; elsewhere it has no opinion."""
 
     def db_for_read(self, model: Any, **hints: Any) -> str | None:
         """Return the chosen database."""
-        is_chosen = chosen_alias.get() and find_primary(model) == find_primary()
-        return chosen_alias.get() if is_chosen else None
+        alias = chosen_alias.get()
+        return alias if alias and find_primary(model) == find_primary() else None
 
     def db_for_write(self, model: Any, *, is_reading: bool = False, **hints: Any) -> str | None:
         """Return the chosen database for models of the app, which read where they write."""
@@ -42,14 +38,12 @@ class ReplicaRouter:
         return self.db_for_read(model) if is_own or is_reading else None
 
 
-#: The lag, which an idle primary is not; what is replayed, in bytes of the WAL; whether there is a
-#: WAL receiver, of which an ordinary role sees the row alone.
+#: The lag (an idle primary is none), the replayed bytes of the WAL, whether there is a receiver.
 _STATE: Final = (
     "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 'Infinity'"
-    " WHEN coalesce(pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn(), true) THEN 0 ELSE"
-    " coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 'Infinity')"
-    " END::float8, (pg_last_wal_replay_lsn() - '0/0')::bigint,"
-    " EXISTS (SELECT FROM pg_stat_wal_receiver)"
+    " WHEN pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() THEN coalesce("
+    "extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 'Infinity') ELSE 0 END::float8,"
+    " (pg_last_wal_replay_lsn() - '0/0')::bigint, EXISTS (SELECT FROM pg_stat_wal_receiver)"
 )
 
 #: By alias; one thread at a time asks, once a second, and the others do not wait.
@@ -60,14 +54,13 @@ def get_state(alias: str) -> Any:
     """Get lag, position, whether there is a receiver, and when that was; None without an answer."""
     with states[alias].refresh() as is_due:
         if is_due:
-            state = None
             try:
                 with connections[alias].cursor() as cursor:
                     cursor.execute(_STATE)
-                    state = (*cursor.fetchone(), monotonic())
+                    states[alias].set((*cursor.fetchone(), monotonic()))
             except Error:
                 connections[alias].close()
-            states[alias].set(state)
+                states[alias].set(None)
     state = states[alias].value  # which is old while the server does not answer another thread
     return state if state and monotonic() - state[-1] < 5 * BriefCache.max_age_seconds else None
 

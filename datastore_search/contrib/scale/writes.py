@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -23,34 +22,35 @@ from .routers import find_primary
 
 _KEY: Final = "datastore_search.written.{}"
 
-#: The name of all clients, who must see who may read what.
-EVERYONE: Final = "everyone"
-
 #: The fields that a login or a load changes, on which no permission depends.
 _HARMLESS: Final = {"last_login", "modified_at", "options", "primary_key", "table_version"}
 
 
-def list_names(request: Any) -> list[str]:
+def list_keys(request: Any) -> list[str]:
     """List the digests of what names the client of a request."""
-    sent = [request.META.get(each, "") for each in ("HTTP_AUTHORIZATION", "HTTP_X_CKAN_API_KEY")]
-    sent.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
+    sent = [request.META.get(each) for each in ("HTTP_AUTHORIZATION", "HTTP_X_CKAN_API_KEY")]
+    sent.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     return [blake2b(each.encode(), digest_size=16).hexdigest() for each in sent if each]
 
 
-def find_written(names: Iterable[str]) -> int:
-    """Find the position that a replica must have replayed for clients or resources."""
-    return max(cache.get_many(map(_KEY.format, [EVERYONE, *names])).values(), default=0)
+def find_written(*keys: str) -> int:
+    """Find the position that a replica must have replayed: for everyone, a client, a resource."""
+    try:
+        return max(cache.get_many(map(_KEY.format, ("everyone", *keys))).values(), default=0)
+    except Exception:  # noqa: BLE001 - of any cache that is away: then the primary answers
+        return 2**64
 
 
-def remember_write(names: Iterable[str]) -> None:
-    """Remember the present position for clients that have committed, or for resources."""
+def remember_write(keys: Iterable[str], **_signal: Any) -> None:
+    """Remember the present position of the WAL: what was committed before must be seen."""
     position = 2**64  # which no replica reaches
     with suppress(Error), connections[find_primary()].cursor() as cursor:
         # Without ``synchronous_commit``, the written position may be before the commit.
         cursor.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
         (position,) = cursor.fetchone()
     seconds = conf.MAX_REPLICA_LAG.total_seconds() + 60  # PostgreSQL's ``wal_receiver_timeout``
-    cache.set_many(dict.fromkeys(map(_KEY.format, names), position), seconds)
+    with suppress(Exception):  # a commit is not an error without a cache
+        cache.set_many(dict.fromkeys(map(_KEY.format, keys), position), seconds)
 
 
 def watch_changes() -> None:
@@ -69,6 +69,6 @@ def watch_changes() -> None:
 
 def _note_change(*, update_fields: Any = None, created: bool = False, **signal: Any) -> None:
     is_harmless = update_fields and update_fields <= _HARMLESS
-    name = str(signal["instance"].pk) if is_harmless else EVERYONE
+    key = f"load.{signal['instance'].pk}" if is_harmless else "everyone"
     if conf.REPLICAS and not created:  # a row that is new is looked up in the primary
-        transaction.on_commit(partial(remember_write, [name]), using=find_primary())
+        transaction.on_commit(lambda: remember_write([key]), using=find_primary(), robust=True)

@@ -14,9 +14,8 @@ from django.db.migrations.operations.models import ModelOperation
 from django.db.migrations.operations.special import RunSQL
 from django.db.migrations.state import ProjectState
 
+from benchmarks.scale.standbys import wait_until
 from datastore_search.database.migration_statements import lock_tables
-
-from ...deployment.servers import wait_until
 
 TABLES = ("datastore_search_resource", "datastore_search_field")
 

@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, connection, connections, transaction
 from django.test import Client
 
+from benchmarks.scale.standbys import wait_until
 from datastore_search.messages.writing import TakenAlias
 from datastore_search.models import Alias, Resource
 from datastore_search.web.tokens import issue_token
@@ -24,7 +25,6 @@ from ...builders import (
     make_user,
     make_writer_token,
 )
-from ...deployment.servers import wait_until
 
 pytestmark = pytest.mark.django_db
 
