@@ -6,6 +6,7 @@ Since when a table is served by no resource stands in its comment, which a dump 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
+from ..guards.cache import BriefCache
 from .sessions import Clause, Session, override_setting, to_milliseconds
 from .statements import execute, fetch_column, fetch_value
 
@@ -195,24 +197,37 @@ def measure_record_tables(
     return {table_id: size for table_id, size in rows if size is not None}
 
 
+class _DatabaseSize(BriefCache[int]):
+    """The bytes of a database, for which PostgreSQL looks at all its files."""
+
+    max_age_seconds = 60.0
+
+
+_sizes_by_alias: defaultdict[str, _DatabaseSize] = defaultdict(_DatabaseSize)
+
+
 def measure_record_table(session: Session, table_id: int) -> tuple[int, int, int, int]:
     """
     Measure a record table, its indexes, the whole database and the table's rows, in bytes.
 
-    A table without a record has no bytes of rows.
+    A table without a record has no bytes of rows.  The size of the database may be a minute old.
     """
+    database = _sizes_by_alias[session.connection.alias]
+    with database.refresh() as is_old:
+        if is_old:
+            measure = sql.SQL("SELECT pg_database_size(current_database())")
+            database.set(session.fetch_rows(Clause(measure))[0][0])
     (sizes,) = session.fetch_rows(
         Clause(
             sql.SQL(
-                "SELECT pg_table_size(record), pg_indexes_size(record),"
-                " pg_database_size(current_database()), pg_relation_size(record)"
+                "SELECT pg_table_size(record), pg_indexes_size(record), pg_relation_size(record)"
                 " FROM CAST(%s AS regclass) AS record"
             ),
             [name_record_table(table_id)],
         )
     )
-    records, indexes, database, rows = sizes
-    return records, indexes, database, rows
+    records, indexes, rows = sizes
+    return records, indexes, database.value, rows
 
 
 _SINCE = "datastore_search: served by no resource since "

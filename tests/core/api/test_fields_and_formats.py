@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.translation import override
 
 import datastore_search as package
 from datastore_search.api.actions import actions
+from datastore_search.database.tables import _sizes_by_alias
 from datastore_search.models import Alias, Resource
 
 from ...builders import (
@@ -450,6 +452,18 @@ def test_info_describes_the_fields_and_counts_the_records(
         "sortable": True,
         "searchable": True,
     }
+
+
+def test_the_whole_database_is_not_measured_with_each_call(
+    client: Client, resource: Resource
+) -> None:
+    _sizes_by_alias.clear()
+
+    with CaptureQueriesContext(connection) as captured:
+        for _ in range(3):
+            call_action(client, "datastore_info", {"id": str(resource.pk)})
+
+    assert sum("pg_database_size" in each["sql"] for each in captured.captured_queries) == 1
 
 
 @pytest.mark.parametrize("flag", ["facetable", "sortable", "searchable"])
