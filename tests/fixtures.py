@@ -37,6 +37,12 @@ def typed(_every_type: Resource, db: None) -> Resource:
 
 
 @pytest.fixture
+def no_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New tables have all indexes, however small they are."""
+    monkeypatch.setattr("datastore_search.database.indexes.MAX_UNINDEXED_BYTES", -1)
+
+
+@pytest.fixture
 def large_bodies(settings: Any) -> None:
     """A portal that lets clients without a token send as much as those with one."""
     settings.DATASTORE_SEARCH_MAX_ANONYMOUS_BODY_BYTES = 2**20

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from .server import has_version
 from .sessions import override_setting
-from .statements import execute
+from .statements import execute, fetch_value
 from .substrings import build_substring_index
 from .tables import drop_indexes, name_record_table, quote_record_table
 
@@ -22,6 +22,13 @@ from .tables import drop_indexes, name_record_table, quote_record_table
 #: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).
 _STATISTICS_TARGET = 200
 
+
+#: Up to this size a table has no index over all fields: reading it whole takes about as long, and
+#: thousands of small tables have half the files (``docs/explanation/growth.md``).
+MAX_UNINDEXED_BYTES = 2**20
+
+#: The kinds of indexes over all fields.
+KINDS_OF_LARGE_TABLES = frozenset({"filters", "words"})
 
 #: PostgreSQL's memory for a GIN index.  It collects the entries in a tree of this size, and each
 #: entry is searched for in it: a larger one does not fit the processor's cache, and takes up to one
@@ -91,13 +98,16 @@ def build_index_statements(
     memory_bytes: int,
     max_processes: int = 1,
 ) -> list[IndexStatement]:
-    """List the statements, the longest first."""
+    """List the statements, the longest first; a small table gets no ``KINDS_OF_LARGE_TABLES``."""
     table = quote_record_table(table_id)
     gin_bytes = min(_GIN_MEMORY_BYTES, memory_bytes)
     statements: list[IndexStatement] = []
-    if "substrings" in indexes.kinds:
+    kinds = set(indexes.kinds)
+    if is_small(connection, table_id):
+        kinds -= KINDS_OF_LARGE_TABLES
+    if "substrings" in kinds:
         statements.append(IndexStatement(build_substring_index(connection, table_id), gin_bytes))
-    if "words" in indexes.kinds:
+    if "words" in kinds:
         index_words = sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table)
         processes = min(max_processes, memory_bytes // _PARALLEL_GIN_MEMORY_BYTES)
         if processes > 1 and has_version(connection, _PARALLEL_GIN_VERSION):
@@ -105,13 +115,31 @@ def build_index_statements(
             statements.append(IndexStatement(index_words, parallel_bytes, processes - 1))
         else:
             statements.append(IndexStatement(index_words, gin_bytes))
-    if "filters" in indexes.kinds:
+    if "filters" in kinds:
         index_values = sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
         statements.append(IndexStatement(index_values, gin_bytes))
     return statements + [
         IndexStatement(_build_order_index(table_id, name, key), memory_bytes)
         for name, key in indexes.orders.items()
     ]
+
+
+def is_small(connection: BaseDatabaseWrapper, table_id: int) -> bool:
+    """Return whether a record table needs no ``KINDS_OF_LARGE_TABLES``."""
+    parameters = [name_record_table(table_id), MAX_UNINDEXED_BYTES]
+    return bool(fetch_value(connection, "SELECT pg_table_size(%s::regclass) <= %s", parameters))
+
+
+def has_outgrown_scans(connection: BaseDatabaseWrapper, table_id: int) -> bool:
+    """Return whether a record table is no longer small, and has no index over all fields yet."""
+    # Other indexes are of _id, the first column, or of expressions.
+    statement = (
+        "SELECT pg_table_size(record) > %s AND NOT EXISTS"
+        " (SELECT FROM pg_index WHERE indrelid = record AND indkey[0] > 1)"
+        " FROM CAST(%s AS regclass) AS record"
+    )
+    parameters = [MAX_UNINDEXED_BYTES, name_record_table(table_id)]
+    return bool(fetch_value(connection, statement, parameters))
 
 
 def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:

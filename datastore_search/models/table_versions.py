@@ -53,7 +53,7 @@ class TableVersion(models.Model):
     )
     origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     language = models.CharField(_("language of the search"), max_length=63)
-    #: The kinds of indexes that the table has (``IndexKind``).
+    #: The kinds of indexes that the table has (``IndexKind``), some only once it is large.
     indexes = models.JSONField(default=list, editable=False)
     record_count = models.BigIntegerField(_("records"), default=0)
     #: How many records have the common values of some fields, by field and value as JSON text.

@@ -14,7 +14,13 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from ..conf import conf
-from ..database.indexes import Indexes, add_indexes, name_order_index, set_key
+from ..database.indexes import (
+    Indexes,
+    add_indexes,
+    has_outgrown_scans,
+    name_order_index,
+    set_key,
+)
 from ..database.substrings import name_substring_index
 from ..database.tables import drop_indexes
 from ..field_types import field_types
@@ -140,11 +146,16 @@ def record_change(
     """
     Record a change of the records, which gives the resource a new version.
 
+    A table that is no longer small gets its indexes over all fields.
+
     ``added`` is the number of new records minus the number of deleted ones; ``field_formats``
     belong to the file that is merged.
     """
-    alias = connection.alias
-    version = TableVersion.objects.using(alias).filter(pk=get_table_id(resource))
+    alias, table_id = connection.alias, get_table_id(resource)
+    version = TableVersion.objects.using(alias).filter(pk=table_id)
+    if has_outgrown_scans(connection, table_id):
+        indexes = Indexes(version.values_list("indexes", flat=True).get())
+        add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
     changed = {
         "record_count": F("record_count") + added,
         "value_counts": {},

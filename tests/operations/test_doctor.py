@@ -20,6 +20,7 @@ from datastore_search.database.indexes import Indexes, add_indexes, name_key_ind
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
+from datastore_search.writing.changes import get_table_id
 
 from ..builders import (
     ask,
@@ -202,7 +203,7 @@ def test_a_deleted_field_is_left_to_a_person(indexed: Resource) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_invalid_index_is_rebuilt() -> None:
+def test_an_invalid_index_is_rebuilt(no_small_tables: None) -> None:
     index = make_invalid_index(make_resource())
 
     check_is_mended("index.invalid", index)
@@ -238,6 +239,11 @@ def list_indexes(resource: Resource) -> list[str]:
         return [definition for (definition,) in cursor.fetchall()]
 
 
+def index_all_fields(resource: Resource) -> None:
+    indexes = Indexes(["filters", "words"])
+    add_indexes(connection, get_table_id(resource), indexes, memory_bytes=2**20)
+
+
 @pytest.fixture
 def indexed() -> Resource:
     """A resource with an index of each kind but substrings, and a key."""
@@ -254,7 +260,7 @@ _KINDS = ["filters", "words", "numbers", "dates", "texts"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_missing_index_is_created_as_it_was(indexed: Resource) -> None:
+def test_a_missing_index_is_created_as_it_was(no_small_tables: None, indexed: Resource) -> None:
     before = list_indexes(indexed)
     for definition, role in (
         ("gin (data jsonb_path_ops)", "filters"),
@@ -277,6 +283,25 @@ def test_a_missing_index_is_created_as_it_was(indexed: Resource) -> None:
         assert list_codes(examine("--fix")) == ["index.missing"]
         assert examine() == []
         assert list_indexes(indexed) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_table_that_has_grown_behind_the_portal_lacks_indexes(resource: Resource) -> None:
+    table, long = get_record_table(resource), "x " * 2_000
+    execute(
+        f"INSERT INTO {table} (data) SELECT data || jsonb_build_object('title', '{long}')"
+        f" FROM {table}, generate_series(1, 500)"
+    )
+
+    assert list_codes(examine()) == ["index.missing", "index.missing"]
+    assert list_codes(examine("--fix")) == ["index.missing", "index.missing"]
+    assert examine() == []
+
+
+def test_a_small_table_may_keep_its_indexes(resource: Resource) -> None:
+    execute(f"CREATE INDEX ON {get_record_table(resource)} USING gin (search)")
+
+    assert examine() == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -303,7 +328,8 @@ def test_what_a_broken_creation_has_left_is_dropped() -> None:
     assert list_indexes(resource) == before
 
 
-def test_an_index_that_nothing_uses_is_dropped(resource: Resource) -> None:
+def test_an_index_that_nothing_uses_is_dropped(no_small_tables: None, resource: Resource) -> None:
+    index_all_fields(resource)
     before = list_indexes(resource)
     execute(f"CREATE INDEX by_hand ON {get_record_table(resource)} USING gin (search)")
 
@@ -316,7 +342,10 @@ def test_an_index_that_nothing_uses_is_dropped(resource: Resource) -> None:
     assert list_indexes(resource) == before
 
 
-def test_a_table_gets_the_indexes_that_were_chosen_since(resource: Resource) -> None:
+def test_a_table_gets_the_indexes_that_were_chosen_since(
+    no_small_tables: None, resource: Resource
+) -> None:
+    index_all_fields(resource)
     Resource.objects.update(indexes=["words"])
     version, before = Resource.objects.get().version, list_indexes(resource)
 
@@ -393,7 +422,7 @@ def test_a_resource_gets_back_the_table_of_its_last_version(
 def test_a_fix_gives_up_after_two_seconds_of_waiting_for_a_reader() -> None:
     resource = make_resource()
     table = get_record_table(resource)
-    execute(f"CREATE INDEX by_hand ON {table} USING gin (search)")
+    execute(f"CREATE INDEX by_hand ON {table} USING brin (_id)")
     errors = StringIO()
 
     with psycopg.connect(build_database_url()) as reader:

@@ -15,9 +15,11 @@ from django.utils import timezone
 from ...conf import conf
 from ...database.findings import Finding, finders
 from ...database.indexes import (
+    KINDS_OF_LARGE_TABLES,
     Indexes,
     add_indexes,
     analyze_records,
+    is_small,
     name_key_index,
     name_order_index,
     set_key,
@@ -202,6 +204,8 @@ class _Table:
                     partial(drop_indexes, self.connection, index.name),
                 )
         for role, create in missing.items():
+            if role in KINDS_OF_LARGE_TABLES and is_small(self.connection, self.version.pk):
+                continue
             message = f"The table lacks an index: {role}."
             yield Finding("index.missing", str(self.resource.pk), message, create)
 

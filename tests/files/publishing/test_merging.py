@@ -44,6 +44,26 @@ def stock(db: None) -> Resource:
 # Append -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rows", [100, 2_000])
+def test_a_small_table_that_a_load_makes_larger_gets_its_indexes(db: None, rows: int) -> None:
+    added = "".join(f"{number},{'river bridge ' * 80}\n" for number in range(rows))
+    resource = load_new_resource("a,b\n1,x\n")
+    assert count_indexes(resource) == 1
+
+    load_text(resource, f"a,b\n{added}", mode="append")
+
+    assert count_indexes(resource) == (1 if rows == 100 else 3)
+    assert count_indexes(load_new_resource(f"a,b\n{added}")) == (1 if rows == 100 else 3)
+
+
+def count_indexes(resource: Resource) -> int:
+    table = f"datastore_search_record_{resource.table_version_id}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_indexes WHERE tablename = %s", [table])
+        (number,) = cursor.fetchone() or (0,)
+    return int(number)
+
+
 def test_append_adds_the_rows_behind_the_records(db: None) -> None:
     resource = load_new_resource("a,b\n1,x\n2,y\n")
     served = resource.table_version
