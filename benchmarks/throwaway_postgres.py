@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psutil
 import psycopg
@@ -28,8 +28,18 @@ class ThrowawayServer:
         #: For what only a superuser may do: other roles, settings of the server, replication.
         self.superuser_url = re.sub("//[^@]*@", "//postgres@", self.url)
         process = self._get_process()
-        self._command, self.user = process.cmdline(), process.username()
+        self.command, self.user = process.cmdline(), process.username()
         self._started: subprocess.Popen[Any] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process that started all others of the server."""
+        return int(self._get_process().pid)
+
+    def superuser_execute(self, statement: LiteralString) -> None:
+        """Run a statement outside a transaction, as a superuser."""
+        with psycopg.connect(self.superuser_url, autocommit=True) as connection:
+            connection.execute(statement)
 
     def stop_immediately(self) -> None:
         """
@@ -37,8 +47,16 @@ class ThrowawayServer:
 
         Source: PostgreSQL's immediate shutdown, which is the signal SIGQUIT.
         """
+        self._stop(signal.SIGQUIT)
+
+    def restart(self) -> None:
+        """Stop the server without a loss, which is the signal SIGINT, and start it again."""
+        self._stop(signal.SIGINT)
+        self.start()
+
+    def _stop(self, number: signal.Signals) -> None:
         process = self._get_process()
-        process.send_signal(signal.SIGQUIT)
+        process.send_signal(number)
         if self._started:
             self._started.wait(_MAX_WAIT_SECONDS)
         else:
@@ -50,7 +68,7 @@ class ThrowawayServer:
         for _attempt in range(5):  # processes of the old server may still run
             with path.open("wb") as log:
                 started = subprocess.Popen(
-                    self._command, user=self.user, cwd=self._folder, stdout=log, stderr=log
+                    self.command, user=self.user, cwd=self._folder, stdout=log, stderr=log
                 )
             self._started = started
             deadline = time.monotonic() + _MAX_WAIT_SECONDS

@@ -1,1 +1,1 @@
-"""Measurements of a portal on more than one machine."""
+"""What a portal costs that grows: more machines, more tables, more records."""
