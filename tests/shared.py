@@ -11,6 +11,14 @@ from datastore_search.models import Resource
 
 from .builders import get_record_table
 
+#: For all sessions of the database: a write that is refused closes its connection.
+_ALTER = (
+    "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I {} default_transaction_read_only {}',"
+    " current_database()); END $$"
+)
+MAKE_READ_ONLY = [_ALTER.format("SET", "= on"), "SET default_transaction_read_only = on"]
+MAKE_WRITABLE = ["SET default_transaction_read_only = off", _ALTER.format("RESET", "")]
+
 
 class ModuleTransaction:
     """
@@ -64,7 +72,7 @@ def restore_shared_resource(resource: Resource) -> Resource | None:
     if found:
         table = get_record_table(found)
         with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT setval(pg_get_serial_sequence('{table}', '_id'), max(_id)) FROM {table}"
-            )
+            cursor.execute(f"SELECT max(_id) FROM {table}")
+            last = cursor.fetchone()
+            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, '_id'), %s)", [table, *last])
     return found

@@ -33,6 +33,7 @@ from datastore_search.models import Resource
 from datastore_search.web.tokens import issue_token
 
 from ...builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
+from ...shared import MAKE_READ_ONLY, MAKE_WRITABLE
 
 OURS = "datastore_search.api.authentication.BareTokenAuthentication"
 SIMPLEJWT = "rest_framework_simplejwt.authentication.JWTAuthentication"
@@ -303,8 +304,8 @@ UNPRIVILEGED = (
 REFUSALS: dict[str, tuple[list[str], list[str]]] = {
     # A standby, or a database with this setting.
     READ_ONLY: (
-        ["SET default_transaction_read_only = on"],
-        ["SET default_transaction_read_only = off"],
+        MAKE_READ_ONLY,
+        MAKE_WRITABLE,
     ),
     UNPRIVILEGED: (
         ["REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public FROM CURRENT_USER"],

@@ -15,6 +15,7 @@ from datastore_search.contrib.files.models import LoadState
 from datastore_search.models import Resource
 
 from ...builders import make_resource, make_user
+from ...shared import MAKE_READ_ONLY, MAKE_WRITABLE
 
 ADMIN = "/en/admin/"
 RESOURCES = f"{ADMIN}datastore_search/resource/"
@@ -29,10 +30,12 @@ def staff(client: Client, transactional_db: None) -> Iterator[Client]:
     resource.loads.create(source="survey.csv", state=LoadState.READY)
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     with connection.cursor() as cursor:
-        cursor.execute("SET default_transaction_read_only = on")
+        for statement in MAKE_READ_ONLY:
+            cursor.execute(statement)
     yield client
     with connection.cursor() as cursor:
-        cursor.execute("SET default_transaction_read_only = off")
+        for statement in MAKE_WRITABLE:
+            cursor.execute(statement)
     resource.delete()
 
 
