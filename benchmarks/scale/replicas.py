@@ -1,7 +1,7 @@
 """
 Kill a replica and the primary of a served portal, while clients read and write.
 
-    python -m benchmarks.scale.replicas [--synchronous] [--cut-off] [--seconds 6]
+    python -m benchmarks.scale.replicas [--synchronous] [--seconds 6]
 
 A portal of two gunicorn workers runs on a primary and two standbys.  Eight clients read and two
 write.  Each answer is checked: the newest records, without a gap, and what its client has written.
@@ -41,9 +41,6 @@ _LIMIT: Final = 20
 
 #: Each client has an address, or it would be one client to the portal.
 _NUMBERS: Final = count(10)
-
-#: How long before that the standby receives nothing, with ``--cut-off``.
-_CUT_OFF_SECONDS: Final = 1.0
 
 #: How long the primary is dead until a standby is promoted.
 _DEAD_SECONDS: Final = 3.0
@@ -245,8 +242,6 @@ def _kill(
     servers: tuple[ThrowawayServer, Standby, Standby],
     clients: list[Client],
     seconds: float,
-    *,
-    is_cut_off: bool,
 ) -> None:
     """Kill a replica, start it again, kill the primary, and promote the other standby."""
     primary, heir, other = servers
@@ -258,9 +253,6 @@ def _kill(
     log.phase = "3 it is started again"
     other.start()
     time.sleep(seconds)
-    if is_cut_off:
-        heir.cut_off()
-        time.sleep(_CUT_OFF_SECONDS)
     log.phase = "4 the primary is killed"
     primary.stop_immediately()
     time.sleep(_DEAD_SECONDS)
@@ -290,7 +282,7 @@ def _count_lost(server: Standby, writers: list[Writer]) -> int:
     return lost
 
 
-def _run(folder: Path, seconds: float, *, is_synchronous: bool, is_cut_off: bool) -> int:
+def _run(folder: Path, *, is_synchronous: bool, seconds: float) -> int:
     log = Log()
     with _run_servers(folder) as servers:
         environment = _build_environment(folder, *servers)
@@ -306,7 +298,7 @@ def _run(folder: Path, seconds: float, *, is_synchronous: bool, is_cut_off: bool
             for client in clients:
                 client.may_have_gaps = not is_synchronous
                 client.start()
-            _kill(log, servers, clients, seconds, is_cut_off=is_cut_off)
+            _kill(log, servers, clients, seconds)
         lost = _count_lost(servers[1], writers)
     log.print_phases()
     acknowledged = sum(writer.acknowledged for writer in writers)
@@ -322,19 +314,11 @@ def main() -> int:
     """Run it, and return 1 if an answer was wrong, or a synchronous write is lost."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1] if __doc__ else "")
     parser.add_argument("--synchronous", action="store_true", help="set synchronous_standby_names")
-    parser.add_argument(
-        "--cut-off", action="store_true", help="cut the standby off before the primary is killed"
-    )
     parser.add_argument("--seconds", type=float, default=6.0, help="of each phase")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="replicas_") as name:
         Path(name).chmod(0o755)
-        return _run(
-            Path(name),
-            options.seconds,
-            is_synchronous=options.synchronous,
-            is_cut_off=options.cut_off,
-        )
+        return _run(Path(name), is_synchronous=options.synchronous, seconds=options.seconds)
 
 
 if __name__ == "__main__":

@@ -65,12 +65,6 @@ class Standby:
         self.fetch_value("SELECT pg_promote()")
         wait_until(lambda: not self.fetch_value("SELECT pg_is_in_recovery()"))
 
-    def cut_off(self) -> None:
-        """Let the standby receive nothing more."""
-        with psycopg.connect(self._superuser_url, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
-            connection.execute("SELECT pg_reload_conf()")
-
     def wait_for_primary(self) -> None:
         """Wait until the standby receives the changes of its primary."""
         wait_until(lambda: self.fetch_value("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"))

@@ -16,12 +16,7 @@ from .server import has_version
 from .sessions import override_setting
 from .statements import execute, fetch_value
 from .substrings import build_substring_index
-from .tables import drop_indexes, name_record_table, quote_record_table
-
-#: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
-#: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).
-_STATISTICS_TARGET = 200
-
+from .tables import drop_indexes, name_record_table, quote_record_table, select_table_oid
 
 #: Up to this size a table has no index over all fields: reading it whole takes about as long, and
 #: thousands of small tables have half the files (``docs/explanation/growth.md``).
@@ -126,20 +121,21 @@ def build_index_statements(
 
 def is_small(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """Return whether a record table needs no ``KINDS_OF_LARGE_TABLES``."""
-    parameters = [name_record_table(table_id), MAX_UNINDEXED_BYTES]
-    return bool(fetch_value(connection, "SELECT pg_table_size(%s::regclass) <= %s", parameters))
+    statement = sql.SQL("SELECT pg_table_size(oid) <= %s FROM {} AS record").format(
+        select_table_oid(table_id)
+    )
+    return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))
 
 
 def has_outgrown_scans(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """Return whether a record table is no longer small, and has no index over all fields yet."""
     # Other indexes are of _id, the first column, or of expressions.
     statement = (
-        "SELECT pg_table_size(record) > %s AND NOT EXISTS"
-        " (SELECT FROM pg_index WHERE indrelid = record AND indkey[0] > 1)"
-        " FROM CAST(%s AS regclass) AS record"
+        "SELECT NOT EXISTS"
+        " (SELECT FROM pg_index WHERE indrelid = CAST(%s AS regclass) AND indkey[0] > 1)"
     )
-    parameters = [MAX_UNINDEXED_BYTES, name_record_table(table_id)]
-    return bool(fetch_value(connection, statement, parameters))
+    is_unindexed: bool = fetch_value(connection, statement, [name_record_table(table_id)])
+    return is_unindexed and not is_small(connection, table_id)
 
 
 def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:
@@ -173,16 +169,8 @@ def execute_statements(cursor: CursorWrapper, statements: Iterable[IndexStatemen
 
 
 def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
-    """
-    Take the statistics by which PostgreSQL plans filters, with a target of ``_STATISTICS_TARGET``.
-
-    Source: PostgreSQL, which stores as many records as the target in a histogram, and unpacks and
-    compares all of them each time it plans a filter.
-    """
-    statement = sql.SQL("ALTER TABLE {table} ALTER COLUMN data SET STATISTICS {target}")
-    table, target = quote_record_table(table_id), sql.Literal(_STATISTICS_TARGET)
-    execute(connection, statement.format(table=table, target=target))
-    execute(connection, sql.SQL("ANALYZE {}").format(table))
+    """Take the statistics by which PostgreSQL plans filters."""
+    execute(connection, sql.SQL("ANALYZE {}").format(quote_record_table(table_id)))
 
 
 # Changing them ------------------------------------------------------------------------------------

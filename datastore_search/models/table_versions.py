@@ -11,6 +11,7 @@ from django.db import connections, models, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext_lazy as _
 
+from ..database.placement import is_wanted
 from ..database.tables import (
     drop_record_table,
     list_record_tables,
@@ -53,6 +54,8 @@ class TableVersion(models.Model):
     )
     origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     language = models.CharField(_("language of the search"), max_length=63)
+    #: Whether Citus has placed the table on a worker.
+    is_placed = models.BooleanField(default=is_wanted, db_default=False, editable=False)
     #: The kinds of indexes that the table has (``IndexKind``), some only once it is large.
     indexes = models.JSONField(default=list, editable=False)
     record_count = models.BigIntegerField(_("records"), default=0)

@@ -9,7 +9,7 @@ makes a query fit the resource, ``plan`` chooses the statement that reads a page
 
 from .binding import BoundQuery, bind_query
 from .consistency import open_snapshot, retry_if_stale, with_consistent_read
-from .pages import copy_records, count_matches, read_page
+from .pages import check_has_records, copy_records, count_matches, read_page
 from .plan import compile_sort_key, count_and_read
 from .query import (
     ID,

@@ -23,9 +23,11 @@ from django.db.utils import DatabaseError
 from psycopg import sql
 
 from ..conf import conf
+from ..database import placement
 from ..database.sessions import Session
 from ..database.sessions import open_session as begin_session
 from ..database.sessions import open_snapshot as begin_snapshot
+from ..database.tables import name_record_table
 from ..filters import Clause
 from ..guards import clients
 from ..guards.cache import BoundedCache
@@ -95,7 +97,11 @@ def _describe(key: Key, session: Session, timeout: timedelta) -> Description:
         alias, name = key
         with session.watch_statements(timeout):
             resource = Resource.objects.using(alias).described(name)
-        description = Description(resource, build_relation(resource), _compile_version(name))
+        relation, table_version = build_relation(resource), resource.table_version
+        version = _compile_version(name)
+        if table_version is not None and table_version.is_placed:
+            version = placement.compile_version(name_record_table(table_version.pk))
+        description = Description(resource, relation, version)
         _descriptions.add(key, description)
     return description
 

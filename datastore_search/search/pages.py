@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from psycopg import sql
-
-from ..filters import Clause
+from ..filters import Clause, compose
 from ..messages.access import RecordsIncomplete
 from .binding import BoundQuery, bind_query
 from .plan import Plan, RankSort, choose_plans
@@ -44,7 +42,7 @@ def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
     if query.limit == 0 or (total is not None and query.offset >= total):
         found = FoundRecords(RawJson([b'""'] if query.is_text else [b"[", b"]"]), 0, 0)
         if known_total:
-            _check_table(read, bound)
+            check_has_records(read)
     else:
         lists_top = key is not None and top is None
         for plan in choose_plans(bound, total, top, lists_top=lists_top):
@@ -104,12 +102,13 @@ def copy_records(
         return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
 
 
-def _check_table(read: ConsistentRead, bound: BoundQuery) -> None:
-    """Check that a table has records at all, when the page is to have none."""
-    table = sql.Literal(bound.relation.source.text.as_string())
-    size = Clause(sql.SQL("SELECT pg_relation_size({}::regclass)").format(table))
-    ((size_bytes,),) = read.fetch_rows(size)
-    if not size_bytes:
+def check_has_records(read: ConsistentRead) -> None:
+    """
+    Check that a table that should have records has one, when the answer is to have none.
+
+    Raises: ``RecordsIncomplete``.
+    """
+    if not read.fetch_rows(compose("SELECT 1 FROM {} LIMIT 1", read.relation.source)):
         raise RecordsIncomplete
 
 

@@ -158,6 +158,7 @@ def build_relation(resource: Resource) -> Relation:
         types=resource.types,
         language=version.language,
         record_count=version.record_count,
+        row_locator="_id" if version.is_placed else "ctid",  # Citus cannot read ctid of no rows
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
         ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
         has_value_index=IndexKind.FILTERS in version.indexes,

@@ -12,9 +12,8 @@ from rest_framework.request import Request
 from ...database.tables import measure_record_table
 from ...field_types import field_types
 from ...guards.clients import Client
-from ...messages.access import RecordsIncomplete
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
-from ...search import ConsistentRead, describe_fields, with_consistent_read
+from ...search import ConsistentRead, check_has_records, describe_fields, with_consistent_read
 from ..parameters import InfoParameters
 from ..permissions import authorize_read
 from .action import Action, Answer
@@ -78,9 +77,9 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
     version = resource.table_version
     if version is None:
         return {}
-    size, indexes_size, database_size, rows_size = measure_record_table(read.session, version.pk)
-    if version.record_count and not rows_size:
-        raise RecordsIncomplete
+    if version.record_count:
+        check_has_records(read)
+    size, indexes_size, database_size = measure_record_table(read.session, version.pk)
     aliases = resource.aliases.using(read.connection.alias)
     return {
         "id": str(resource.pk),

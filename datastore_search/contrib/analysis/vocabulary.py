@@ -164,14 +164,15 @@ def _select_words(read: ConsistentRead) -> Clause:
     return Clause(
         sql.SQL(
             "SELECT coalesce(string_agg(word, ' ' ORDER BY ndoc DESC, word), '') FROM (SELECT word,"
-            " ndoc FROM ts_stat(format('SELECT search FROM %%s TABLESAMPLE SYSTEM (%%s)"
-            " REPEATABLE (0)', {table}, least(100, 100.0 * {bytes} / greatest(1,"
-            " pg_table_size({table}::regclass)))), 'abcd')"
+            " ndoc FROM (SELECT tableoid AS table FROM {table} LIMIT 1) AS records,"
+            " ts_stat(format('SELECT search FROM %%s TABLESAMPLE SYSTEM (%%s)"
+            " REPEATABLE (0)', records.table::regclass, least(100, 100.0 * {bytes} / greatest(1,"
+            " pg_table_size(records.table)))), 'abcd')"
             " WHERE char_length(word) BETWEEN {shortest} AND {longest}"
             " AND translate(word, '0123456789', '') = word"
             " ORDER BY ndoc DESC LIMIT {words}) AS common"
         ).format(
-            table=sql.Literal(read.relation.source.text.as_string()),
+            table=read.relation.source.text,
             bytes=sql.Literal(MAX_SAMPLE_BYTES),
             shortest=sql.Literal(MIN_WORD_LENGTH),
             longest=sql.Literal(MAX_WORD_LENGTH),

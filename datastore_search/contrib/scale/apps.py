@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import apps
-from django.db.models.signals import post_save, pre_delete, pre_save
+from django.db import connections, router
+from django.db.models.signals import post_migrate, post_save, pre_delete, pre_save
 
 from ...apps import ContribAppConfig
 
 
 class ScaleConfig(ContribAppConfig):
-    """A cache in front of the portal, and replicas behind it."""
+    """A cache in front of the portal, replicas behind it, and workers of Citus."""
 
     def register(self) -> None:
-        """Report changes, purge caches and read from replicas, if there are any."""
+        """Report changes, purge caches, read from replicas and place tables, as settings say."""
         from ...signals import answers_changed
         from ...web.views import Answering
         from .conf import conf
@@ -30,3 +33,13 @@ class ScaleConfig(ContribAppConfig):
             if hasattr(model, "resource_paths"):
                 for signal in (pre_save, post_save, pre_delete):
                     signal.connect(report_row, sender=model)
+        core = apps.get_app_config("datastore_search")  # an app without models sends no signal
+        post_migrate.connect(_prepare_workers, sender=core)
+
+
+def _prepare_workers(*, using: str, **_options: Any) -> None:
+    """Give the workers of Citus what statements on records call, after a migration."""
+    from ...database import placement
+
+    if placement.is_wanted() and router.allow_migrate(using, "datastore_search"):
+        placement.prepare_server(connections[using])

@@ -117,7 +117,7 @@ def site(module_transaction: ModuleTransaction) -> Site:
 
 
 @pytest.mark.parametrize("part", _PARTS)
-def test_ckan_answers_the_same_or_the_differenceis_documented(
+def test_ckan_answers_the_same_or_the_difference_is_documented(
     db: None, site: Site, part: str
 ) -> None:
     compared = [comparison for case in _PARTS[part] for comparison in site.compare(case)]

@@ -57,7 +57,12 @@ def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
 def _stage_rows(plan: LoadPlan, progress: ProgressReporter) -> None:
     rows = render_rows(plan.table, plan.decisions)
     try:
-        stage_rows(plan.connection, plan.load.pk, report_batches(plan.table, progress, rows))
+        stage_rows(
+            plan.connection,
+            plan.load.pk,
+            changes.get_table_id(plan.load.resource),
+            report_batches(plan.table, progress, rows),
+        )
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
 

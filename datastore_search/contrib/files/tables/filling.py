@@ -24,8 +24,9 @@ from ....database.statements import execute
 from ....database.tables import (
     LOCK_TIMEOUT,
     create_table,
-    drop_table,
+    drop_tables,
     list_numbers,
+    name_record_table,
     quote_record_table,
 )
 from ..messages.failures import UnstorableRecord
@@ -180,16 +181,21 @@ def parse_copy_line(error: psycopg.Error) -> int | None:
 
 def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:
     """Set the ``_id`` of the table's next record."""
-    restart = sql.SQL("ALTER TABLE {} ALTER COLUMN _id RESTART WITH {}")
-    execute(connection, restart.format(quote_record_table(table_id), sql.Literal(number)))
+    statement = "SELECT setval(pg_get_serial_sequence(%s, '_id')::regclass, %s, false)"
+    execute(connection, statement, [name_record_table(table_id), number])
 
 
 _PREFIX = "datastore_search_staging_"
 
 
-def quote_staging_table(load_id: int) -> sql.Identifier:
+def name_staging_table(load_id: int) -> str:
     """Name the staging table of a load."""
-    return sql.Identifier(f"{_PREFIX}{load_id}")
+    return f"{_PREFIX}{load_id}"
+
+
+def quote_staging_table(load_id: int) -> sql.Identifier:
+    """Name the staging table of a load in a statement."""
+    return sql.Identifier(name_staging_table(load_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,7 @@ class NewTable:
 
 def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     """Drop the staging table of a load, if there is one, and return whether it was possible."""
-    return drop_table(connection, quote_staging_table(load_id), LOCK_TIMEOUT)
+    return drop_tables(connection, [quote_staging_table(load_id)], LOCK_TIMEOUT)
 
 
 def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:

@@ -1,0 +1,114 @@
+"""
+The placement of record tables on the workers of Citus, each whole on one of them.
+
+Beside a placed table stands another one, of one row: the version of the resource that serves it.  A
+trigger on resources changes it, and the transaction commits on both machines or on none.  So one
+statement reads records and their version on one machine, as it does without Citus
+(``docs/decisions/0058``).
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from ..conf import conf
+from .sessions import Clause
+from .statements import execute, fetch_value
+
+
+def is_wanted() -> bool:
+    """Return whether new record tables are placed on workers."""
+    return conf.PLACEMENT == "citus"
+
+
+def name_version_table(record_table: str) -> str:
+    """Name the table that holds the version of a placed record table."""
+    return f"{record_table}_version"
+
+
+def compile_version(record_table: str) -> Clause:
+    """Compile what reads the version on the machine of a placed record table."""
+    version_table = sql.Identifier(name_version_table(record_table))
+    return Clause(sql.SQL("SELECT version FROM {}").format(version_table))
+
+
+def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: int) -> None:
+    """
+    Let Citus choose a worker for an empty record table, and place the table there.
+
+    Raises: Django's ``DatabaseError`` without Citus, or when no worker can be reached.
+    """
+    version_table = name_version_table(record_table)
+    create = sql.SQL("CREATE TABLE {} (version bigint PRIMARY KEY)")
+    execute(connection, create.format(sql.Identifier(version_table)))
+    _distribute(connection, record_table, "none")
+    _distribute(connection, version_table, record_table)
+    insert = sql.SQL("INSERT INTO {} VALUES (0)").format(sql.Identifier(version_table))
+    execute(connection, insert)
+    execute(
+        connection,
+        "INSERT INTO datastore_search_scale_placed (table_id, version) VALUES (%s, 0)"
+        " ON CONFLICT (table_id) DO UPDATE SET version = 0",
+        [table_id],
+    )
+
+
+def place_beside(connection: BaseDatabaseWrapper, table: str, record_table: str) -> None:
+    """Place an empty table on the worker of a record table, if this one is placed."""
+    if is_placed(connection, record_table):
+        _distribute(connection, table, record_table)
+
+
+def is_placed(connection: BaseDatabaseWrapper, record_table: str) -> bool:
+    """Return whether a record table is on a worker."""
+    version_table = name_version_table(record_table)
+    return bool(fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [version_table]))
+
+
+def _distribute(connection: BaseDatabaseWrapper, table: str, beside: str) -> None:
+    statement = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
+    execute(connection, statement, [table, beside])
+
+
+def forget_table(connection: BaseDatabaseWrapper, table_id: int) -> None:
+    """Forget a record table that is dropped."""
+    if is_wanted():
+        execute(
+            connection, "DELETE FROM datastore_search_scale_placed WHERE table_id = %s", [table_id]
+        )
+
+
+def choose_size_function(table: LiteralString) -> LiteralString:
+    """Write the expression of the bytes of a record table and its indexes; ``table`` is another."""
+    if not is_wanted():
+        return f"pg_total_relation_size({table})"
+    return (
+        f"CASE WHEN to_regclass({table}::text || '_version') IS NULL"
+        f" THEN pg_total_relation_size({table})"
+        f" ELSE citus_total_relation_size({table}, false) END"
+    )
+
+
+def prepare_server(connection: BaseDatabaseWrapper) -> None:
+    """
+    Give the workers the functions that statements on records call.
+
+    The table of placed tables becomes one that Citus knows: writing to it and to a worker in one
+    transaction makes Citus commit in two phases.
+    """
+    execute(
+        connection,
+        "SELECT create_distributed_function(oid::regprocedure) FROM pg_proc"
+        " WHERE pronamespace = current_schema()::regnamespace"
+        " AND starts_with(proname, 'datastore_search_') AND prorettype <> 'trigger'::regtype"
+        " ORDER BY oid",
+    )
+    execute(
+        connection,
+        "SELECT citus_add_local_table_to_metadata('datastore_search_scale_placed')"
+        " WHERE NOT EXISTS (SELECT FROM pg_dist_partition"
+        " WHERE logicalrelid = 'datastore_search_scale_placed'::regclass)",
+    )

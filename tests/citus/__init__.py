@@ -1,0 +1,1 @@
+"""Tests with Citus itself, where ``CITUS_BIN`` names a build of it."""

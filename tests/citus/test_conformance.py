@@ -1,0 +1,46 @@
+"""The tests of the API and of CKAN's answers, on a coordinator with two workers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.scale.citus import Cluster
+
+_ROOT = Path(__file__).parents[2]
+
+#: What these tests do to a record table, or ask of it, Citus does not let an ordinary client do:
+#: ``ALTER COLUMN search DROP EXPRESSION`` and views in the place of tables, to make reads slow or
+#: damaged; ``EXPLAIN ANALYZE`` of a plan; a count of the statements that name the table.
+_NOT_WITH_CITUS = (
+    "tests/core/search/test_plans.py",
+    "tests/core/search/test_substrings.py",
+    "tests/core/api/test_dumping.py",
+    "tests/core/api/test_http_caching.py",
+    "tests/core/api/test_large_answers.py",
+    "tests/analysis/test_suggestions.py::test_values_of_few_are_counted_once",
+    "tests/analysis/test_facet_cache.py::test_facets_of_all_records_are_counted_once",
+)
+
+
+@pytest.mark.parametrize("folder", ["ckan", "search", "api", "analysis"])
+def test_the_api_conforms(cluster: Cluster, folder: str, tmp_path: Path) -> None:
+    database = f"test_{folder}"
+    tmp_path.chmod(0o700)  # a package of the suite asks for it
+    url = cluster.create_database(database).replace(database, folder)
+    path = "tests/analysis" if folder == "analysis" else f"tests/core/{folder}"
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "--reuse-db", path]
+    environment = {**os.environ, "DATABASE_URL": url, "PLACEMENT": "citus"}
+    environment["XDG_RUNTIME_DIR"] = str(tmp_path)
+    run = subprocess.run(
+        [*command, *(f"--deselect={each}" for each in _NOT_WITH_CITUS)],
+        env=environment,
+        cwd=_ROOT, capture_output=True, text=True, timeout=1800, check=False,
+    )  # fmt: skip
+
+    assert run.returncode == 0, run.stdout[-5000:]
+    assert " passed" in run.stdout
