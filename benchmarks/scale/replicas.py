@@ -33,8 +33,8 @@ from ..server import TIMEOUT_SECONDS, find_free_port, wait_for_server
 from ..throwaway_postgres import ThrowawayServer
 from .standbys import Standby, run_standby
 
-_READERS: Final = 8
-_WRITERS: Final = 2
+READERS: Final = 8
+WRITERS: Final = 2
 
 #: The records that a search asks for.
 _LIMIT: Final = 20
@@ -45,7 +45,7 @@ _NUMBERS: Final = count(10)
 #: How long the primary is dead until a standby is promoted.
 _DEAD_SECONDS: Final = 3.0
 
-_CREATION: Final = {
+CREATION: Final = {
     "fields": [{"id": "n", "type": "int4"}, {"id": "text", "type": "text"}],
     "primary_key": ["n"],
     "force": True,
@@ -170,7 +170,8 @@ class Writer(Client):
 
 
 @contextmanager
-def _serve(environment: dict[str, str]) -> Iterator[str]:
+def serve(environment: dict[str, str]) -> Iterator[str]:
+    """Serve the portal of an environment by gunicorn; yield host and port."""
     port = find_free_port()
     command = [
         sys.executable, "-m", "gunicorn", "example_project.wsgi", "--workers", "2", "--threads",
@@ -229,10 +230,10 @@ def _build_environment(
     }
 
 
-def _make_tables(environment: dict[str, str]) -> list[tuple[str, str]]:
+def make_tables(environment: dict[str, str]) -> list[tuple[str, str]]:
     """Make a resource for each writer; return their ids, and the tokens."""
     _manage(environment, "migrate", "--verbosity", "0")
-    made = _manage(environment, "shell", "--command", _SET_UP.format(writers=_WRITERS))
+    made = _manage(environment, "shell", "--command", _SET_UP.format(writers=WRITERS))
     lines = [line.split() for line in made.splitlines() if line.startswith("MADE")]
     return [(resource, token) for _made, resource, token in lines]
 
@@ -265,10 +266,10 @@ def _kill(
         client.join(TIMEOUT_SECONDS)
 
 
-def _count_lost(server: Standby, writers: list[Writer]) -> int:
+def count_lost(url: str, writers: list[Writer]) -> int:
     """Count the acknowledged records that a server does not have."""
     lost = 0
-    with psycopg.connect(server.url) as connection:
+    with psycopg.connect(url) as connection:
         for writer in writers:
             ((version,),) = connection.execute(
                 "SELECT table_version_id FROM datastore_search_resource WHERE id = %s",
@@ -286,20 +287,20 @@ def _run(folder: Path, *, is_synchronous: bool, seconds: float) -> int:
     log = Log()
     with _run_servers(folder) as servers:
         environment = _build_environment(folder, *servers)
-        tables = _make_tables(environment)
+        tables = make_tables(environment)
         if is_synchronous:
             _set_synchronous(servers[0])
-        with _serve(environment) as address:
+        with serve(environment) as address:
             writers = [Writer(address, log, resource, token) for resource, token in tables]
             for writer in writers:
-                writer.act("datastore_create", _CREATION, "write")
-            names = [tables[number % _WRITERS][0] for number in range(_READERS)]
+                writer.act("datastore_create", CREATION, "write")
+            names = [tables[number % WRITERS][0] for number in range(READERS)]
             clients = [*writers, *(Reader(address, log, name) for name in names)]
             for client in clients:
                 client.may_have_gaps = not is_synchronous
                 client.start()
             _kill(log, servers, clients, seconds)
-        lost = _count_lost(servers[1], writers)
+        lost = count_lost(servers[1].url, writers)
     log.print_phases()
     acknowledged = sum(writer.acknowledged for writer in writers)
     sys.stdout.write(
