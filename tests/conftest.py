@@ -69,6 +69,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(_PROCESSES_PER_PROCESSOR * (os.cpu_count() or 1), _MAX_PROCESSES)
 
 
+def pytest_report_header() -> str:
+    """Say whether Citus itself is tested: a build of it takes minutes, and no package has one."""
+    build = os.environ.get("CITUS_BIN")
+    return f"citus: {build or 'the tests in tests/citus do not run: CITUS_BIN names no build'}"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that chooses a part of the slow tests."""
     parser.addoption(

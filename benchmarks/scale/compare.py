@@ -1,9 +1,11 @@
 """
-Ask two portals the same requests in turn: ``python -m benchmarks.scale.compare ROWS``.
+Ask two portals the same requests in turn.
 
-The first is on one server, the second on a coordinator of Citus with two workers, of the same build
-(``CITUS_BIN``).  Both load the same file.  For each request: the median of the first in
-milliseconds, and the median of the ratios of two answers that follow each other.
+    python -m benchmarks.scale.compare citus|replica ROWS [REQUEST …]
+
+The first reads from one server.  The second reads from workers of Citus (``CITUS_BIN``; both
+servers are of that build), or from a hot standby of the first one.  For each request: the median of
+the first in milliseconds, and the median of the ratios of two answers that follow each other.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +29,9 @@ from ..data import get_table
 from ..failures import BenchmarkError
 from ..requests import Request, build_requests
 from ..server import find_free_port, wait_for_server
+from ..throwaway_postgres import ThrowawayServer
 from .citus import find_programs, run_cluster, run_node
+from .standbys import run_standby
 
 _SECONDS_PER_REQUEST = 10
 _MIN_PAIRS = 5
@@ -61,22 +65,73 @@ class Arrangement:
     load_seconds: float
 
 
-@contextmanager
-def serve(url: str, path: Path, **environment: str) -> Iterator[Arrangement]:
-    """Load a file into a new portal on a database, and serve it."""
-    port = find_free_port()
-    settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.served_settings", "THROTTLE": "0"}
-    changed = {**os.environ, **settings, "DATABASE_URL": url, **environment}
+def _prepare(path: Path, environment: Mapping[str, str]) -> tuple[str, str, float]:
+    """Load a file into a new portal; return the id of the resource, a token, and the seconds."""
     prepare = [sys.executable, "-c", _PREPARE, str(path)]
-    printed = subprocess.run(prepare, env=changed, check=True, capture_output=True, text=True)
+    printed = subprocess.run(prepare, env=environment, check=True, capture_output=True, text=True)
     resource_id, token, seconds = printed.stdout.split()[-3:]
-    server = subprocess.Popen(build_web_server_command(port, 2, 4), env=changed)
+    return resource_id, token, float(seconds)
+
+
+@contextmanager
+def _serve(environment: Mapping[str, str]) -> Iterator[str]:
+    port = find_free_port()
+    server = subprocess.Popen(build_web_server_command(port, 2, 4), env=environment)
     try:
         wait_for_server(f"127.0.0.1:{port}", server)
-        yield Arrangement(Portal(f"127.0.0.1:{port}", token), resource_id, float(seconds))
+        yield f"127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait()
+
+
+@contextmanager
+def _arrange_citus(path: Path, _folder: Path) -> Iterator[tuple[Arrangement, Arrangement]]:
+    programs = find_programs()
+    if programs is None:
+        raise BenchmarkError("CITUS_BIN names no build of Citus.")
+    with ExitStack() as stack:
+        single = stack.enter_context(run_node(programs))
+        single.create_database("single")
+        url = stack.enter_context(run_cluster(programs)).create_database("placed")
+        arrangements = []
+        for added in (
+            {"DATABASE_URL": single.build_url("single")},
+            {"DATABASE_URL": url, "PLACEMENT": "citus"},
+        ):
+            environment = _build_environment("benchmarks.served_settings", **added)
+            resource_id, token, seconds = _prepare(path, environment)
+            address = stack.enter_context(_serve(environment))
+            arrangements.append(Arrangement(Portal(address, token), resource_id, seconds))
+        yield arrangements[0], arrangements[1]
+
+
+@contextmanager
+def _arrange_replica(path: Path, folder: Path) -> Iterator[tuple[Arrangement, Arrangement]]:
+    primary = ThrowawayServer(folder / "primary")
+    try:
+        with run_standby(primary, hot_standby_feedback="on") as standby, ExitStack() as stack:
+            single = _build_environment("benchmarks.served_settings", DATABASE_URL=primary.url)
+            resource_id, token, seconds = _prepare(path, single)
+            standby.catch_up(primary)
+            replica = _build_environment(
+                "benchmarks.scale.replica_settings", DATABASE_URL=primary.url,
+                REPLICAS=standby.url, CACHE=str(folder / "cache"),
+            )  # fmt: skip
+            addresses = [stack.enter_context(_serve(each)) for each in (single, replica)]
+            first, second = (
+                Arrangement(Portal(address, token), resource_id, seconds) for address in addresses
+            )
+            yield first, second
+    finally:
+        primary.stop_immediately()
+
+
+def _build_environment(settings: str, **added: str) -> dict[str, str]:
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": settings, "THROTTLE": "0", **added}
+
+
+_ARRANGEMENTS = {"citus": _arrange_citus, "replica": _arrange_replica}
 
 
 def compare(first: Arrangement, second: Arrangement, request: Request) -> tuple[float, float, int]:
@@ -101,28 +156,23 @@ def compare(first: Arrangement, second: Arrangement, request: Request) -> tuple[
 
 def main() -> None:
     """Start both arrangements, and print a line for each request."""
-    rows = int(sys.argv[1])
-    programs = find_programs()
-    if programs is None:
-        raise BenchmarkError("CITUS_BIN names no build of Citus.")
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+    name, rows, chosen = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # a server of root is another user
         path = get_table(Path(folder), rows)
-        single = stack.enter_context(run_node(programs))
-        single.create_database("single")
-        cluster = stack.enter_context(run_cluster(programs))
-        first = stack.enter_context(serve(single.build_url("single"), path))
-        url = cluster.create_database("placed")
-        second = stack.enter_context(serve(url, path, PLACEMENT="citus"))
-        ratio = second.load_seconds / first.load_seconds
-        print(f"load: {first.load_seconds:.1f} s, ratio {ratio:.2f}", flush=True)
-        for request in build_requests(rows):
-            try:
-                milliseconds, ratio, pairs = compare(first, second, request)
-            except BenchmarkError as error:
-                print(f"{request.name}: {error}", flush=True)
-            else:
-                line = f"{request.name}: {milliseconds:.1f} ms, ratio {ratio:.2f} ({pairs} pairs)"
-                print(line, flush=True)
+        with _ARRANGEMENTS[name](path, Path(folder)) as (first, second):
+            ratio = second.load_seconds / first.load_seconds
+            print(f"load: {first.load_seconds:.1f} s, ratio {ratio:.2f}", flush=True)
+            for request in build_requests(rows):
+                if chosen and request.name not in chosen:
+                    continue
+                try:
+                    milliseconds, ratio, pairs = compare(first, second, request)
+                except BenchmarkError as error:
+                    print(f"{request.name}: {error}", flush=True)
+                else:
+                    figures = f"{milliseconds:.1f} ms, ratio {ratio:.2f} ({pairs} pairs)"
+                    print(f"{request.name}: {figures}", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,9 @@ _MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
 #: The number of records with a value is stored from this number on.
 _MIN_RECORDS_OF_COUNTED_VALUE = 10_000
 
+#: Of fields with more values than this, none is counted.
+_MAX_COUNTED_VALUES = 1_000
+
 #: A load indexes the order of a field whose values are not longer than this.
 _MAX_ORDERED_VALUE_BYTES = 500
 
@@ -148,11 +151,15 @@ def _count_values(
     plan: LoadPlan, version: TableVersion, indexes: Indexes
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count in each search."""
-    types = plan.types
+    types, profiles = plan.types, version.profiles["fields"]
     value_counts = count_common_values(
         plan.connection,
         NewTable(version.pk, plan.load.pk),
-        [name for name in indexes.orders if types[name] == "text"],
+        [
+            name
+            for name in indexes.orders
+            if types[name] == "text" and profiles[name]["distinct"] <= _MAX_COUNTED_VALUES
+        ],
         min_records=_MIN_RECORDS_OF_COUNTED_VALUE,
     )
     return {

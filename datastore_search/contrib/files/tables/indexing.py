@@ -18,7 +18,6 @@ from ....database.indexes import (
     build_id_statement,
     build_index_statements,
     execute_statements,
-    name_order_index,
 )
 from ....database.statements import execute
 from ....database.tables import quote_record_table
@@ -78,26 +77,11 @@ def count_common_values(
     *,
     min_records: int,
 ) -> dict[str, dict[str | None, int]]:
-    """
-    Count the values that at least ``min_records`` records have, of some fields.
-
-    ``names`` are fields of text whose order is indexed; of those with more than a thousand values,
-    as far as PostgreSQL's statistics know, nothing is counted.
-    """
-    counts = {}
+    """Count the values that at least ``min_records`` records have, of some fields of text."""
     statement = sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
     counting = statement.format(quote_record_table(table.id))
     with begin_load_transaction(connection, table.load_id):
-        for name in names:
-            has_few = execute(
-                connection,
-                "SELECT 1 FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
-                " AND tablename = %s AND attname = 'expr' AND n_distinct BETWEEN 1 AND 1000",
-                [name_order_index(table.id, name)],
-            )
-            if has_few:
-                counts[name] = dict(execute(connection, counting, [name, min_records]))
-    return counts
+        return {name: dict(execute(connection, counting, [name, min_records])) for name in names}
 
 
 def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> None:
