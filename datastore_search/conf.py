@@ -217,12 +217,6 @@ class CoreSettings(Settings):
         "The [indexes](#indexes) of a resource without its own choice.",
         pattern="filters|words|substrings|numbers|dates|texts",
     )
-    PLACEMENT = Setting(
-        "",
-        "Where new record tables are: `citus` places each on a"
-        " [worker of Citus](../how-to/scale.md).",
-        pattern="citus",
-    )
 
     # The portal -----------------------------------------------------------------------------------
 

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+from django.conf import settings
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ..conf import conf
 from .sessions import Clause
 from .statements import execute, fetch_value
 
 
 def is_wanted() -> bool:
     """Return whether new record tables are placed on workers."""
-    return conf.PLACEMENT == "citus"
+    # The setting is of contrib.scale; a system check refuses it without that app.
+    return getattr(settings, "DATASTORE_SEARCH_PLACEMENT", "") == "citus"
 
 
 def name_version_table(record_table: str) -> str:

@@ -20,6 +20,12 @@ class ScaleSettings(Settings):
         (), "The [replicas](../how-to/read-from-replicas.md), as aliases of `DATABASES`."
     )
     MAX_REPLICA_LAG = Setting(timedelta(seconds=10), "A replica that lags more is not read from.")
+    PLACEMENT = Setting(
+        "",
+        "Where new record tables are: `citus` places each on a"
+        " [worker of Citus](../how-to/scale.md).",
+        pattern="citus",
+    )
 
 
 conf = ScaleSettings()
