@@ -81,13 +81,59 @@ def list_hidden(page: str) -> list[tuple[str, str]]:
 # Which fields -------------------------------------------------------------------------------------
 
 
-def test_few_values_come_before_ranges_and_texts(client: Client, survey: Resource) -> None:
+def test_categories_come_before_ranges(client: Client, survey: Resource) -> None:
     found = parse_facets(open_page(client, survey))
 
-    assert list(found) == ["kind", "stage", "code", "budget", "day", "title"]
+    assert list(found) == ["stage", "kind", "code", "budget", "day"]
     assert found["kind"].boxes == {"field.kind=lake": "lake 20", "field.kind=river": "river 20"}
     assert found["budget"].inputs == {"from.budget": "", "to.budget": ""}
-    assert found["title"].inputs == {"contains.title": "", "field.title": ""}
+
+
+def test_a_key_is_not_proposed(client: Client, db: None) -> None:
+    rows = "".join(f"{n},{n * 7},{n * 9},SR-{n},{n % 3}\n" for n in range(30))
+    resource = make_loaded_resource(f'n,request_id,people,code,"kind"\n{rows}')
+
+    page = open_page(client, resource)
+
+    assert list(parse_facets(page)) == ["kind", "people"]
+    for name in ("n", "request_id", "code"):
+        assert f'<a href="?facet={name}"><bdi>{name}</bdi></a>' in get_form(page)
+
+
+def test_a_facet_that_the_address_names_is_shown(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(9)]
+    resource = make_loaded_resource(
+        f"{','.join(names)},tags,shape\n" + "x" + "," * 8 + ',"[""a""]","{}"\n',
+        types={"tags": "_text", "shape": "json"},
+    )
+
+    found = parse_facets(open_page(client, resource, {"facet": [*names, "tags", "shape"]}))
+
+    assert list(found) == [*names, "tags", "shape"]
+    assert found["tags"].inputs == {"contains.tags": ""}
+
+
+def test_a_category_of_many_values_opens_and_is_searched(client: Client, db: None) -> None:
+    rows = "".join(f"District {n % 120},a\n" for n in range(300))
+    resource = make_loaded_resource(f"district,b\n{rows}")
+
+    closed = open_page(client, resource, {"field.district": "district 119"})
+    found = parse_facets(closed)["district"]
+    assert len(found.boxes) == 11
+    assert found.checked == ["district 119"]
+    assert found.notes[0].startswith("11 of 120 values · <a href=")
+    assert "?field.district=district+119&amp;facet=district" in found.notes[0]
+
+    opened = parse_facets(open_page(client, resource, {"facet": "district"}))["district"]
+    assert len(opened.boxes) == 100
+    assert opened.notes == ["100 of 120 values"]
+
+    page = open_page(client, resource, {"facet": "district", "find": "11", "field.b": "a"})
+    searched = parse_facets(page)["district"]
+    assert len(searched.boxes) == 11
+    assert list_hidden(page) == [("facet", "district")]
+    assert 'name="find" value="11"' in page
+    assert '<a href="?field.b=a" aria-label="Close “district”">×</a>' in get_form(page)
 
 
 def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: None) -> None:
@@ -96,11 +142,11 @@ def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: Non
     resource = make_loaded_resource(f"{','.join(names)}\n{rows}")
 
     page = open_page(client, resource, {"field.f11": "true"})
-    assert list(parse_facets(page)) == ["f0", "f1", "f2", "f3", "f11"]
+    assert list(parse_facets(page)) == ["f0", "f1", "f2", "f3", "f4", "f11"]
     assert '<a href="?field.f11=true&amp;facet=f8"><bdi>f8</bdi></a>' in get_form(page)
 
     page = open_page(client, resource, {"facet": ["f8", "f9"]})
-    assert list(parse_facets(page)) == ["f8", "f9", "f0", "f1", "f2"]
+    assert list(parse_facets(page)) == ["f8", "f9", "f0", "f1", "f2", "f3"]
     assert '<a href="?facet=f9" aria-label="Close “f8”">×</a>' in get_form(page)
 
 
@@ -140,6 +186,17 @@ def test_a_range_has_a_histogram_of_the_question(client: Client, survey: Resourc
     assert found["budget"].ends == ["0.0", "31,015.5"]
     assert found["budget"].inputs == {"from.budget": "", "to.budget": "9"}
     assert found["budget"].outline != all_records.outline
+
+
+def test_a_histogram_of_nearly_equal_numbers_is_logarithmic(client: Client, db: None) -> None:
+    rows = "".join(f"{n % 50 / 10},{n % 2}\n" for n in range(400)) + "9000,1\n"
+    resource = make_loaded_resource(f"n,b\n{rows}")
+
+    found = parse_facets(open_page(client, resource, {"field.b": ["0", "1"]}))["n"]
+
+    assert found.ends == ["0.0", "10,000"]
+    assert found.outline.count("V100h1") == 12  # three below 0.1, nine from 5 to 5,000
+    assert found.outline.count("h1") > 15
 
 
 def test_a_value_is_sent_the_same_in_every_language(client: Client, db: None) -> None:
@@ -214,7 +271,7 @@ def test_a_large_table_shows_what_the_load_has_stored(
     found = parse_facets(open_page(client, resource))["n"]
 
     assert list(found.boxes) == [f"field.n={n}" for n in range(10)]
-    assert found.notes == ["57 with other values"]
+    assert [note.split(" · ")[0] for note in found.notes] == ["10 of 13 values"]
 
 
 def test_facets_that_take_too_long_are_of_all_records(

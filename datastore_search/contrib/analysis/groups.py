@@ -40,7 +40,8 @@ class GroupBy:
 
     At most one of these applies: ``interval``, one of ``INTERVALS``, groups moments by the period
     in which they are, of the ``time_zone``; ``width`` groups numbers by ranges from its multiples
-    on; ``bins`` makes that number of ranges of equal width.
+    on; ``bins`` makes that number of ranges of equal width, or, if it ``is_logarithmic``, ranges of
+    numbers from 0 on that end at 1, 2 or 5 times a power of ten.
     """
 
     field: str
@@ -48,6 +49,7 @@ class GroupBy:
     time_zone: str = ""
     width: Decimal | int | None = None
     bins: int | None = None
+    is_logarithmic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,12 @@ class GroupKey:
     def select_bounds(self, key: LiteralString, matches: LiteralString) -> Clause:
         """Select the ``bounds`` of bins, a sorted array of keys: one for one value, or null."""
         bins = self.group.bins or 1
+        if self.group.is_logarithmic:
+            return Clause(
+                sql.SQL(_LOGARITHMIC_BOUNDS).format(
+                    key=sql.SQL(key), matches=sql.SQL(matches), is_finite=self.is_finite(key)
+                )
+            )
         return Clause(
             sql.SQL(
                 "SELECT array_agg(DISTINCT bound ORDER BY bound) AS bounds"
@@ -132,6 +140,18 @@ def _render_moment(kind: FieldType, moment: sql.Composable) -> sql.Composable:
 
 #: The bin of a key, from 1, among ``bounds``; the last one includes its end.
 BIN: LiteralString = "greatest(1, least(width_bucket({key}, {bounds}), cardinality({bounds}) - 1))"
+
+#: The bounds of ranges around all numbers: 1, 2 and 5 times powers of ten, the first perhaps 0.
+_LOGARITHMIC_BOUNDS: LiteralString = (
+    "SELECT array_agg(bound ORDER BY bound) AS bounds FROM (SELECT min({key})::numeric AS low,"
+    " max({key})::numeric AS high FROM {matches} WHERE {is_finite}) AS span, LATERAL"
+    " (SELECT bound, lag(bound) OVER ascending AS previous, lead(bound) OVER ascending AS next"
+    " FROM (SELECT least(low, 0) UNION SELECT trim_scale(digit * 10::numeric ^ power)"
+    " FROM (SELECT floor(log(CASE WHEN high > 0 THEN high END))::int AS last) AS powers,"
+    " generate_series(last - 5, last + 1) AS power, unnest(ARRAY[1, 2, 5]) AS digit)"
+    " AS steps (bound) WINDOW ascending AS (ORDER BY bound)) AS each WHERE low IS NOT NULL"
+    " AND (previous IS NULL OR previous < high) AND (next IS NULL OR next > low)"
+)
 
 _NUMBER_BOUND: LiteralString = "trim_scale(low + (high - low) * step / %s)"
 #: Microseconds since 1970, in whole numbers: a double has not enough digits.

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from ....field_types import is_storable
 from ....filters import Comparison, In
 from ....messages.availability import TemporarilyUnavailable
 from ....messages.bidi import show_bidi_controls
@@ -35,7 +36,7 @@ from ..table.profiles import Histogram, draw_bins, draw_histogram, measure_bar
 from ..table.query_string import Pair
 from ..table.records import Digits, format_value
 from ..table.typed_values import parse_typed_value
-from .choice import MAX_VALUE_LENGTH, MAX_VALUES, FacetField, FacetKind, choose_facets
+from .choice import MAX_VALUE_LENGTH, FacetField, FacetKind, choose_facets
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +46,13 @@ MAX_SECONDS = 0.5
 #: A table of at most this number of records is counted where the load has not stored all values.
 _MAX_SMALL_TABLE = 20_000
 
-#: Values that are seen at once, in addition to those that are checked.
-_MAX_UNFOLDED = 10
+#: Values of a facet that are counted and that are seen, in addition to those that are checked.
+_MAX_COUNTED = 20
+_MAX_SHOWN = 10
+
+#: Values of a facet that is opened, and the parameter of the text that they must contain.
+_MAX_OPENED = 100
+FIND = "find"
 
 #: Bins of a histogram that is counted for the page.
 _BINS = 20
@@ -72,17 +78,19 @@ class ShownFacet:
     """
     A facet as the template takes it.
 
-    ``parameter`` is the name of the checkboxes; ``more_values`` are folded.  ``empty`` is the
-    checkbox of records without a value, if any.  The figures may be ``is_of_all_records`` though
-    there are conditions.
+    ``parameter`` is the name of the checkboxes.  ``more`` says how many values there are if not all
+    are shown; ``open_link`` shows more.  An opened facet has an input, with the text that is
+    ``found``.  ``empty`` is the checkbox of records without a value, if any.  The figures may be
+    ``is_of_all_records`` though there are conditions.
     """
 
     column: Column
     parameter: str
     values: tuple[FacetValue, ...] = ()
-    more_values: tuple[FacetValue, ...] = ()
+    more: str = ""
+    open_link: str = ""
+    found: str | None = None
     empty: FacetValue | None = None
-    other_count: str = ""
     inputs: tuple[Input, ...] = ()
     histogram: Histogram | None = None
     is_of_all_records: bool = False
@@ -106,14 +114,17 @@ def build_facet_panel(
     columns: Sequence[Column],
     query: PageQuery,
     profiles: Profiles | None,
+    shown_names: Collection[str],
 ) -> dict[str, Any]:
     """
-    Choose, count and describe the facets of a page with some columns.
+    Choose, count and describe the facets of a page.
 
-    ``others`` are the fields without one with links that open it, ``hidden`` the parameters that
-    have no input.  Some facets are not ``is_complete`` where they took too long.
+    ``others`` are the fields, among those shown, without one with links that open it, ``hidden``
+    the parameters that have no input.  Some facets are not ``is_complete`` where they took too
+    long.
     """
-    shown, others = choose_facets(columns, query, profiles.fields if profiles else {})
+    fields = profiles.fields if profiles else {}
+    shown, others = choose_facets(columns, query, fields, read.resource.primary_key)
     counter = _Counter(read, query, profiles)
     counts = counter.count(shown)
     builder = _Builder(query, {field.name: field for field in read.resource.schema})
@@ -124,7 +135,11 @@ def build_facet_panel(
     address = query.query_string
     return {
         "facets": facets,
-        "others": [(column, address.add("facet", column.name).link) for column in others],
+        "others": [
+            (column, address.add("facet", column.name).link)
+            for column in others
+            if column.name in shown_names
+        ],
         "hidden": _list_hidden(facets, query),
         "is_complete": counter.is_complete,
     }
@@ -134,6 +149,7 @@ def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, 
     """List the parameters that no input has: of each text input, all values but the first."""
     pairs = query.query_string.pairs
     boxes = {each.parameter for each in facets if each.values}
+    boxes |= {FIND for each in facets if each.found is not None}
     sent = {(f"empty.{each.column.name}", "yes") for each in facets if each.empty}
     for name in {each.name for facet in facets for each in facet.inputs}:
         sent |= set([pair for pair in pairs if pair[0] == name][:1])
@@ -149,6 +165,7 @@ class _Counter:
     def __init__(self, read: ConsistentRead, query: PageQuery, profiles: Profiles | None) -> None:
         self._read, self._query, self._profiles = read, query, profiles
         self._current = profiles if profiles and profiles.is_current else None
+        self._found = read_found(query)
         self.is_complete = True
 
     def count(self, fields: Sequence[FacetField]) -> Mapping[str, _Counts]:
@@ -158,10 +175,12 @@ class _Counter:
         is_small = (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
         asked: list[tuple[FacetField, Query]] = []
         for field in fields:
-            query = self._exclude_own(field.column.name)
+            query = self._exclude_own(field)
             is_of_all = not (query.q or query.filters)
             stored = self._read_stored(field) if is_of_all else None
-            if stored and len(stored.values) < stored.distinct and is_small:
+            if stored and len(stored.values) < min(stored.distinct, self._limit(field)):
+                stored = None if is_small or field.is_wanted else stored
+            if stored and field.is_skewed and (is_small or field.is_wanted):
                 stored = None
             # A text has no figures, nor has a time of day.
             if stored or field.kind is FacetKind.TEXT or field.column.type == "time":
@@ -170,9 +189,12 @@ class _Counter:
                 asked.append((field, query))
         return counts | (self._count_matches(asked) if asked else {})
 
-    def _exclude_own(self, name: str) -> Query:
-        """Make the query of the conditions that are not on a field itself."""
-        query = self._query
+    def _limit(self, field: FacetField) -> int:
+        return _MAX_OPENED if field.is_wanted else _MAX_COUNTED
+
+    def _exclude_own(self, field: FacetField) -> Query:
+        """Make the query of the conditions that are not on a field itself, and of what to find."""
+        query, name = self._query, field.column.name
         own = (each.condition for each in query.conditions if each.field.name != name)
         filters = tuple(each for each in own if each)
         others = tuple(
@@ -180,15 +202,21 @@ class _Counter:
             for each in query.filters
             if not (isinstance(each, In | Comparison) and each.field == name)
         )
+        if self._found and query.facets[:1] == (name,) and field.kind is FacetKind.VALUES:
+            others = (*others, Comparison(name, "icontains", self._found))
         return Query(limit=None, q=query.q, filters=(*filters, *others))
 
     def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, _Counts]:
         """Count facets within the time of a page; those that take longer are of all records."""
         facets = [
             Facet(
-                GroupBy(field.column.name, bins=None if _has_values(field) else _BINS),
+                GroupBy(
+                    field.column.name,
+                    bins=None if _has_values(field) else _BINS,
+                    is_logarithmic=field.is_skewed,
+                ),
                 query,
-                limit=MAX_VALUES,
+                limit=self._limit(field),
             )
             for field, query in asked
         ]
@@ -229,7 +257,7 @@ class _Counter:
         for counts in list_stored_counts(self._read.relation, profiles, name):
             values = [
                 (json.loads(value, parse_int=Digits, parse_float=Digits), count)
-                for value, count in counts.values[:MAX_VALUES]
+                for value, count in counts.values[: self._limit(field)]
             ]
             listed = sum(count for _value, count in values)
             others = (self._read.relation.record_count or 0) - counts.nulls - listed
@@ -266,11 +294,12 @@ class _Builder:
     def __init__(self, query: PageQuery, fields: Mapping[str, Field]) -> None:
         self._query, self._fields = query, fields
         self._asked = {condition.parameter: condition for condition in query.conditions}
+        self._found = read_found(query)
 
     def build(self, position: int, field: FacetField, counts: _Counts) -> ShownFacet:
         """Describe a facet; values that turn out to be many have the inputs of a text."""
         column = field.column
-        own = self._query.query_string.remove_pairs(("facet", column.name))
+        own = self._query.query_string.remove_pairs(("facet", column.name)).remove(FIND)
         shown = ShownFacet(
             column,
             f"field.{column.name}",
@@ -278,19 +307,29 @@ class _Builder:
             is_of_all_records=counts.is_of_all_records,
             histogram=counts.histogram,
         )
-        if _has_values(field) and counts.distinct <= MAX_VALUES:
+        records = counts.others + sum(count for _value, count in counts.values)
+        is_category = not field.is_guessed or 2 * counts.distinct <= records
+        if _has_values(field) and (is_category or field.is_wanted):
             values = tuple(self._list_values(column, counts))
             if values or counts.nulls is not None:
-                folded = [each for each in values[_MAX_UNFOLDED:] if not each.is_checked]
+                most = _MAX_OPENED if field.is_wanted else _MAX_SHOWN
+                listed = [
+                    each for number, each in enumerate(values) if number < most or each.is_checked
+                ]
+                is_first = self._query.facets[:1] == (column.name,)
+                is_cut = counts.distinct > len(counts.values) or len(values) > len(listed)
                 return replace(
                     shown,
-                    values=tuple(each for each in values if each not in folded),
-                    more_values=tuple(folded),
+                    values=tuple(listed),
+                    more=_count_values(len(listed), counts) if is_cut else "",
+                    open_link="" if is_first else self._open(column),
+                    found=self._found if is_first and column.type == "text" else None,
                     empty=self._build_empty(column, counts),
-                    other_count=format_count(counts.others) if counts.others else "",
                 )
         is_range = field.kind is FacetKind.RANGE or column.type != "text"
-        operators = ("from", "to") if is_range else ("contains", "field")
+        operators: tuple[str, ...] = ("from", "to") if is_range else ("contains", "field")
+        if column.field_type.is_nested:  # only the address asks for such a facet
+            operators = ("contains",) if column.type.startswith("_") else ()
         inputs = tuple(
             build_input(
                 f"facet-{position}-{operator}",
@@ -302,6 +341,12 @@ class _Builder:
         )
         empty = None if is_range else self._build_empty(column, counts)
         return replace(shown, inputs=inputs, empty=empty)
+
+    def _open(self, column: Column) -> str:
+        """Link to the page on which the facet of a field is the first, with more values."""
+        wanted = [name for name in self._query.facets if name != column.name]
+        address = self._query.query_string.remove(FIND)
+        return address.replace("facet", column.name, *wanted).link
 
     def _list_values(self, column: Column, counts: _Counts) -> Iterator[FacetValue]:
         """List the values, texts without regard to their case, then those asked for in vain."""
@@ -341,6 +386,20 @@ class _Builder:
             return None
         count = "" if counts.nulls is None else format_count(counts.nulls)
         return FacetValue("yes", _("empty"), is_checked, count)
+
+
+def _count_values(listed: int, counts: _Counts) -> str:
+    """Say how many values there are, of which some are shown."""
+    return _("%(shown)s of %(total)s values") % {
+        "shown": format_count(listed),
+        "total": format_count(max(counts.distinct, listed)),
+    }
+
+
+def read_found(query: PageQuery) -> str:
+    """Read the text that the values of the first opened facet must contain."""
+    text = dict(query.query_string.pairs).get(FIND, "")[:MAX_VALUE_LENGTH]
+    return text if is_storable(text) else ""
 
 
 def _write_value(value: object) -> str:

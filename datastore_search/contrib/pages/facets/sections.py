@@ -23,11 +23,11 @@ MAX_SECONDS = 1
 
 
 def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
-    """Show facets of the columns that are shown, and of those that the address names."""
-    query, shown = question.query, question.choice.columns
-    names = {*query.facets, *(condition.field.name for condition in query.conditions)}
-    columns = [each for each in question.columns if each in shown or each.name in names]
-    panel = build_facet_panel(question.read, columns, query, question.profiles)
+    """Show facets of the fields, and link to those of the columns that are shown."""
+    shown = {each.name for each in question.choice.columns}
+    panel = build_facet_panel(
+        question.read, question.columns, question.query, question.profiles, shown
+    )
     return {**panel, "address": question.request.path}
 
 

@@ -55,10 +55,21 @@ PAGE_SIZES = (25, 50, 100, 250)
 CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
 
 #: Parameters that say how the table shows the records, not which ones.
-OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", "facet", CHOSEN_VALUE, EMBED)
+OF_TABLE = (
+    "sort",
+    "fields",
+    "hide",
+    "first",
+    "columns",
+    "limit",
+    "facet",
+    "find",
+    CHOSEN_VALUE,
+    EMBED,
+)
 
 _SINGLE = ("q", "filters", "limit", "columns")
-_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", EMBED}
+_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", "find", EMBED}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
 
 
