@@ -16,7 +16,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .sessions import Clause
-from .statements import execute, fetch_value
+from .statements import execute
+
+_DISTRIBUTE = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
 
 
 def is_wanted() -> bool:
@@ -45,8 +47,8 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
     version_table = name_version_table(record_table)
     create = sql.SQL("CREATE TABLE {} (version bigint PRIMARY KEY)")
     execute(connection, create.format(sql.Identifier(version_table)))
-    _distribute(connection, record_table, "none")
-    _distribute(connection, version_table, record_table)
+    execute(connection, _DISTRIBUTE, [record_table, "none"])
+    execute(connection, _DISTRIBUTE, [version_table, record_table])
     insert = sql.SQL("INSERT INTO {} VALUES (0)").format(sql.Identifier(version_table))
     execute(connection, insert)
     execute(
@@ -59,19 +61,8 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
 
 def place_beside(connection: BaseDatabaseWrapper, table: str, record_table: str) -> None:
     """Place an empty table on the worker of a record table, if this one is placed."""
-    if is_placed(connection, record_table):
-        _distribute(connection, table, record_table)
-
-
-def is_placed(connection: BaseDatabaseWrapper, record_table: str) -> bool:
-    """Return whether a record table is on a worker."""
-    version_table = name_version_table(record_table)
-    return bool(fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [version_table]))
-
-
-def _distribute(connection: BaseDatabaseWrapper, table: str, beside: str) -> None:
-    statement = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
-    execute(connection, statement, [table, beside])
+    statement = f"{_DISTRIBUTE} WHERE to_regclass(%s) IS NOT NULL"
+    execute(connection, statement, [table, record_table, name_version_table(record_table)])
 
 
 def forget_table(connection: BaseDatabaseWrapper, table_id: int) -> None:

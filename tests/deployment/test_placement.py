@@ -58,10 +58,15 @@ def site(stand_in: None) -> Site:
     return Site()
 
 
+def is_placed(record_table: str) -> bool:
+    version_table = placement.name_version_table(record_table)
+    return bool(fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [version_table]))
+
+
 def read_placed_version(resource: Resource) -> int | None:
     """Read the version beside the record table; None without one."""
     name = name_record_table(Resource.objects.get(pk=resource.pk).table_version_id or 0)
-    if not placement.is_placed(connection, name):
+    if not is_placed(name):
         return None
     return int(fetch_value(connection, placement.compile_version(name).text))
 
@@ -131,7 +136,7 @@ def test_a_dropped_table_leaves_nothing(db: None, django_capture_on_commit_callb
     assert resource.table_version_id not in list_record_tables(connection)
     placed = fetch_column(connection, "SELECT table_id FROM datastore_search_scale_placed")
     assert resource.table_version_id not in placed
-    assert not placement.is_placed(connection, name_record_table(resource.table_version_id or 0))
+    assert not is_placed(name_record_table(resource.table_version_id or 0))
 
 
 def test_records_move_there_and_back(
