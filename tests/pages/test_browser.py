@@ -12,6 +12,7 @@ from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from datastore_search.contrib.pages.maps import data as map_data
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
@@ -203,8 +204,8 @@ def test_leaflet_draws_a_map_under_a_strict_policy(
     tab_to(browser, "[data-draw]")
     press(browser, Keys.ENTER)
     wait_until(browser, lambda: find(By.CSS_SELECTOR, ".datastore-leaflet .leaflet-tile"))
-    assert len(find(By.CSS_SELECTOR, ".datastore-leaflet path")) == 2
-    places = "document.querySelectorAll('.datastore-leaflet path')"
+    assert len(find(By.CSS_SELECTOR, ".leaflet-overlay-pane path")) == 2
+    places = "document.querySelectorAll('.leaflet-overlay-pane path')"
     browser.execute_script(
         f"for (const each of {places}) each.dispatchEvent(new MouseEvent('mouseover'))"
     )
@@ -214,7 +215,36 @@ def test_leaflet_draws_a_map_under_a_strict_policy(
     tab_to(browser, "[data-question]")
     press(browser, Keys.ENTER)
     wait_until(browser, lambda: len(find(By.CSS_SELECTOR, ".datastore-chips li > bdi")) == 4)
-    assert len(find(By.CSS_SELECTOR, ".datastore-map circle")) == 2
+    assert len(find(By.CSS_SELECTOR, ".datastore-map circle.s1")) == 2
+    assert list_errors(browser) == []
+    Resource.objects.all().delete()
+
+
+def test_leaflet_shows_outlines_and_clusters_that_come_apart(
+    browser: Chrome, base: str, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(map_data, "MAX_PLACES", 10)
+    rows = [f"{x / 2 - 40 + n / 100},{x + n / 100},{n}" for x in (100, 105, 110) for n in range(12)]
+    sites = make_loaded_resource("lat,lon,n\n" + "\n".join(rows) + "\n")
+
+    def list_texts(selector: str) -> list[str]:
+        return [each.text for each in browser.find_elements(By.CSS_SELECTOR, selector)]
+
+    set_size(browser, *WIDTHS[1])
+    browser.get(f"{base}/vi/datastore/{sites.pk}/map/")
+    assert browser.execute_script(
+        "return document.querySelector('use.land').getBBox().width > 1000"
+    )
+    browser.find_element(By.CSS_SELECTOR, "[data-draw]").click()
+    wait_until(browser, lambda: "Campuchia" in list_texts(".datastore-name"))
+    assert {*list_texts(".datastore-count")} >= {"12"}
+    assert "12° B" in list_texts(".datastore-latitude")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "path.land, path.borders")) == 2
+    for _ in range(4):
+        before = list_texts(".datastore-latitude")
+        browser.find_element(By.CSS_SELECTOR, ".leaflet-control-zoom-in").click()
+        wait_until(browser, lambda before=before: list_texts(".datastore-latitude") != before)  # type: ignore[misc]
+    wait_until(browser, lambda: "12" not in list_texts(".datastore-count"))
     assert list_errors(browser) == []
     Resource.objects.all().delete()
 

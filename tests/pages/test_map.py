@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import json
 import re
@@ -278,6 +279,55 @@ def test_few_places_among_many_records_are_points(
         response = open_map(client, resource, {"lat": "lat", "lon": "lon"})
         assert "Records without a place: 5." in extract_text(response)
         assert ("<circle" in response.content.decode()) == bool(places)
+
+
+# Outlines -----------------------------------------------------------------------------------------
+
+
+PLACES = {"lat": "lat", "lon": "lon"}
+
+
+def test_a_map_shows_where_its_places_are(client: Client, sites: Resource) -> None:
+    drawing = parse_drawing(open_map(client, sites, PLACES | {"field.kind": "city"}, "vi"))
+
+    names = [each.text for each in drawing.findall(f"{SVG}g[@class='names']/{SVG}text")]
+    assert {"Lào", "Campuchia", "Hanoi"} <= {*names}
+    (land, borders) = drawing.findall(f".//{SVG}use")
+    assert (land.get("href"), borders.get("href")) == (
+        "../../outlines.svg#land",
+        "../../outlines.svg#borders",
+    )
+
+
+@pytest.mark.parametrize("encoding", ["gzip, br", ""])
+def test_outlines_are_sent_as_the_client_reads_them(client: Client, encoding: str) -> None:
+    response = client.get("/en/datastore/outlines.svg", headers={"accept-encoding": encoding})
+
+    content = gzip.decompress(response.content) if encoding else response.content
+    assert len(gzip.compress(content)) < 100_000
+    assert [each.get("id") for each in ET.fromstring(content).findall(f"{SVG}path")] == [
+        "land",
+        "borders",
+    ]
+    assert "lM" not in content.decode()  # a line without steps would end its path
+
+
+def test_a_file_has_the_outlines_in_it(client: Client, sites: Resource) -> None:
+    drawing = ET.fromstring(open_map(client, sites, PLACES | {"format": "svg"}).content)
+
+    assert len(str(drawing.find(f".//{SVG}path[@class='land']").get("d"))) > 50_000  # type: ignore[union-attr]
+    assert not drawing.findall(f".//{SVG}use")
+
+
+def test_a_portal_leaves_out_borders_and_names(
+    client: Client, sites: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_MAP_TILES = {"outlines": "land"}
+
+    drawing = parse_drawing(open_map(client, sites, PLACES))
+
+    assert [each.get("class") for each in drawing.findall(f".//{SVG}use")] == ["land"]
+    assert not drawing.findall(f"{SVG}g[@class='names']")
 
 
 # The drawing --------------------------------------------------------------------------------------

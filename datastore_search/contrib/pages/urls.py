@@ -20,9 +20,11 @@ if apps.is_installed("datastore_search.contrib.catalogue"):
     urlpatterns.append(path("datastore/", CatalogueView.as_view(), name="catalogue"))
 if apps.is_installed("datastore_search.contrib.analysis"):
     from .charts.views import ChartView
+    from .maps.outlines import show_outlines
     from .maps.views import MapView
 
     urlpatterns += [
         path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
         path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
+        path("datastore/outlines.svg", show_outlines, name="outlines"),
     ]

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from django.utils.translation import pgettext
+from django.utils.translation import get_language, pgettext
 
 from ..charts.drawing import Label, write_coordinate
 from ..table.records import format_number
 from .data import GRID_CELLS, MapData, Place
 from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
+from .outlines import SCALE, list_layers, read_names
 
 _WIDTH = 720
 _MIN_HEIGHT, _MAX_HEIGHT = 300, 620
@@ -36,6 +37,11 @@ _MIN_CLUSTER, _MIN_LARGEST, _MAX_CLUSTER = 6.0, 12.0, 19.0
 _SHARE_OF_ROOM = 0.6
 #: Half the width of a letter of a label, which is drawn if it fits into its circle.
 _HALF_LETTER = 3.5
+
+#: Pixels of the whole equator at zoom 0 of tiles.
+_TILE = 256
+#: A drawing shows names a little earlier than tiles do, and so many at most.
+_NEARER, _MAX_NAMES = 0.7, 30
 
 #: The room of a label above its line.
 _LINE = 16
@@ -70,6 +76,10 @@ class MapDrawing:
     labels: list[Label] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     bar: str = ""
+    outlines: str = ""
+    outline_width: str = ""
+    names: list[Label] = field(default_factory=list)
+    cities: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +107,14 @@ def draw_map(data: MapData, title: str) -> MapDrawing | None:
         return None
     projection, height = _choose_projection(positions)
     drawing = MapDrawing(title, height)
+    x, y = projection.project((0, 0))
+    across, down = (projection.scale * each / SCALE for each in (projection.cosine, 1))
+    drawing.outlines = f"matrix({across:.6g} 0 0 {down:.6g} {x:.6g} {y:.6g})"
+    drawing.outline_width = f"{1 / math.sqrt(across * down):.3g}"
     _draw_lines(drawing, projection)
     _draw_scale(drawing, projection)
+    if "names" in list_layers():
+        _draw_names(drawing, projection)
     largest = max(place.count for place in data.places)
     # Clusters side by side hardly hide each other.
     sides = zip(*map(projection.project, positions), strict=True)
@@ -131,6 +147,40 @@ def _choose_projection(positions: Sequence[Position]) -> tuple[_Projection, int]
         _Projection(west, south + height, west + width, south, scale, cosine),
         drawn_height,
     )
+
+
+# Outlines -----------------------------------------------------------------------------------------
+
+
+def _draw_names(drawing: MapDrawing, projection: _Projection) -> None:
+    """Write the names that have room, above the dots of cities."""
+    zoom = math.log2(projection.scale * projection.cosine * 360 / _TILE) + _NEARER
+    # The edges have degrees, and a corner has the scale.
+    taken = [
+        (-math.inf, -math.inf, 44, math.inf),
+        (-math.inf, drawing.height - 20, math.inf, math.inf),
+        (_WIDTH - _MAX_BAR - 24, -math.inf, math.inf, 40),
+        (_WIDTH - 4, -math.inf, math.inf, math.inf),
+        (-math.inf, -math.inf, math.inf, 4),
+    ]
+    for name in read_names((get_language() or "")[:2]):
+        if name.zoom > zoom or len(drawing.names) == _MAX_NAMES:
+            break
+        x, y = projection.project(name.position)
+        half = len(name.text) * _HALF_LETTER
+        box = (x - half, y - 10, x + half, y + 8)
+        if any(
+            box[0] < other[2] and box[2] > other[0] and box[1] < other[3] and box[3] > other[1]
+            for other in taken
+        ):
+            continue
+        taken.append(box)
+        at = write_coordinate(x), write_coordinate(y)
+        if name.is_city:
+            drawing.cities.append(at)
+        drawing.names.append(
+            Label(at[0], write_coordinate(y - 4 * name.is_city), name.text, "middle", name.language)
+        )
 
 
 # Lines and scale ----------------------------------------------------------------------------------

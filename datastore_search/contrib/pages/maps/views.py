@@ -28,6 +28,7 @@ from ..languages import Phrase, compose_phrase, mark_text, write_language
 from ..table.query_string import QueryString
 from .data import MapData, Place, read_map
 from .drawing import draw_map
+from .outlines import list_layers, read_path
 from .query import MapParser, MapQuery
 
 #: The parameter ``format`` of the places, for the script of the page.
@@ -51,6 +52,11 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         title = self.resource.local_title
         name = mark_text(show_bidi_controls(title.text), title.language)
         return compose_phrase(_("Map of %(resource)s"), resource=name)
+
+    @property
+    def outlines_link(self) -> str:
+        """The link to the outlines, beside the data page."""
+        return f"{self.page_path}../outlines.svg"
 
     def describe(self) -> dict[str, Any]:
         """Describe the map for its templates."""
@@ -91,6 +97,8 @@ class Map(QuestionDrawing[MapQuery, MapData]):
             # The script adds the conditions of the view.
             "inner_question": address.remove(*view).query,
             "tiles": conf.MAP_TILES,
+            "layers": " ".join(list_layers()),
+            "outlines_link": self.outlines_link,
         }
 
     def list_files(self) -> dict[str, Callable[[], File]]:
@@ -109,6 +117,13 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         context = {
             "drawing": drawing,
             "has_links": has_links,
+            "outlines_link": self.outlines_link,
+            # A file stands alone.
+            "layers": [
+                (layer, "" if has_links else read_path(layer))
+                for layer in list_layers()
+                if layer != "names"
+            ],
             "language": get_language(),
             "places_attribute": write_language(data.title_language),
         }
