@@ -181,7 +181,7 @@ def test_the_preview_shows_what_does_not_fit_a_chosen_type(staff: Client, empty:
 
     page = get_page(staff, load)
     assert "Rows that cannot be loaded" in page
-    assert "The value is not of type int4." in page
+    assert "The value is not of type whole number." in page
     assert '<option value="int4" selected>' in page
 
 
@@ -207,7 +207,7 @@ def test_a_file_that_cannot_be_read_is_explained(staff: Client, empty: Resource)
 
     assert "The file is empty." in page
     assert 'name="load"' not in page
-    assert "Change options" in page
+    assert "More options" in page
 
 
 def test_a_preview_that_breaks_is_reported_and_logged(

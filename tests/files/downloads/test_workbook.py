@@ -68,6 +68,21 @@ def test_cells_have_the_types_and_values_of_the_fields(client: Client, db: None)
     )
 
 
+def test_a_sheet_is_ready_to_work_with(client: Client, db: None) -> None:
+    long = "a long description of the road " * 9
+    csv = f"code,description,opened\nA1,{long},2024-02-29\nB2,short,2024-03-01\n"
+    resource = make_resource(csv, types={"opened": "date"})
+
+    sheet = read_sheet(request_file(client, resource, "xlsx", fields="code,description,opened"))
+
+    assert all(cell.font.bold for cell in sheet[1])
+    assert not any(cell.font.bold for cell in sheet[2])
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", "A1:C3")
+    widths = [round(sheet.column_dimensions[name].width) for name in "ABC"]
+    assert widths == [9, 61, 12]  # Excel adds the margins of a cell
+    assert [cell.number_format for cell in sheet["C"][1:]] == ["yyyy-mm-dd"] * 2
+
+
 @pytest.mark.parametrize(
     "text",
     ["=1+1", "@SUM(A1)", "\tx", "http://example.org", "12", "<r>&</r>", " x ", "x\ny"],

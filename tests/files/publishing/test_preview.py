@@ -36,7 +36,7 @@ def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> No
     assert [str(field.explanation) for field in preview.fields] == [
         "int4: all values are of this type",
         "text: numbers would lose the leading zeros of values, first in line 2: “007”",
-        "date, day first: all values are of this type",
+        "date (as in 31/12/2024): all values are of this type",
     ]
     assert preview.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
     assert (preview.row_count, preview.bad_row_count, preview.row_errors, preview.notices) == (
@@ -92,7 +92,7 @@ def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:
 
     assert [field.format for field in preview.fields] == ["date:dmy", "numeric"]
     assert [str(field.explanation) for field in preview.fields] == [
-        "date, day first: the order of dates was chosen; the values leave it open",
+        "date (as in 31/12/2024): the order of dates was chosen; the values leave it open",
         "numeric: chosen",
     ]
     assert preview.rows == (("01/02/2024", None),)

@@ -9,7 +9,7 @@ from .cases import Case
 _DAY = {"id": "int4", "day": "date"}
 _DAY_AS_TEXT = {"id": "int4", "day": "text"}
 
-_NOT_EUROS = "The value is not of type numeric, with a unit in the file (numeric:€)."
+_NOT_EUROS = "The value is not of type numeric (as in 1234.50 €)."
 _WITHOUT_UNIT = "Field “{}” has numbers as they are written, without the unit “{}”."
 
 _SCHEMA = {
@@ -102,12 +102,12 @@ CASES = [
         records=[[1, "2024-12-31", 1234]],
         notices=["Rows that could not be loaded and were left out: 2."],
         row_errors=[
-            (3, "day", "12/31/2024", "The value is not of type date, day first."),
+            (3, "day", "12/31/2024", "The value is not of type date (as in 31/12/2024)."),
             (
                 4,
                 "n",
                 "1,23",
-                "The value is not of type int4, with thousands separators, decimal point.",
+                "The value is not of type int4 (as in 1,234).",
             ),
         ],
     ),

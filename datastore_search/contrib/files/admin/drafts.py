@@ -94,8 +94,9 @@ def _apply_click(
 ) -> LoadOptions:
     """Return the options with what the preview offers, if a click has chosen it."""
     for offer in offers:
-        if request.POST.get(offer.option) == str(offer.value):
-            return replace(options, **{offer.option: offer.value})
+        if request.POST.get(offer.option) == offer.key:
+            chosen = offer.apply(getattr(options, offer.option))
+            return replace(options, **{offer.option: chosen})
     return options
 
 

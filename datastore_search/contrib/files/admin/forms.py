@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.forms.utils import flatatt
 from django.template.defaultfilters import filesizeformat
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext
@@ -26,7 +26,7 @@ from ....models import Field, Resource
 from ..conf import conf
 from ..formats import formats
 from ..formats.options import Kind, Option
-from ..messages.failures import LoadFailed, UploadTooLarge
+from ..messages.failures import LoadFailed, UnknownType, UploadTooLarge
 from ..sources.addresses import parse_address
 from ..types.chosen_formats import OFFERED_FORMATS, parse_field_format
 from ..types.field_formats import field_formats
@@ -37,19 +37,37 @@ from .uploads import MAX_SCHEMA_BYTES
 # Inputs -------------------------------------------------------------------------------------------
 
 
-def list_type_choices(selected: str = "") -> list[tuple[str, str]]:
-    """List the field types after the choice of none, with the selected one if it is unknown."""
+#: The types that are offered first; the others stand below them, with their names.
+_FIRST_TYPES = (
+    "text", "int8", "numeric", "numeric:comma", "date", "date:dmy", "timestamp", "bool",
+)  # fmt: skip
+_OTHER_TYPES = [each for each in (*field_formats, *OFFERED_FORMATS) if each not in _FIRST_TYPES]
+
+
+def describe_type(name: str) -> str:
+    """Describe a format in words, with an example of a number or a date; unknown ones by name."""
+    try:
+        found = parse_field_format(name)
+    except UnknownType:
+        return name
+    label = str(found.field_type.label)
+    return f"{label} · {found.example}" if found.example else label
+
+
+def list_type_choices(selected: str = "") -> list[tuple[str, Any]]:
+    """List the field types after the choice of none, with the selected one if it is another."""
     known = _list_type_choices_in(get_language())
-    return known if selected in dict(known) else [*known, (selected, selected)]
+    is_known = selected in ("", *_FIRST_TYPES, *_OTHER_TYPES)
+    return known if is_known else [known[0], (selected, describe_type(selected)), *known[1:]]
 
 
 @cache
-def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
+def _list_type_choices_in(language: str | None) -> list[tuple[str, Any]]:
     """List the field types in the active language; cached, since a page has up to 400 lists."""
-    chosen = map(parse_field_format, OFFERED_FORMATS)
     return [
         ("", gettext("as in the file")),
-        *((each.name, str(each.title)) for each in (*field_formats.values(), *chosen)),
+        *((each, describe_type(each)) for each in _FIRST_TYPES),
+        (gettext("More"), [(each, f"{describe_type(each)} ({each})") for each in _OTHER_TYPES]),
     ]
 
 
@@ -60,16 +78,21 @@ class PlainSelect(forms.Select):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         """Render the select."""
-        options = format_html_join(
-            "",
-            '<option value="{}"{}>{}</option>',
-            (
-                (choice, mark_safe(" selected") if choice == (value or "") else "", label)
-                for choice, label in self.choices
-            ),
-        )
         attributes = flatatt({**self.build_attrs(self.attrs, attrs), "name": name})
+        options = _render_options(self.choices, value or "")
         return format_html("<select{}>{}</select>", attributes, options)
+
+
+def _render_options(choices: Iterable[tuple[str, Any]], value: str) -> SafeString:
+    """Render the options of a select; a choice with a list is a group."""
+    html = '<option value="{}"{}>{}</option>'
+    options = (
+        format_html('<optgroup label="{}">{}</optgroup>', name, _render_options(label, value))
+        if isinstance(label, list)
+        else format_html(html, name, mark_safe(" selected") if name == value else "", label)
+        for name, label in choices
+    )
+    return SafeString("".join(options))
 
 
 class LinesField(forms.CharField):
@@ -262,17 +285,11 @@ class LoadForm(forms.Form):
 
     @property
     def fieldsets(self) -> list[tuple[Any, dict[str, Any]]]:
-        """The groups of fields; the options are collapsed while none is chosen or wrong."""
+        """The groups of fields; the options are collapsed unless one is wrong."""
         about = ["file", "url", "mode", "key"]
         options = [name for name in self.fields if name not in about]
-        plain = LoadOptions()
-        chosen = any(
-            getattr(self.options, name) != getattr(plain, name)
-            for name in _UPLOAD_OPTIONS
-            if name != "mode"
-        )
-        closed = [] if chosen or self.errors else ["collapse"]
-        return [(None, {"fields": about}), (_("Options"), {"fields": options, "classes": closed})]
+        more = {"fields": options, "classes": [] if self.errors else ["collapse"]}
+        return [(None, {"fields": about}), (_("More options"), more)]
 
     def clean_file(self) -> UploadedFile | None:
         """Refuse a file above ``MAX_UPLOAD_BYTES``."""

@@ -1,5 +1,5 @@
 """
-Workbooks of Excel (XLSX), with typed cells.
+Workbooks of Excel (XLSX), with typed cells, a header that stays in view, and a filter.
 
 A value that Excel cannot hold exactly is a text: whole numbers and decimals of more than 15 digits,
 days before March 1900, microseconds, moments with a zone.  No cell is a formula.
@@ -43,6 +43,9 @@ _MAX_DIGITS = 15
 
 #: Excel counts a 29 February 1900, so the days before it differ between programs.
 _FIRST_MONTH = (1900, 3)
+
+#: Widths of columns, in characters, after the header and the first rows; the filter has a button.
+_MIN_WIDTH, _MAX_WIDTH, _FILTER_WIDTH, _MEASURED_ROWS = 8, 60, 3, 200
 
 _OPTIONS = {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False}
 
@@ -126,7 +129,7 @@ def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Gene
                 if number % REPORTED_ROWS == 0:
                     _check_size(path.parent)
                     yield PROGRESS
-        sheet.add_notes(workbook)
+        sheet.finish(workbook)
     except BaseException:
         _discard(workbook)
         raise
@@ -163,19 +166,29 @@ class _Sheet:
             "time": workbook.add_format({"num_format": "hh:mm:ss.000"}),
         }
         self._writes = [self._choose_writer(kind) for _name, kind in fields]
-        self._cut_count = 0
+        self._cut_count, self._last_row = 0, 0
         self._sheet.freeze_panes(1, 0)
+        self._sheet.set_row(0, None, workbook.add_format({"bold": True}))
+        self._widths = [len(header) + _FILTER_WIDTH for header in headers]
         for column, header in enumerate(headers):
             self._write_text(0, column, header)
 
     def write_row(self, number: int, cells: tuple[str | None, ...]) -> None:
         """Write the cells of a row; null leaves a cell empty."""
+        self._last_row = number
+        if number <= _MEASURED_ROWS:
+            lengths = (len(cell or "") + 1 for cell in cells)
+            self._widths = list(map(max, self._widths, lengths))
         for column, (write, cell) in enumerate(zip(self._writes, cells, strict=True)):
             if cell is not None:
                 write(number, column, cell)
 
-    def add_notes(self, workbook: Any) -> None:
-        """Add a sheet that says how many texts were cut, if there are any."""
+    def finish(self, workbook: Any) -> None:
+        """Add widths and a filter, and a sheet that says how many texts were cut, if any."""
+        for column, width in enumerate(self._widths):
+            self._sheet.set_column(column, column, min(max(width, _MIN_WIDTH), _MAX_WIDTH))
+        if self._widths:
+            self._sheet.autofilter(0, 0, self._last_row, len(self._widths) - 1)
         if not self._cut_count:
             return
         text = gettext(

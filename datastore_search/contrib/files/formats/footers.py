@@ -1,12 +1,13 @@
 """
 Recognise notes, sources and totals below a table: its last rows, which have fewer cells.
 
-They are left out by choice only.  Such a row stands below a blank line, or is shorter than the
-header where rows have lengths.
+They are left out by choice only.  Such a row stands below a blank line, is shorter than the header
+where rows have lengths, or begins with a word for a total or a source.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,20 @@ from .stored_rows import STAGED_ROWS, get_column
 #: A footer has not more rows.
 MAX_ROWS = 50
 _MIN_WIDTH = 3
+
+#: The first cell of totals, and of notes, in the languages of the package.
+_WORDS = re.compile(
+    r"((grand |sub-?)?totals?|total (general|général|geral)|sum|(gesamt)?summe|(ins)?gesamt"
+    r"|ensemble|suma|soma|(ال)?مجموع|الإجمالي|tổng( số| cộng)?) ?:?"
+    r"|(sources?|data sources?|quellen?|fuentes?|fontes?|(ال)?مصدر|nguồn|notes?|notas?"
+    r"|hinweise?|anmerkung(en)?|ملاحظ(ة|ات)|ghi chú) ?[:：].*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def begins_footer(text: str) -> bool:
+    """Return whether a row whose first filled cell has this text is a total or a note."""
+    return _WORDS.fullmatch(text.strip()) is not None
 
 
 def is_short(filled: int, width: int) -> bool:
@@ -42,22 +57,24 @@ class _Row:
     line: int
     end: int
     filled: int
+    first: str = ""
     is_cut: bool = False
 
 
 def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
     """Find the lines of the footer among staged rows and their errors."""
     staged = _fetch_last_rows(staging_area, width)
-    if not staged or width < _MIN_WIDTH:
+    if not staged:
         return []
-    cut = _fetch_cut_rows(staging_area, staged[0].line, width)
+    cut = _fetch_cut_rows(staging_area, staged[0].line, width) if width >= _MIN_WIDTH else []
     rows = sorted([*staged, *cut], key=lambda row: row.line)
     start = len(rows)
     for position in range(len(rows) - 1, 0, -1):
         row, above = rows[position], rows[position - 1]
-        if not (row.is_cut or is_short(row.filled, width)):
+        is_marked = row.is_cut or begins_footer(row.first)
+        if not (is_marked or is_short(row.filled, width)):
             break
-        if row.is_cut or (row.filled and (row.line > above.end + 1 or not above.filled)):
+        if is_marked or (row.filled and (row.line > above.end + 1 or not above.filled)):
             start = position
     while 1 < start < len(rows) and not rows[start - 1].filled:  # delimiters alone
         start -= 1
@@ -88,7 +105,8 @@ def _fetch_rows(staging_area: StagingArea, width: int, first: int, last: int) ->
         SQL(
             "SELECT line,"
             r" line + len(regexp_extract_all(array_to_string(cells, ''), '\r\n|\r|\n')),"
-            " len(cells) FROM (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
+            " len(cells), coalesce(cells[1][:100], '') FROM"
+            " (SELECT line, list_filter([{}], lambda cell: cell <> '') AS cells"
             " FROM {} WHERE rowid BETWEEN {} AND {}) ORDER BY line"
         ).format(
             SQL(", ").join(map(get_column, range(width))),

@@ -62,9 +62,9 @@ class Offer:
     def list_choices(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """List the values, and a label for each, that a message with these parameters offers."""
         if self.value:
-            yield self.value, str(self.label)
+            yield self.value, str(self.label) % parameters
             return
-        found = [*re.finditer(self.pattern, str(parameters[self.parameter]))]
+        found = [*re.finditer(self.pattern, str(parameters.get(self.parameter, "")))]
         for match in found[:_MAX_OFFERED]:
             yield match[1], str(self.label) % match.groupdict()
 
@@ -198,7 +198,12 @@ class ReadOptions:
         ),
         offers={
             "geo.several_layers": Offer(parameter="layers"),
-            "notice.sheet_chosen": Offer(_("Sheet %(name)s"), "others"),
+            "geo.unknown_layer": Offer(parameter="layers"),
+            **dict.fromkeys(
+                ("notice.sheet_chosen", "notice.cover_sheet"),
+                Offer(_("Use the sheet “%(name)s”"), "others"),
+            ),
+            "workbook.unknown_sheet": Offer(_("Use the sheet “%(name)s”"), "sheets"),
         },
     )
     cell_range: str = option(
@@ -221,7 +226,7 @@ class ReadOptions:
         choices={"": _("Load them"), SKIP_FOOTER: _("Leave them out")},
         offers={
             "notice.footer_found": Offer(
-                _("Leave out the notes below the table"), value=SKIP_FOOTER
+                _("Leave out the last rows (%(count)s)"), value=SKIP_FOOTER
             )
         },
     )
@@ -239,6 +244,10 @@ class ReadOptions:
         group=Group.VALUES,
         kind=Kind.TEXTS,
         flag="--null",
+        offers={
+            "type.nearly_all": Offer(_("Treat %(name)s as empty"), "words"),
+            "row.error_cell": Offer(_("Treat %(name)s as empty"), "error", "(?P<name>.+)"),
+        },
     )
     languages: tuple[str, ...] = ()
 

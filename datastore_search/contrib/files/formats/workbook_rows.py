@@ -12,7 +12,7 @@ from typing import Any
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
-from .footers import MAX_ROWS, describe_footer, is_short
+from .footers import MAX_ROWS, begins_footer, describe_footer, is_short
 from .header_rows import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
@@ -23,6 +23,8 @@ from .workbook_errors import CellErrors
 _MAX_HEADER_ROWS = 50
 #: A row with a title has not more cells.
 _MAX_TITLE_CELLS = 1
+#: No row of a cover sheet has more cells, and most have one.
+_MAX_COVER_CELLS = 2
 
 _YEARS = range(1900, 2101)
 
@@ -75,6 +77,10 @@ def stage_sheet(
     first = list(islice(rows, _MAX_HEADER_ROWS))
     if not first:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    if _is_cover(first):
+        for notice in notices:
+            if notice.code == "notice.sheet_chosen":
+                notice.code = "notice.cover_sheet"
     position = _find_header(first) if options.skip is None else 0
     header = first[position]
     labels = _read_labels(header)
@@ -95,6 +101,13 @@ def stage_sheet(
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
         described = describe_footer([row.line for row in footer], options)
         return builder.build(staging_area, [*notices, *above, *described, *below])
+
+
+def _is_cover(rows: Sequence[_Row]) -> bool:
+    """Return whether rows are those of a cover: titles, blank rows, and some pairs of cells."""
+    counts = [row.count_filled() for row in rows]
+    has_gaps = rows[-1].line - rows[0].line >= len(rows) or len(rows) == 1
+    return has_gaps and max(counts) <= _MAX_COVER_CELLS and 2 * counts.count(1) > len(counts)
 
 
 def _choose_area(sheet: Sheet, options: ReadOptions) -> CellRange:
@@ -158,7 +171,9 @@ def _split_footer(
     for row in rows:
         may_be_footer = bool(footer) or (has_rows and row.line > line + 1)
         line, has_rows = row.line, True
-        is_in_footer = may_be_footer and is_short(row.count_filled(), width)
+        is_in_footer = (may_be_footer and is_short(row.count_filled(), width)) or begins_footer(
+            next((cell for cell in row.cells if isinstance(cell, str) and cell), "")
+        )
         if is_in_footer and len(footer) < MAX_ROWS:
             footer.append(row)
             continue

@@ -279,6 +279,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The first row has values that cannot be names, so it was read as a record."
     ),
     "notice.sheet_chosen": _("Read the sheet “%(sheet)s”. Others with cells: %(others)s."),
+    "notice.cover_sheet": _(
+        "The sheet “%(sheet)s” looks like a cover: it has no table. Others with cells: %(others)s."
+    ),
     "notice.merged_cells": _(
         "Merged cells in the table: %(count)s. The value is in the first cell of each, the others"
         " are empty."
@@ -399,15 +402,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "type.date_order": _("%(type)s: the order of dates was chosen; the values leave it open"),
     "type.every_value": _("%(type)s: all values are of this type"),
     # How the values of a type are written ---------------------------------------------------------
-    "format.day_first": _("%(type)s, day first"),
-    "format.month_first": _("%(type)s, month first"),
-    "format.year_first": _("%(type)s, year first"),
-    "format.decimal_point": _("%(type)s, with thousands separators, decimal point"),
-    "format.decimal_comma": _("%(type)s, with or without thousands separators, decimal comma"),
-    "format.spaced_thousands": _("%(type)s, thousands separated by a space or an apostrophe"),
-    "format.month_names": _("%(type)s, with names of months (%(name)s)"),
-    "format.short_years": _("%(type)s, years 69 to 99 are 1969 to 1999 (%(name)s)"),
-    "format.unit": _("%(type)s, with a unit in the file (%(name)s)"),
+    "format.example": _("%(type)s (as in %(example)s)"),
     # What values look like ------------------------------------------------------------------------
     "values.numbers": _("numbers"),
     "values.dates": _("dates"),

@@ -21,7 +21,7 @@ from ..types.options import LoadOptions, resolve_options
 from .plan import FieldChanges, LoadPlan, build_plan
 from .row_errors import read_row_errors
 
-_MAX_ROWS = 20
+_MAX_ROWS, _MAX_LAST_ROWS = 20, 5
 _MAX_ROW_ERRORS = 50
 _MAX_VALUES = 3
 _MAX_VALUE_LENGTH = 300
@@ -52,13 +52,15 @@ class Preview:
     """
     A file as it would be loaded.
 
-    ``rows`` are the first rows, as texts, None where a cell is empty; ``row_count`` counts all that
-    have the file's shape.  ``bad_row_count`` counts the rows that cannot be loaded; ``row_errors``
-    are the first of their errors.  ``failure`` says why the load would fail, if it would.
+    ``rows`` are the first rows, as texts, None where a cell is empty, and ``last_rows`` the last of
+    the others; ``row_count`` counts all that have the file's shape.  ``bad_row_count`` counts the
+    rows that cannot be loaded; ``row_errors`` are the first of their errors.  ``failure`` says why
+    the load would fail, if it would.
     """
 
     fields: tuple[PreviewedField, ...]
     rows: tuple[tuple[str | None, ...], ...]
+    last_rows: tuple[tuple[str | None, ...], ...]
     row_count: int
     bad_row_count: int
     row_errors: tuple[RowError, ...]
@@ -78,6 +80,7 @@ class Preview:
                 for each in self.fields
             ],
             "rows": self.rows,
+            "last_rows": self.last_rows,
             "row_count": self.row_count,
             "bad_row_count": self.bad_row_count,
             "row_errors": [
@@ -128,10 +131,16 @@ def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions)
     failure = plan.find_lost_fields()
     if not failure and bad_rows and options.should_refuse_bad_rows:
         failure = LoadFailed("load.bad_rows", count=bad_rows, row=row_errors[0].describe())
+    row_count = table.count_rows()
     return Preview(
         fields=_preview_fields(plan),
-        rows=_fetch_first_rows(table),
-        row_count=table.count_rows(),
+        rows=_fetch_rows(table, "LIMIT {}", _MAX_ROWS),
+        last_rows=_fetch_rows(
+            table,
+            "ORDER BY rowid DESC LIMIT {}",
+            min(_MAX_LAST_ROWS, max(0, row_count - _MAX_ROWS)),
+        )[::-1],
+        row_count=row_count,
         bad_row_count=bad_rows,
         row_errors=row_errors,
         notices=plan.reading_notices,
@@ -163,12 +172,12 @@ def _preview_fields(plan: LoadPlan) -> tuple[PreviewedField, ...]:
     )
 
 
-def _fetch_first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
-    found = table.execute(
-        SQL("SELECT line FROM {} LIMIT {}").format(STAGED_ROWS, quote_literal(_MAX_ROWS))
-    ).fetchall()
+def _fetch_rows(table: StagedTable, limit: str, count: int) -> tuple[tuple[str | None, ...], ...]:
+    """Fetch the first or the last rows: the end of a query, with its number of rows."""
+    chosen = SQL(f"{{}} {limit}").format(STAGED_ROWS, quote_literal(count))
+    found = table.execute(SQL("SELECT line FROM {}").format(chosen)).fetchall()
     rows: dict[int, dict[str, str]] = {line: {} for (line,) in found}
-    relation = SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, quote_literal(_MAX_ROWS))
+    relation = SQL("(SELECT * FROM {})").format(chosen)
     for columns in table.rows.split_columns(table.columns):
         cells = table.execute(
             SQL("SELECT line, name, value[:{}] FROM {}").format(

@@ -16,7 +16,8 @@ from .written_dates import find_written_format
 OFFERED_FORMATS = (
     *("date:dmyy", "date:mdyy", "date:yymd"),
     *("date:dmy,en", "date:mdy,en", "date:ymd,en"),
-    *("numeric:%", "numeric:comma,%"),
+    *(f"numeric:{unit}" for unit in ("%", "€", "$", "£", "¥", "₫", "R$")),
+    *(f"numeric:comma,{unit}" for unit in ("%", "€", "$", "£", "¥", "₫", "R$")),
 )
 
 
@@ -80,7 +81,6 @@ def find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
         ),
         condition=bind(base.condition),
         json_expression=bind(base.json_expression),
-        title_code="format.unit",
         unit=unit,
     )
 

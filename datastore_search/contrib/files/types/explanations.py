@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import Message
+from .chosen_formats import find_unit_format
 from .field_formats import bind_value, field_formats
-from .matching import VALUE, aggregate_cells, find_first_cells
+from .matching import VALUE, aggregate_cells, count_matches, find_first_cells
+from .written_dates import SHORT_YEAR_ORDERS, find_written_format
 
 #: The least share of values that match a format nearly; a little less in the sample.
 _MIN_SHARE = 0.95
@@ -21,14 +25,22 @@ _MIN_SHARE_OF_SAMPLE = 0.9
 _MAX_EXCEPTIONS = 3
 _MIN_SHARE_WITH_FEW_EXCEPTIONS = 0.5
 
-#: The title of what the values look like, by the type of their format.
+#: What exceptions may be to be treated as empty: texts without digits, and not long.
+_WORD = r"NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30"
+
+#: The title of what the values look like, by the type or the code of their format.
 _TITLE_CODES = {
     "numeric": "values.numbers",
     "date": "values.dates",
     "timestamp": "values.timestamps",
     "timestamptz": "values.timestamps",
     "time": "values.times",
+    "type.two_digit_years": "values.dates",
+    "type.month_names": "values.dates",
+    "type.units": "values.numbers",
 }
+#: Percent, signs of currencies, and codes such as EUR and kr.
+_UNIT = r"([%‰]|[A-Z]{0,2}\p{Sc}|[A-Z]{3}|kr|zł|Kč|Ft|đ)"
 #: Values that are read by choice only, by the code of the explanation.
 _BY_CHOICE = {
     "type.two_digit_years": (
@@ -40,10 +52,11 @@ _BY_CHOICE = {
         r" OR regexp_full_match({v}, '[A-Za-z]{3,}\.? [0-9]{1,2},? ([0-9]{4}|[0-9]{2})( .*)?')"
     ),
     "type.units": (
-        r"regexp_full_match({v}, '[-(]?\p{Sc} ?[-(]?[0-9][0-9., ]*[)]?|"
-        r"[-(]?[0-9][0-9., \x{a0}\x{202f}]*[)]?[ \x{a0}\x{202f}]?(%|\p{Sc})[)]?')"
+        rf"regexp_full_match({{v}}, '[-(]?{_UNIT}[ \x{{a0}}]?[-(]?[0-9][0-9., ]*[)]?|"
+        rf"[-(]?[0-9][0-9., \x{{a0}}\x{{202f}}]*[)]?[ \x{{a0}}\x{{202f}}]?{_UNIT}[)]?')"
     ),
 }
+_NUMBER_SIGNS = re.compile("[-+−0-9.,()'’\\s]+")
 _CONDITIONS: Mapping[str, str] = {
     name: each.condition
     for type_name in _TITLE_CODES
@@ -62,12 +75,13 @@ _LOSSES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _MatchCount:
-    """The number of values that meet a condition, and the first exception."""
+    """The values that meet a condition, the first exception, and two words if all are words."""
 
     matching: int
     total: int
     line: int | None
     value: str | None
+    words: tuple[str, ...]
 
     @property
     def share(self) -> float:
@@ -75,8 +89,9 @@ class _MatchCount:
         return self.matching / self.total
 
     def is_near(self, min_share: float) -> bool:
-        """Return whether nearly all values meet it."""
-        has_few_exceptions = self.total - self.matching <= _MAX_EXCEPTIONS
+        """Return whether nearly all values meet it, or all but one word."""
+        exceptions = self.total - self.matching
+        has_few_exceptions = exceptions <= _MAX_EXCEPTIONS or len(self.words) == 1
         return self.share >= min_share or (
             has_few_exceptions and self.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
         )
@@ -112,8 +127,10 @@ def _count_matches(
         is_met = SQL("coalesce({}, false)").format(bind_value(_CONDITIONS[name], VALUE))
         return SQL(
             "{{'matching': count_if({0}), 'total': count(*), 'line': min(line) FILTER (NOT {0}),"
-            " 'value': arg_min(value[:100], line) FILTER (NOT {0})}}"
-        ).format(is_met)
+            " 'value': arg_min(value[:100], line) FILTER (NOT {0}),"
+            " 'words': CASE WHEN bool_and({0} OR {1}) THEN list_sort(list_distinct("
+            "[min(value[:30]) FILTER ({1}), max(value[:30]) FILTER ({1})])) ELSE [] END}}"
+        ).format(is_met, SQL("(NOT {} AND {})").format(is_met, bind_value(_WORD, VALUE)))
 
     def select_cells(columns: Sequence[str]) -> Composed:
         return table.rows.select_cells(columns, relation, has_lines=True)
@@ -137,15 +154,17 @@ def _explain(
         name, count = max(some.items(), key=lambda item: item[1].matching)
         if not count.is_near(_MIN_SHARE):
             messages[column] = None
-        elif name in _BY_CHOICE:
+        elif name in _BY_CHOICE and count.share == 1:
             by_choice[name].append(column)
         else:
-            type_name = field_formats[name].field_type.name
+            type_name = name if name in _BY_CHOICE else field_formats[name].field_type.name
             messages[column] = _explain_nearly_all(count, Message(_TITLE_CODES[type_name]))
             if count.share == 1 and type_name == "numeric":
                 numbers.append(column)
     for code, columns in by_choice.items():
-        messages |= _name_first_cells(table, columns, code, _CONDITIONS[code])
+        found = _name_first_cells(table, columns, code, _CONDITIONS[code])
+        _add_formats(table, code, found, {column: counts[column][code].total for column in found})
+        messages |= found
     for code, condition in _LOSSES.items():
         found = _name_first_cells(table, numbers, code, condition)
         messages |= found
@@ -156,7 +175,7 @@ def _explain(
 def _explain_nearly_all(count: _MatchCount, title: Message) -> Message:
     if count.share == 1:
         return Message("type.mixed_formats", type=title)
-    return Message(
+    message = Message(
         "type.nearly_all",
         count=count.total - count.matching,
         total=count.total,
@@ -164,13 +183,49 @@ def _explain_nearly_all(count: _MatchCount, title: Message) -> Message:
         line=count.line,
         value=count.value,
     )
+    message.parameters["words"] = ", ".join(f"“{word}”" for word in count.words)
+    return message
 
 
 def _name_first_cells(
     table: StagedTable, columns: Sequence[str], code: str, condition: str
-) -> dict[str, Message | None]:
+) -> dict[str, Message]:
     """Build messages with the first value of each column that meets a condition."""
     return {
         column: Message(code, line=line, value=value)
         for column, ((line, value),) in find_first_cells(table, columns, condition).items()
     }
+
+
+def _add_formats(
+    table: StagedTable, code: str, messages: Mapping[str, Message], totals: Mapping[str, int]
+) -> None:
+    """Add to messages the names of the formats that read all values of their columns."""
+    ways = {column: _list_ways(code, each.parameters["value"]) for column, each in messages.items()}
+    candidates = {
+        column: [
+            found
+            for type_name, _colon, name in (each.partition(":") for each in chain(*some))
+            if (found := find_written_format(type_name, name) or find_unit_format(type_name, name))
+        ]
+        for column, some in ways.items()
+    }
+    for column, counts in count_matches(table, candidates).items():
+        fit = {each.name for each, count in counts.items() if count == totals[column]}
+        read = [next((name for name in way if name in fit), "") for way in ways[column]]
+        # Whole numbers without separators are the same in both ways.
+        shown = read[1:2] if read[0].startswith("int8") else read
+        messages[column].parameters["formats"] = [name for name in shown if name]
+
+
+def _list_ways(code: str, value: str) -> list[list[str]]:
+    """List the names of formats; those that read a text as the same value are in one list."""
+    if code == "type.units":
+        unit = _NUMBER_SIGNS.sub("", value)
+        pointed = [f"numeric:{unit}", f"numeric:point,{unit}"]
+        return [[f"int8:{unit}"], pointed, [f"numeric:comma,{unit}"]]
+    names = ",en" if code == "type.month_names" else ""
+    return [
+        [f"{kind}:{each}{names}" for kind in ("date", "timestamp") for each in (order, short)]
+        for short, order in SHORT_YEAR_ORDERS.items()
+    ]

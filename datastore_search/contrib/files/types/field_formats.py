@@ -16,6 +16,15 @@ from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..messages import Message, Notice
 from .duckdb_types import duckdb_types
 
+#: Numbers and dates in each way of writing them.
+_NUMBERS = {"": "1234.50", "point": "1,234.50", "comma": "1.234,50", "spaced": "1 234.50"}
+_DATES = {
+    "": "2024-12-31", "dmy": "31/12/2024", "mdy": "12/31/2024", "ymd": "2024/12/31",
+    "dmyy": "31/12/99", "mdyy": "12/31/99", "yymd": "99/12/31",
+    "dmy,en": "31 Dec 2024", "mdy,en": "Dec 31, 2024", "ymd,en": "2024 Dec 31",
+    "dmyy,en": "31 Dec 99", "mdyy,en": "Dec 31, 99", "yymd,en": "99 Dec 31",
+}  # fmt: skip
+
 
 def bind_value(template: str, value: Composed) -> Composed:
     """Write a template of DuckDB's SQL over an expression, in place of ``{v}``."""
@@ -39,7 +48,6 @@ class FieldFormat:
     inference_conditions: tuple[tuple[str, ...], ...]
     condition: str
     json_expression: str
-    title_code: str = ""
     #: What the numbers count, such as ``%`` or ``€``: it is written in the file, and not stored.
     unit: str = ""
 
@@ -51,11 +59,19 @@ class FieldFormat:
     @property
     def title(self) -> Message | str:
         """The title for users: a message, or the type where that is enough."""
-        if not self.title_code:
+        if not self.format:
             return self.field_type.name
-        if self.name not in field_formats:
-            return Message(self.title_code, type=self.field_type.name, name=self.name)
-        return Message(self.title_code, type=self.field_type.name)
+        return Message("format.example", type=self.field_type.name, example=self.example)
+
+    @property
+    def example(self) -> str:
+        """A number or a date as the format writes it; empty for other types."""
+        style = self.format.removesuffix(self.unit).rstrip(",")
+        if self.field_type.is_number:
+            number = _NUMBERS[style][: -len(".50") if self.field_type.is_integer else None]
+            return f"{number} {self.unit}".strip()
+        clock = " 10:00" if self.field_type.is_timestamp else ""
+        return _DATES[style] + clock if self.field_type.has_day else ""
 
     def matches(self, conditions_met: frozenset[str]) -> bool:
         """Return whether a field may have the format, given the conditions that all values meet."""
@@ -151,14 +167,8 @@ FORMAT_SEPARATOR = "|"
 # Dates and times ----------------------------------------------------------------------------------
 
 _SEPARATORS = "-/."
-#: The positions of day, month and year, and the title of each order.
-_ORDERS: tuple[tuple[str, str], ...] = (
-    ("dmy", "format.day_first"),
-    ("mdy", "format.month_first"),
-    ("ymd", "format.year_first"),
-)
-#: The names of those orders.
-DAY_ORDERS = tuple(order for order, _title_code in _ORDERS)
+#: The orders of day, month and year.
+DAY_ORDERS = ("dmy", "mdy", "ymd")
 _DIGITS = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _CLOCK_24 = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
 _CLOCK_12 = "(0?[1-9]|1[0-2]):[0-5][0-9](:[0-5][0-9])? ?([AP]M|[ap]m)"
@@ -231,7 +241,7 @@ def _match_existing_date(order: str, clock: str) -> str:
     return match_all(f"({'|'.join(days)}){clock}")
 
 
-def _build_date_format(order: str, title_code: str) -> FieldFormat:
+def _build_date_format(order: str) -> FieldFormat:
     is_date = _match_existing_date(order, "")
     return FieldFormat(
         field_type=field_types["date"],
@@ -239,11 +249,10 @@ def _build_date_format(order: str, title_code: str) -> FieldFormat:
         inference_conditions=((is_date,), *_build_uniform_dates(order)),
         condition=is_date,
         json_expression=f"CAST(to_json(CAST({_rewrite_as_iso(order)} AS DATE)) AS VARCHAR)",
-        title_code=title_code,
     )
 
 
-def _build_timestamp_format(order: str, title_code: str) -> FieldFormat:
+def _build_timestamp_format(order: str) -> FieldFormat:
     moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{_STRPTIME_FORMATS}])"
     return FieldFormat(
         field_type=field_types["timestamp"],
@@ -255,13 +264,12 @@ def _build_timestamp_format(order: str, title_code: str) -> FieldFormat:
         ),
         condition=_match_existing_date(order, f"({CLOCK})?"),
         json_expression=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
-        title_code=title_code,
     )
 
 
-def _build_date_groups(build: Callable[[str, str], FieldFormat]) -> tuple[FormatGroup, ...]:
+def _build_date_groups(build: Callable[[str], FieldFormat]) -> tuple[FormatGroup, ...]:
     """Build the groups of dates or timestamps: the year first, or the ambiguous day or month."""
-    day, month, year = (build(order, title_code) for order, title_code in _ORDERS)
+    day, month, year = map(build, DAY_ORDERS)
     return FormatGroup(_DATE_GUARD, ((year,),)), FormatGroup(_DATE_GUARD, ((day,), (month,)))
 
 
@@ -289,7 +297,7 @@ def _build_wide_pattern(signs: str) -> str:
     return f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
 
 
-def _build_integer_format(name: str, format_name: str, signs: str, title_code: str) -> FieldFormat:
+def _build_integer_format(name: str, format_name: str, signs: str) -> FieldFormat:
     default, cleaned = _DEFAULT_FORMATS[name], _rewrite_as_plain(signs, ".")
     in_range = default.condition.replace("{v}", cleaned)
     # Values of this length, with separators, have at most 9 or 18 digits; counting them is slow.
@@ -306,11 +314,10 @@ def _build_integer_format(name: str, format_name: str, signs: str, title_code: s
         ),
         condition=f"CASE WHEN {match_all(_build_wide_pattern(signs))} THEN {in_range} END",
         json_expression=default.json_expression.replace("{v}", cleaned),
-        title_code=title_code,
     )
 
 
-def _build_decimal_format(format_name: str, signs: str, point: str, title_code: str) -> FieldFormat:
+def _build_decimal_format(format_name: str, signs: str, point: str) -> FieldFormat:
     default, cleaned = _DEFAULT_FORMATS["numeric"], _rewrite_as_plain(signs, point)
     fraction = f"([{point}][0-9]+)?"
     # A whole number too long for int8 is an identifier; minus zero would lose its sign.
@@ -329,26 +336,20 @@ def _build_decimal_format(format_name: str, signs: str, point: str, title_code: 
         ),
         condition=f"{match_all(_build_wide_pattern(signs) + fraction)} AND length({{v}}) < 16000",
         json_expression=default.json_expression.replace("{v}", cleaned),
-        title_code=title_code,
     )
 
 
-def _build_number_formats(
-    format_name: str, signs: str, point: str, title_code: str
-) -> tuple[FieldFormat, ...]:
+def _build_number_formats(format_name: str, signs: str, point: str) -> tuple[FieldFormat, ...]:
     return (
-        _build_integer_format("int4", format_name, signs, title_code),
-        _build_integer_format("int8", format_name, signs, title_code),
-        _build_decimal_format(format_name, signs, point, title_code),
+        _build_integer_format("int4", format_name, signs),
+        _build_integer_format("int8", format_name, signs),
+        _build_decimal_format(format_name, signs, point),
     )
 
 
-_SPACED = tuple(
-    _build_integer_format(name, "spaced", _SPACES, "format.spaced_thousands")
-    for name in ("int4", "int8")
-)
-_POINT = _build_number_formats("point", f",{_SPACES}", ".", "format.decimal_point")
-_COMMA = _build_number_formats("comma", f".{_SPACES}", ",", "format.decimal_comma")
+_SPACED = tuple(_build_integer_format(name, "spaced", _SPACES) for name in ("int4", "int8"))
+_POINT = _build_number_formats("point", f",{_SPACES}", ".")
+_COMMA = _build_number_formats("comma", f".{_SPACES}", ",")
 
 # All of them --------------------------------------------------------------------------------------
 

@@ -91,5 +91,4 @@ def _build_format(type_name: str, format_name: str, order: str) -> FieldFormat:
         json_expression=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')"
         if is_timestamp
         else f"strftime({moment}, '\"%Y-%m-%d\"')",
-        title_code="format.short_years" if has_short_years else "format.month_names",
     )
