@@ -4,25 +4,38 @@ import os
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from datastore_search.contrib.openapi.views import SchemaView
+from datastore_search.contrib.pages.page import PageView
+from datastore_search.messages.numbers import format_count
+from datastore_search.models import Resource
 from datastore_search.urls import api_urlpatterns
 from datastore_search.web.addresses import reverse_in_locale
 
 
-def home(request: HttpRequest) -> HttpResponse:
-    """Begin with the catalogue."""
-    return redirect(reverse_in_locale(request, "catalogue"))
+class HomeView(PageView):
+    """A search, and what everyone may read that was loaded last."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show them."""
+        loaded = Resource.objects.filter(private=False, table_version__isnull=False)
+        total = loaded.aggregate(total=Sum("table_version__record_count"))["total"] or 0
+        entries = [
+            {"resource": each, "address": reverse_in_locale(request, "resource", each.pk)}
+            for each in loaded.order_by("-table_version__published_at", "pk")[:6]
+        ]
+        context = {"entries": entries, "record_count": total, "records": format_count(total)}
+        return self.render_page("home.html", context, private=True)
 
 
 urlpatterns = [
     path("i18n/", include("django.conf.urls.i18n")),
     *i18n_patterns(
-        path("", home, name="home"),
+        path("", HomeView.as_view(), name="home"),
         path("admin/", admin.site.urls),
         path("api/schema/", SchemaView.as_view(), name="schema"),
         path(

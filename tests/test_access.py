@@ -608,7 +608,7 @@ def test_a_page_of_the_portal_itself_shows_no_resource(portal: Portal, name: str
 
     response = visitor.open_client().get(reverse(name), headers=visitor.headers)
 
-    assert response.status_code == (302 if name == "home" else 200)
+    assert response.status_code == 200
     assert SECRET not in read_text(response)
     assert str(portal.hidden.pk) not in read_text(response)
 

@@ -206,11 +206,12 @@ def test_pages_and_datasets_have_the_texts_of_the_language(translated: Resource)
     package = client.get(f"/fr/api/action/package_show?id={translated.pk}").json()["result"]
 
     assert '<h1 id="title"><bdi>Rivières</bdi>' in page
-    assert "<bdi>Leurs niveaux</bdi>" in page
+    assert "<p>Leurs niveaux</p>" in page
     assert "<bdi>Gare</bdi>" in page
     assert "<legend><bdi>Gare</bdi>" in page
     # The notes are English.
-    assert '<bdi lang="en" dir="ltr">Where</bdi>' in page
+    about = client.get(f"/fr/datastore/{translated.pk}/about/").content.decode()
+    assert '<bdi lang="en" dir="ltr">Where</bdi>' in about
     assert "Station" not in page
     assert "<bdi>Rivières</bdi>" in catalogue
     assert "<bdi>Leurs niveaux</bdi>" in catalogue

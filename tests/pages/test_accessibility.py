@@ -63,8 +63,8 @@ UNFOLD = """
 for (const each of document.querySelectorAll("details")) each.open = !each.matches(arguments[0]);
 document.querySelector(arguments[1])?.setAttribute("open", "");
 """
-MENUS = ".datastore-tools details, thead details"
-OPENED_MENUS = [".datastore-tools details", "thead th:nth-child(3) details"]
+MENUS = ".datastore-tools details, .datastore-menu, thead details"
+OPENED_MENUS = [".datastore-tools details", ".datastore-menu", "thead th:nth-child(3) details"]
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +157,7 @@ def test_every_page_is_accessible(
         live_server.url,
         view,
         [
+            "",
             "datastore/",
             "datastore/?q=nothing",
             page,
@@ -169,6 +170,8 @@ def test_every_page_is_accessible(
             f"{page}?from.budget=many&embed=1",
             f"{page}r/3/?q=watershed&n=2",
             f"{page}api/?q=watershed",
+            f"{page}about/?q=watershed",
+            "datastore/?sort=modified&topic=water",
             f"{page}chart/?show=sum&of=budget&by=subject&split=open",
             f"{page}?q=watershed&embed=1",
             f"{page}chart/?by=subject&embed=1",

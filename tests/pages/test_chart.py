@@ -107,7 +107,7 @@ def test_records_are_counted_by_a_text_with_the_largest_first(
         ["lake", "20"],
     ]
     assert list_bars(response) == ["river · 40", "lake · 20"]
-    assert "<h1><bdi>Number of records by kind</bdi></h1>" in response.content.decode()
+    assert "<h2><bdi>Number of records by kind</bdi></h2>" in response.content.decode()
     assert "The highest is 40 (river), the lowest 20 (lake)." in extract_text(response)
 
 
@@ -224,7 +224,8 @@ def test_a_chart_is_proposed(client: Client, survey: Resource) -> None:
 
     assert parse_figures(response)[0] == ["kind", "number of records"]
     proposals = re.findall(
-        '<li><a href="([^"]*)"><bdi>(.*?)</bdi></a></li>', response.content.decode()
+        '<li><a href="([^"]*)"><bdi>(.*?)</bdi></a></li>',
+        response.content.decode().partition('id="proposals"')[2],
     )
     assert [title for _link, title in proposals] == [
         "Number of records by day, per month",
@@ -244,10 +245,17 @@ def test_the_question_holds(client: Client, survey: Resource) -> None:
     page = response.content.decode()
 
     assert parse_figures(response)[1:] == [["lake", "20"]]
-    hidden = re.findall('type="hidden" name="([^"]*)" value="([^"]*)"', page)
+    form = page.partition("datastore-chart-form")[2].partition("</form>")[0]
+    hidden = re.findall('type="hidden" name="([^"]*)" value="([^"]*)"', form)
     assert hidden == [("field.stage", "OPEN"), ("q", "title")]
     assert '<a href="../?field.stage=OPEN&amp;q=title&amp;field.kind=lake">' in page
-    assert f'<a href="/en/datastore/{survey.pk}/?field.stage=OPEN&amp;q=title">' in page
+    path = f"/en/datastore/{survey.pk}/"
+    asked = "?by=kind&field.stage=OPEN&q=title&sort=n&limit=50"
+    tabs = re.findall('<li><a href="([^"]*)"(?: aria-current="page")?>(Table|Chart)</a>', page)
+    assert [(html.unescape(link), label) for link, label in tabs] == [
+        (f"{path}{asked.replace('by=kind&', '')}", "Table"),
+        (f"{path}chart/?field.stage=OPEN&q=title", "Chart"),
+    ]
     chip = re.search('<bdi>stage: OPEN</bdi><a href="([^"]*)"', page)
     assert chip
     assert html.unescape(chip[1]) == "?q=title&show=count&by=kind&per=each"
@@ -297,7 +305,7 @@ def test_an_error_is_said_in_words(
 
     assert response.status_code == 400
     assert message in extract_text(response)
-    assert "<svg" not in response.content.decode()
+    assert 'class="datastore-chart"' not in response.content.decode()
 
 
 def test_what_does_not_suit_is_chosen_anew(client: Client, survey: Resource) -> None:

@@ -137,6 +137,7 @@ PAGES = {
     "chips, captions": f"?{urlencode(QUESTION | {'hide': 'kd', 'filters': FILTERS})}",
     "nothing found": "?q=song+khongco",
     "row": "r/2/",
+    "about": "about/",
     "chart": "chart/?show=sum&of=sau&by=ten&split=loai",
     "columns": "chart/?show=count&by=loai",
     "lines": "chart/?show=avg&of=sau&by=vd&per=each&split=loai",
@@ -162,7 +163,10 @@ def test_values_in_another_language_say_so(client: Client, survey: Resource) -> 
 def test_each_kind_of_text_is_there(client: Client, survey: Resource) -> None:
     """What ``list_mistaken`` reads is on the pages."""
     assert all(
-        each in open_page(client, survey, PAGES["table, facets, fields"]) for each in FOREIGN
+        each
+        in open_page(client, survey, PAGES["table, facets, fields"])
+        + open_page(client, survey, PAGES["about"])
+        for each in FOREIGN
     )
     chips = open_page(client, survey, PAGES["chips, captions"])
     vi = '<bdi lang="vi" dir="ltr">'
@@ -176,12 +180,12 @@ def test_each_kind_of_text_is_there(client: Client, survey: Resource) -> None:
     assert '<datalist id="field-1-field-values" lang="vi" dir="ltr"><option value="' in chips
     chart = open_page(client, survey, PAGES["chart"])
     title = f"Sum of {vi}Độ sâu</bdi> by {vi}Tên nơi</bdi>, split by {vi}Loại nước</bdi>"
-    assert f"<h1><bdi>{title}</bdi></h1>" in chart
+    assert f"<h2><bdi>{title}</bdi></h2>" in chart
     assert f"<caption><bdi>{title}</bdi></caption>" in chart
     assert '<option value="loai" lang="vi" dir="ltr" selected>Loại nước</option>' in chart
     assert re.search(rf"The highest is [\d.]+ \({vi}Vịnh Bắc</bdi>, {vi}sông</bdi>\)", chart)
     shown = open_page(client, survey, PAGES["map"])
-    assert f"<h1><bdi>Map of {vi}{TITLE}</bdi></bdi></h1>" in shown
+    assert f"<h2><bdi>Map of {vi}{TITLE}</bdi></bdi></h2>" in shown
     assert '<g lang="vi"><a href="' in shown
 
 

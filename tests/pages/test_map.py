@@ -123,7 +123,7 @@ def test_the_fields_of_a_map_are_proposed(client: Client, db: None) -> None:
 
     assert parse_table(open_map(client, resource))[1] == ["1", "10.5; 106.25"]
     page = client.get(f"/en/datastore/{resource.pk}/", {"from.n": "1", "sort": "n"})
-    assert '<a href="map/?from.n=1">Map of these records</a>' in page.content.decode()
+    assert f'<a href="/en/datastore/{resource.pk}/map/?from.n=1">Map</a>' in page.content.decode()
 
 
 def test_other_fields_are_not_taken_for_places(client: Client, db: None) -> None:

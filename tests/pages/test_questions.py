@@ -83,7 +83,7 @@ QUESTIONS = [
         [
             check("subject", "survey"),
             APPLY,
-            Step("caption a[href^='chart/']"),
+            Step(".datastore-tabs a[href*='/chart/']"),
             Step("#by", "start_date"),
             Step("#per", "per year"),
             Step(".datastore-chart-form button"),
@@ -141,6 +141,7 @@ QUESTIONS = [
         [
             check("stage", "closed"),
             APPLY,
+            Step(".datastore-menu:last-of-type > summary"),
             Step("a[href^='api/']"),
             Step(".datastore-program:nth-of-type(5) summary"),
         ],
@@ -149,7 +150,7 @@ QUESTIONS = [
     ),
     Question(
         "Take the coast's to Excel",
-        [check("subject", "coast"), APPLY],
+        [check("subject", "coast"), APPLY, Step(".datastore-menu > summary")],
         ".datastore-downloads a[href*='format=xlsx'], .datastore-downloads a[href*='format=csv']",
         ["CSV"],
         is_file=True,

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
+from datastore_search.contrib.pages.checks import check_base_template
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_user
@@ -150,4 +151,29 @@ def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
         assert "datastore_search/datastore.css" in page
         assert page.count("<main") == 1
         assert "Rivers" in page
+        assert 'type="application/ld+json"' in page
+        assert page.count('<link rel="alternate" hreflang=') == 7
     assert "--datastore-accent" in css
+    assert list(check_base_template(None)) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "lost"),
+    [
+        ("{% block title %}{% endblock %}{% block content %}{% endblock %}", ["head"]),
+        ("<p>mine</p>", ["title", "head", "content"]),
+        ("{% extends name %}", []),  # a request decides
+    ],
+)
+def test_a_check_names_the_blocks_that_a_portals_template_lacks(
+    settings: Any, tmp_path: Path, template: str, lost: list[str]
+) -> None:
+    file = tmp_path / "datastore_search" / "base.html"
+    file.parent.mkdir()
+    file.write_text(template)
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+
+    found = list(check_base_template(None))
+
+    assert {each.id for each in found} <= {"datastore_search.W016"}
+    assert [each.msg.partition("“")[2].partition("”")[0] for each in found] == lost

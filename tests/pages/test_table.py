@@ -81,7 +81,7 @@ def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource
         "Without empty values": "?q=river&first=code&empty.amount=no",
         "Move first": "?q=river&first=amount&first=code",
         "Hide": "?q=river&first=code&hide=amount",
-        "Statistics": "#about-5",
+        "Statistics": "about/?q=river&first=code#about-5",
     }
 
 
@@ -119,7 +119,8 @@ def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
     assert '<a href="./">Previous columns</a>' in page
     assert '<a href="?columns=37">Next columns</a>' in page
     assert "Next columns" not in open_columns("37", "25")[1]
-    assert page.count("<h2>") == 18
+    about = client.get(f"/en/datastore/{resource.pk}/about/", {"columns": "37"})
+    assert about.content.decode().count("<h3>") == 9
 
 
 # Cells --------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
 
     page = open_page(client, resource)
 
-    assert "\u202e" not in page[page.index("<h1") : page.index("<details")]
+    assert "\u202e" not in page[page.index("<h1") : page.index("<form")]
     assert "\u202e" not in page[page.index("<tbody") : page.index("</tbody>")]
     assert "va‹U+202E›lue" in page
     assert "tit‹U+202E›le" in page
@@ -207,7 +208,7 @@ def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
     Resource.objects.update(description="\u202e" + "long " * 100)
     page = open_page(client, resource)
     assert "\u202e" not in page[page.index("<h1") : page.index("<form")]
-    assert page.count("<bdi>‹U+202E›long long") == 2
+    assert page.count("<p>‹U+202E›long long") == 1
 
 
 # Pages --------------------------------------------------------------------------------------------

@@ -21,10 +21,11 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
+    Value,
     Window,
 )
 from django.db.models.expressions import Combinable, OrderBy
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Upper
 
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
 from .conditions import (
@@ -150,6 +151,10 @@ class Datasets:
     def owned_by(self, name: str) -> Self:
         """Keep the datasets of an organization."""
         return self._keep(Q(organization_name=name))
+
+    def tagged(self, tag: str) -> Self:
+        """Keep the datasets that have a tag, in upper or lower case."""
+        return self._keep(Q(folded_tags__contains=[Upper(Value(tag))]))
 
     def _keep(self, condition: Q) -> Self:
         if not self._readable.has_portal_datasets:

@@ -24,14 +24,13 @@ class PagesConfig(ContribAppConfig):
         routes.register(f"{self.name}.urls")
         error_pages.render, error_pages.explain = render_error_page, explain_failure
         if apps.is_installed("datastore_search.contrib.catalogue"):
-            from .catalogue.sections import FACTS, STRUCTURED_DATA
+            from .catalogue.sections import FACTS, ORIGIN, STRUCTURED_DATA
 
-            sections.register(FACTS, STRUCTURED_DATA)
+            sections.register(FACTS, ORIGIN, STRUCTURED_DATA)
         if apps.is_installed("datastore_search.contrib.analysis"):
-            from .drawings import CHART, MAP
             from .facets.sections import DID_YOU_MEAN, FACETS
 
-            sections.register(FACETS, DID_YOU_MEAN, CHART, MAP)
+            sections.register(FACETS, DID_YOU_MEAN)
         formats.register(
             formats.DumpFormat(
                 "geojson", "GeoJSON", "application/geo+json", write_geojson, needs_places=True

@@ -9,21 +9,20 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...models import read_profiles
 from ...search import ConsistentRead, Query
-from ...web.addresses import reverse_in_locale
 from ...web.caching import set_cache_headers
 from .charts.png import can_draw_png, draw_png
 from .charts.query import ChartQuery
+from .head import describe_head
 from .languages import Phrase
-from .maps.query import MapQuery, has_map
+from .maps.query import MapQuery
 from .page import ResourcePageView
-from .sections import PageQuestion, Place, Section
+from .sections import PageQuestion, Place, are_complete, build_sections
 from .table.chips import build_chips
-from .table.columns import Column
+from .table.columns import Column, choose_columns
 from .table.page_query import OF_TABLE, PageQuery
 from .table.query_string import Pair, QueryString
 from .table.type_labels import describe_parameter_errors
@@ -90,8 +89,9 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         self.errors = query.all_errors
         self.shown: Shown | None = None
         self.data: Data | None = None
-        profiles = read_profiles(read.resource.table_version_id, using=read.connection.alias)
-        self.parser = self.parser_class(columns, profiles.fields if profiles else {})
+        self.profiles = read_profiles(read.resource.table_version_id, using=read.connection.alias)
+        fields = self.profiles.fields if self.profiles else {}
+        self.parser = self.parser_class(columns, fields)
         try:
             self.shown = self.parser.parse(parameters)
             if self.shown and not self.errors:
@@ -160,10 +160,14 @@ class DrawingView(ResourcePageView):
             **drawing.describe(),
         }
         if not self.is_embedded:
-            page_address = reverse_in_locale(self.request, "resource", resource.pk)
+            choice = choose_columns(columns, query)
+            question = PageQuestion(self.request, read, asked, columns, choice, drawing.profiles)
+            places = () if query.all_errors else (Place.BESIDE,)
+            sections = build_sections(question, *places)
+            self.is_complete = are_complete(sections)
             context |= {
-                "page_address": page_address + drawing.question.query,
-                "address": self.request.path,
+                **describe_head(question, drawing.name),
+                "sections": sections,
                 "hidden": drawing.question.pairs,
                 "files": [
                     (name.upper(), address.replace("format", name).link)
@@ -177,25 +181,3 @@ class DrawingView(ResourcePageView):
         if drawing.errors:
             self.status = HTTPStatus.BAD_REQUEST
         return context
-
-
-# The links from the data page to both -------------------------------------------------------------
-
-_TEMPLATE = "datastore_search/_caption_link.html"
-
-
-def _link_chart(question: PageQuestion) -> Mapping[str, Any]:
-    shown = question.query.query_string.remove(*OF_TABLE)
-    return {"address": f"chart/{shown.query}", "label": _("Chart of these records")}
-
-
-def _link_map(question: PageQuestion) -> Mapping[str, Any] | None:
-    profiles = question.profiles
-    if not has_map(question.columns, profiles.fields if profiles else {}):
-        return None
-    shown = question.query.query_string.remove(*OF_TABLE)
-    return {"address": f"map/{shown.query}", "label": _("Map of these records")}
-
-
-CHART = Section("chart", Place.CAPTION, _TEMPLATE, _link_chart)
-MAP = Section("map", Place.CAPTION, _TEMPLATE, _link_map)

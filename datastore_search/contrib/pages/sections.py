@@ -16,12 +16,17 @@ from .table.page_query import PageQuery
 
 
 class Place(StrEnum):
-    """Where a section stands; those ``ABOUT`` the resource stand on a page with errors, too."""
+    """
+    Where a section stands.
+
+    ``HEAD`` is the ``head`` of HTML, ``LINE`` the line below the title, ``ABOUT`` is on the page
+    *About*; those ``BESIDE`` the result are beside charts and maps, too.
+    """
 
     HEAD = "head"
+    LINE = "line"
     ABOUT = "about"
     BESIDE = "beside"
-    CAPTION = "caption"
     RESULT = "result"
     BELOW = "below"
 
@@ -72,3 +77,9 @@ def build_sections(
         if section.place in places and (context := section.build(question)) is not None:
             built[section.place].append((section.template, context))
     return built
+
+
+def are_complete(built: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]]) -> bool:
+    """Return whether no section took too long to be complete."""
+    placed = (context for contexts in built.values() for _template, context in contexts)
+    return all(context.get("is_complete", True) for context in placed)

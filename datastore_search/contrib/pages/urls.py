@@ -5,12 +5,14 @@ from __future__ import annotations
 from django.apps import apps
 from django.urls import path
 
+from .about import AboutView
 from .api_examples import ApiView
 from .record.views import RecordView
 from .table.views import ResourceView
 
 urlpatterns = [
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
+    path("datastore/<uuid:resource_id>/about/", AboutView.as_view(), name="about"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
 ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, cast
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ....guards.clients import Client
 from ....messages.numbers import format_count
@@ -15,14 +19,29 @@ from ....search import open_snapshot
 from ....signals import CATALOGUE_KEY
 from ....web.addresses import reverse_in_locale
 from ....web.views import parse_page_number
-from ...catalogue.datasets import open_readable_datasets
+from ...catalogue.datasets import Datasets, open_readable_datasets
 from ...catalogue.listing import CatalogueFilterSet
 from ...catalogue.query import SortTerm
 from ...catalogue.views.published import build_catalogue_links, describe_catalogue
+from ..head import list_format_labels
 from ..page import PageView
 from ..table.pagination import Pagination
 
 ENTRIES_PER_PAGE = 20
+
+#: Publishers and topics that are offered, the most frequent ones.
+MAX_OPTIONS = 50
+
+#: The values of ``sort``, and their words.
+_ORDERS = {"": gettext_lazy("title"), "modified": gettext_lazy("last change")}
+
+
+class _Choice(forms.Form):
+    """What is chosen beside the words; what is not valid is not chosen."""
+
+    publisher = forms.CharField(required=False, max_length=200)
+    topic = forms.CharField(required=False, max_length=200)
+    sort = forms.ChoiceField(required=False, choices=[*_ORDERS.items()])
 
 
 class CatalogueView(PageView):
@@ -39,7 +58,12 @@ class CatalogueView(PageView):
 
     def _answer(self, using: str) -> HttpResponse:
         request = self.request
-        datasets = open_readable_datasets(using, request.user)
+        readable = open_readable_datasets(using, request.user)
+        form = _Choice(request.GET)
+        form.full_clean()
+        chosen = {name: form.cleaned_data.get(name, "") for name in form.fields}
+        datasets = readable.owned_by(chosen["publisher"]) if chosen["publisher"] else readable
+        datasets = datasets.tagged(chosen["topic"]) if chosen["topic"] else datasets
         filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word)
         if not filters.is_valid():
             return self.render_page(
@@ -48,15 +72,19 @@ class CatalogueView(PageView):
         number, q = parse_page_number(request), filters.form.cleaned_data["q"]
         offset = (number - 1) * ENTRIES_PER_PAGE
         bounds = slice(offset, offset + ENTRIES_PER_PAGE)
-        order = [SortTerm("title"), SortTerm("id")]
+        first = SortTerm("metadata_modified", True) if chosen["sort"] else SortTerm("title")
+        order = [first, SortTerm("id")]
         listed, total = datasets.read_page(order, bounds, filters.qs)
         if offset >= max(total, 1):
             raise UnknownPage(page=number)
-        self.shared_parameters = [("q", q)] if q else []
+        asked = {"q": q, **chosen}
+        self.shared_parameters = [pair for pair in asked.items() if pair[1]]
         context: dict[str, Any] = {
             "entries": [(each, list(map(self._describe_table, each.resources))) for each in listed],
             "filters": filters,
-            "q": q,
+            "is_asked": q or chosen["publisher"] or chosen["topic"],
+            "formats": list_format_labels(),
+            "choices": list(_list_choices(readable, chosen)),
             "pagination": Pagination(
                 request,
                 self.shared_parameters,
@@ -86,3 +114,18 @@ class CatalogueView(PageView):
             "records": format_count(version.record_count if version else 0),
             "fields": format_count(cast("Any", resource).field_count),
         }
+
+
+def _list_choices(
+    datasets: Datasets, chosen: Mapping[str, str]
+) -> Iterator[tuple[str, str, list[tuple[str, Any]], str]]:
+    """List what can be chosen: the parameter, its label, its options, and the chosen one."""
+    names = (("publisher", "organization", _("Publisher")), ("topic", "tags", _("Topic")))
+    for name, facet, label in names:
+        counted = datasets.count_facet(facet, MAX_OPTIONS, 0)
+        options = {each.name: f"{each.title} ({format_count(each.count)})" for each in counted}
+        if chosen[name]:
+            options.setdefault(chosen[name], chosen[name])
+        if len(options) > 1 or chosen[name]:
+            yield name, label, [("", _("all")), *options.items()], chosen[name]
+    yield "sort", _("Sort by"), [*_ORDERS.items()], chosen["sort"]

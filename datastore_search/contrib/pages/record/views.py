@@ -50,6 +50,7 @@ class RecordView(ResourcePageView):
                 for column in columns
                 for value in [record[column.name]]
             ],
+            "asks": query.has_conditions,
             "page_address": add_query_string(page_address, query.query_string.pairs),
             "api_address": self._build_api_address(resource, record),
         }

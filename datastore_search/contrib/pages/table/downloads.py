@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.http import HttpRequest
@@ -20,21 +19,29 @@ from ..api_parameters import build_query_parameters
 from ..links import add_query_string
 from .columns import choose_names
 from .page_query import PageQuery
+from .records import RecordTable
 
 #: The records of the smallest table whose packed files are offered; a megabyte or so.
 _MIN_PACKED_RECORDS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    """The label and the address of a file."""
-
-    label: str
-    address: str
+#: About the bytes that a format writes for a byte of values, for a byte of names, and once.
+_SIZES: Mapping[object, tuple[float, float, int]] = {
+    **dict.fromkeys(("csv", "csv-excel", "tsv"), (1, 0, 0)),
+    "json": (1.15, 0, 0),
+    "ndjson": (1.15, 1.2, 0),
+    "xml": (1.15, 2, 0),
+    "xlsx": (0.55, 0, 6_000),
+}
 
 
 def list_downloads(
-    request: HttpRequest, resource: Resource, asked: PageQuery, *, has_places: bool
+    request: HttpRequest,
+    resource: Resource,
+    asked: PageQuery,
+    table: RecordTable,
+    *,
+    has_places: bool,
 ) -> list[dict[str, Any]]:
     """
     List the records that a page asks for in each format of the dump, and their schema.
@@ -52,6 +59,8 @@ def list_downloads(
     names = choose_names((field.name for field in resource.schema), asked)
     if asked.has_chosen_columns and names:
         parameters["fields"] = ",".join(map(quote_name, names))
+    value_bytes = (len(names) + 1) * (table.value_bytes + 1)
+    name_bytes = sum(len(name.encode()) for name in names)
     kinds = [
         kind
         for kind in formats.values()
@@ -64,12 +73,15 @@ def list_downloads(
         files = []
         for kind in kinds:
             asked = {"format": kind.name, **options, **parameters}
-            files.append(Download(str(kind.label), add_query_string(path, asked.items())))
+            of_values, of_names, once = _SIZES.get("gzip" not in options and kind.name, (0, 0, 0))
+            size = (of_values * value_bytes + of_names * name_bytes) * table.total + once
+            address = add_query_string(path, asked.items())
+            files.append({"label": kind.label, "address": address, "size": round(size)})
         return {"name": name, "title": title, "downloads": files}
 
     everything = build_group("all", _("Download all records found:"), kinds)
     if schema := find_path(request, "schema", resource.pk):
-        everything["downloads"].append(Download("Table Schema", schema))
+        everything["downloads"].append({"label": "Table Schema", "address": schema})
     groups = [everything]
     if choose_headers(names, resource.infos[get_language()]) != names:
         title = _("With labels instead of column names:")

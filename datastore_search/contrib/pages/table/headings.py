@@ -76,4 +76,4 @@ def _list_menu(note: FieldNote, address: QueryString) -> Iterator[tuple[str, str
     yield _("Move first"), address.replace("first", name, *first).link
     yield _("Hide"), address.add("hide", name).link
     if note.facts:
-        yield _("Statistics"), f"#{note.id}"
+        yield _("Statistics"), f"about/{address.query}#{note.id}"

@@ -55,18 +55,7 @@ PAGE_SIZES = (25, 50, 100, 250)
 CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
 
 #: Parameters that say how the table shows the records, not which ones.
-OF_TABLE = (
-    "sort",
-    "fields",
-    "hide",
-    "first",
-    "columns",
-    "limit",
-    "facet",
-    "find",
-    CHOSEN_VALUE,
-    EMBED,
-)
+OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", CHOSEN_VALUE, EMBED)
 
 _SINGLE = ("q", "filters", "limit", "columns")
 _KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", "find", EMBED}

@@ -28,8 +28,8 @@ from .columns import Column, build_columns
 from .marks import Marker
 from .page_query import PageQuery
 
-#: Letters that fit into the two lines of a cell; more are on the page of the record.
-MAX_CELL_LENGTH = 100
+#: Letters that fit into the line of a cell; more are on the page of the record.
+MAX_CELL_LENGTH = 60
 
 #: Letters of a value on the page of a record.
 MAX_VALUE_LENGTH = 100_000
@@ -112,7 +112,7 @@ def build_rows(
                 cells += _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
                 continue
             shown = format_value(column, value)
-            if len(shown) > MAX_CELL_LENGTH or shown.count("\n") > 1:
+            if len(shown) > MAX_CELL_LENGTH:
                 cut.append(column)
             cells += format_html("<td{}>{}", attribute, _render_cell(marker, column, value, shown))
         excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
@@ -132,15 +132,10 @@ def _render_cell(marker: Marker | None, column: Column, value: object, text: str
     shown = show_bidi_controls(text[:MAX_CELL_LENGTH])
     content = escape(shown)
     if marker:
-        end = len("\n".join(shown.split("\n", 2)[:2]))
-        content = _mark(marker, column, value, shown[:end]) + escape(shown[end:])
+        content = _mark(marker, column, value, shown)
     if target := find_link_target(text) if column.type == "text" else "":
         content = render_link(content, target)
-    if len(text) > MAX_CELL_LENGTH:
-        content += _ELLIPSIS
-    elif "\n" not in shown:
-        return content
-    return format_html("<div>{}</div>", content)
+    return content + _ELLIPSIS if len(text) > MAX_CELL_LENGTH else content
 
 
 def find_link_target(text: str) -> str:
@@ -283,10 +278,11 @@ _FORMATTERS: Mapping[str, Callable[[object], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """The rows of one page, and the number of records on all pages."""
+    """The rows of one page, the number of records on all pages, the mean size of a value."""
 
     rows: list[Row]
     total: int
+    value_bytes: float = 0
 
 
 def read_record_table(
@@ -325,4 +321,6 @@ def read_record_table(
             build_link=None if page_path is None else build_link,
         )
         total = page.total or 0
-    return RecordTable(rows, total)
+        around = sum(len(f'"{name}": ,'.encode()) for name in fields)  # in each JSON text
+        size = sum(map(len, page.texts)) / max(len(rows), 1) - around
+    return RecordTable(rows, total, max(size, 0) / len(fields))

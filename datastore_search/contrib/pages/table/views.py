@@ -10,21 +10,21 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from ....messages.bidi import show_bidi_controls
+from ....messages.numbers import format_count
 from ....messages.requests import UnknownPage
 from ....models import read_profiles
 from ....search import ConsistentRead
 from ....web.addresses import ResourceAddresses, find_search_path
 from ....web.views import parse_page_number
 from ..embedding.framing import EMBED
+from ..head import describe_head
 from ..links import add_query_string
 from ..maps.query import has_map
 from ..page import ResourcePageView
-from ..sections import PageQuestion, Place, build_sections
+from ..sections import PageQuestion, Place, are_complete, build_sections
 from .chips import build_chips
 from .columns import Column, ColumnChoice, choose_columns
 from .downloads import list_downloads
-from .filter_form import FilterForm
 from .headings import build_headings, build_plain_headings
 from .page_query import PAGE_SIZES, PageQuery, clean_parameters
 from .pagination import Pagination
@@ -52,45 +52,31 @@ class ResourceView(ResourcePageView):
         if not query.is_valid:
             self.status = HTTPStatus.BAD_REQUEST
         choice = choose_columns(columns, query)
-        context: dict[str, Any] = {
-            "table_version": resource.table_version,
-            "column_choice": choice,
-            "query": query,
-            "chips": build_chips(query, columns),
-        }
         if self.is_embedded:
-            return context | self._describe_embedded_table(read, query, choice)
+            return self._describe_embedded_table(read, query, columns, choice)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
-        notes = describe_fields(choice.columns, profiles)
-        context |= {
-            "description": show_bidi_controls(resource.local_description.text),
-            "field_notes": notes,
-            "filter_form": FilterForm(resource, columns, choice.columns, query, profiles),
-            "address": self.request.path,
-            "has_api": bool(find_search_path(self.request)),
-            "api_link": add_query_string("api/", parameters),
-        }
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
-        context["sections"] = build_sections(question, Place.ABOUT)
+        context = describe_head(question, "table")
         if not query.is_valid:
             return context
+        context["has_api"] = bool(find_search_path(self.request))
+        context["api_link"] = add_query_string("api/", parameters)
         pagination, context["table"] = self._read_table(read, query, choice)
         context["pagination"] = pagination
         question = replace(question, total=pagination.total)
-        others = [place for place in Place if place != Place.ABOUT]
-        context["sections"] |= build_sections(question, *others)
+        context["sections"] = build_sections(
+            question, Place.HEAD, Place.BESIDE, Place.RESULT, Place.BELOW
+        )
+        notes = describe_fields(choice.columns, profiles)
         context["headings"] = build_headings(notes.fields, query)
+        context["total"] = format_count(pagination.total)
         context["sizes"] = list_sizes(query)
         if pagination.total:
             has_places = has_map(columns, profiles.fields if profiles else {})
             context["download_groups"] = list_downloads(
-                self.request, resource, query, has_places=has_places
+                self.request, resource, query, context["table"], has_places=has_places
             )
-        self.is_complete = all(
-            section.get("is_complete", True)
-            for placed in context["sections"].values()
-            for _template, section in placed
-        )
+        self.is_complete = are_complete(context["sections"])
         self.link = ResourceAddresses(self.request).build_link_header(resource.pk)
         return context | self.describe_embedding(query.query_string.pairs, str(resource))
 
@@ -107,10 +93,20 @@ class ResourceView(ResourcePageView):
         return Pagination(self.request, parameters, number, query.size, table.total), table
 
     def _describe_embedded_table(
-        self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
+        self,
+        read: ConsistentRead,
+        query: PageQuery,
+        columns: Sequence[Column],
+        choice: ColumnChoice,
     ) -> dict[str, Any]:
         """Show the table alone, for a frame of another page."""
-        context: dict[str, Any] = {"whole_address": query.query_string.remove(EMBED).link}
+        context: dict[str, Any] = {
+            "table_version": read.resource.table_version,
+            "column_choice": choice,
+            "query": query,
+            "chips": build_chips(query, columns),
+            "whole_address": query.query_string.remove(EMBED).link,
+        }
         if query.is_valid:
             context["pagination"], context["table"] = self._read_table(read, query, choice)
             context["headings"] = build_plain_headings(choice.columns, query)
