@@ -309,6 +309,7 @@ LISTING_TOOLS: dict[str, dict[str, Any]] = {"find_tables": {}}
 #: The pages, and what each can be asked for beside its plain address.
 PAGES: dict[str, list[dict[str, str]]] = {
     "resource": [{}, {"embed": "1"}, {"q": "first"}, {"page": "99"}, {"q": ""}],
+    "about": [{}],
     "api-examples": [{}],
     "chart": [
         {},

@@ -118,7 +118,13 @@ def list_addresses(resource: Resource) -> list[str]:
         for action, parameters in [*READING.items(), *((name, {}) for name in DESCRIBING)]
     ]
     addresses.append(f"{actions}/datastore_search?resource_id={resource.pk}&limit=1&q=first")
-    parts = {"resource": "", "api-examples": "api/", "chart": "chart/", "map": "map/"}
+    parts = {
+        "resource": "",
+        "about": "about/",
+        "api-examples": "api/",
+        "chart": "chart/",
+        "map": "map/",
+    }
     parts |= {"record": "r/1/", "schema": "schema.json", "data-package": "datapackage.json"}
     addresses += [
         f"/en/datastore/{resource.pk}/{parts[page]}?{urlencode(query)}"
