@@ -21,7 +21,7 @@ from rest_framework import serializers
 from ..conf import conf
 from ..field_types import field_types, is_storable
 from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH, parse_filters
-from ..filters.operators import TEXT_OPERATORS
+from ..filters.operators import INDEXED_OPERATORS
 from ..search import Query, RecordsFormat
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
@@ -454,7 +454,7 @@ class CreateParameters(RecordsParameters):
                 "Whether parts of texts are indexed, for {operators} and `substrings`. If not "
                 "given, this is not changed."
             ),
-            operators=", ".join(f"`{name}`" for name in TEXT_OPERATORS),
+            operators=", ".join(f"`{name}`" for name in INDEXED_OPERATORS),
         )
     )
     aliases = NamesField(

@@ -22,6 +22,7 @@ from ..field_types import FieldType, Json, Operators, dump_json
 from ..messages.search import InvalidFilterOperand
 from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
 from .substrings import build_pattern, compile_candidates
+from .words import WITHOUT_DIACRITICS
 
 #: A record that the index finds costs about ten times one that is read in the order of the table.
 _MAX_CANDIDATES_SHARE = 0.1
@@ -148,18 +149,28 @@ def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
 _HAS_PART: LiteralString = "strpos({}, {}) > 0"
 _HAS_START: LiteralString = "starts_with({}, {})"
 
+#: How texts are compared, by the first letter of an operator's name; ASCII has no accents.
+_SPELLINGS: Mapping[str, LiteralString] = {
+    "i": "lower({0})",
+    "u": "CASE WHEN octet_length({0}) = char_length({0}) THEN lower({0})"
+    f" ELSE {WITHOUT_DIACRITICS.format('lower({0})')} END",
+}
+
 
 def _compile_part(
-    asked: Comparing, condition: LiteralString, *, ignores_case: bool = False
+    asked: Comparing, condition: LiteralString, spelling: LiteralString = "{0}"
 ) -> Clause | None:
     """Search for a part of a text by a condition; by the index where it finds few candidates."""
     if Operators.TEXT not in asked.kind.operators:
         return None
     part, fields = asked.require_text(), asked.fields
-    spelled = sql.SQL("lower({})" if ignores_case else "{}")
-    operands = (spelled.format(each) for each in (sql.SQL("data ->> %s"), sql.SQL("%s")))
-    exact = Clause(sql.SQL(condition).format(*operands), [asked.field, part])
-    pattern = build_pattern(part) if fields.estimate_share else None
+    operands = (sql.SQL(spelling).format(sql.SQL(each)) for each in ("(data ->> %s)", "%s::text"))
+    count = spelling.count("{0}")
+    exact = Clause(sql.SQL(condition).format(*operands), [asked.field] * count + [part] * count)
+    ignores_case = spelling == _SPELLINGS["i"]
+    # The index of substrings knows no letters without their accents.
+    is_indexed = fields.estimate_share and (ignores_case or count == 1)
+    pattern = build_pattern(part) if is_indexed else None
     if not pattern or not fields.estimate_share:
         return exact
     if fields.estimate_share(pattern) > _MAX_CANDIDATES_SHARE:
@@ -205,8 +216,9 @@ def _build_match(
     condition: LiteralString,
     label: str | Promise = "",
 ) -> Operator:
-    """Build an operator on parts of texts; one whose name begins with ``i`` ignores case."""
-    run = partial(_compile_part, condition=condition, ignores_case=name.startswith("i"))
+    """Build an operator on parts of texts, compared as the first letter of its name says."""
+    spelling = _SPELLINGS.get(name[0], "{0}")
+    run = partial(_compile_part, condition=condition, spelling=spelling)
     return Operator(name, about, words, run, Operand.TEXT, counts_as_text=True, label=label)
 
 
@@ -260,6 +272,12 @@ operators: Mapping[str, Operator] = {
         ),
         _build_match("icontains", _("Contains the text, ignoring case."), _CONTAINS, _HAS_PART),
         _build_match(
+            "ucontains",
+            _("Contains the text, ignoring case and accents."),
+            _("%(field)s contains “%(value)s” (ignoring accents)"),
+            _HAS_PART,
+        ),
+        _build_match(
             "startswith",
             _("Begins with the text."),
             _BEGINS,
@@ -267,6 +285,12 @@ operators: Mapping[str, Operator] = {
             pgettext_lazy("operator", "begins with"),
         ),
         _build_match("istartswith", _("Begins with the text, ignoring case."), _BEGINS, _HAS_START),
+        _build_match(
+            "ustartswith",
+            _("Begins with the text, ignoring case and accents."),
+            _("%(field)s begins with “%(value)s” (ignoring accents)"),
+            _HAS_START,
+        ),
         Operator(
             "isnull",
             _("Whether the cell is empty."),
@@ -279,3 +303,6 @@ operators: Mapping[str, Operator] = {
 }
 
 TEXT_OPERATORS = tuple(each.name for each in operators.values() if each.counts_as_text)
+
+#: Those that the index of substrings answers.
+INDEXED_OPERATORS = tuple(name for name in TEXT_OPERATORS if not name.startswith("u"))

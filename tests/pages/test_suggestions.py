@@ -118,3 +118,20 @@ def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) ->
     assert sorted(options) == ["field.letter", "field.quoted"]
     assert sorted(options["field.letter"]) == ["a", "b"]
     assert sorted(options["field.quoted"]) == [f'v & "{n}"' for n in range(4)]
+
+
+# Accents ------------------------------------------------------------------------------------------
+
+
+def test_a_part_that_is_found_nowhere_is_searched_without_accents(client: Client) -> None:
+    officers = make_loaded_resource("name,unit\nAn Nguyễn,a\nBình Nguyễn,b\nĐặng Chi,b\n")
+    page = open_page(client, officers, {"contains.name": "nguyen", "field.unit": "b"})
+
+    (link,) = re.findall('<a href="([^"]*)">Search again, ignoring accents</a>', page)
+    found = client.get(f"/en/datastore/{officers.pk}/{html.unescape(link)}").content.decode()
+
+    assert "name contains “nguyen” (ignoring accents)" in html.unescape(found)
+    assert "Bình Nguyễn" in found
+    assert "An Nguyễn" not in found
+    for query in ({"contains.name": "nguyễn"}, {"contains.name": "guyễn"}, {"field.unit": "c"}):
+        assert "ignoring accents" not in open_page(client, officers, query)

@@ -19,9 +19,11 @@ class PagesConfig(ContribAppConfig):
         from . import sections
         from .maps.geojson import PARAMETERS, write_geojson
         from .page import render_error_page
+        from .table.accents import WITHOUT_ACCENTS
         from .table.download_failures import explain_failure
 
         routes.register(f"{self.name}.urls")
+        sections.register(WITHOUT_ACCENTS)
         error_pages.render, error_pages.explain = render_error_page, explain_failure
         if apps.is_installed("datastore_search.contrib.catalogue"):
             from .catalogue.sections import FACTS, ORIGIN, STRUCTURED_DATA

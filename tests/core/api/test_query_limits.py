@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from datastore_search.filters.operators import TEXT_OPERATORS
 from datastore_search.models import Resource
 
 from ...builders import ask, check_error, get_ids, make_resource
@@ -90,14 +91,14 @@ def test_a_full_text_query_names_at_most_five_fields(client: Client, wide: Resou
     assert get_ids(ask(client, {"resource_id": str(wide.pk), "q": six})) == [1]
 
 
-@pytest.mark.parametrize("operator", ["contains", "icontains", "startswith", "istartswith"])
+@pytest.mark.parametrize("operator", TEXT_OPERATORS)
 def test_filters_have_at_most_ten_conditions_without_an_index(
     client: Client, resource: Resource, operator: str
 ) -> None:
     conditions = [{"title": {operator: f"River{number}"}} for number in range(11)]
     error = (
-        "Filters have more than 10 conditions with the operators contains, icontains, startswith,"
-        " istartswith."
+        "Filters have more than 10 conditions with the operators contains, icontains, ucontains,"
+        " startswith, istartswith, ustartswith."
     )
 
     assert search_refused(client, resource, filters={"$or": conditions}) == {"filters": [error]}
