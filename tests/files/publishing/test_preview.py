@@ -66,6 +66,7 @@ def test_a_preview_has_the_first_rows_and_row_errors_and_counts_all(
     preview = build_text_preview(tmp_path, "n,m\n" + rows, types={"m": "int"})
 
     assert (len(preview.rows), preview.row_count) == (20, 300)
+    assert [row[0] for row in preview.last_rows] == ["296", "297", "298", "299", "300"]
     assert (len(preview.row_errors), preview.bad_row_count) == (50, 150)
     row_error = preview.row_errors[0]
     assert (row_error.line, row_error.field, row_error.value) == (2, "m", "x")

@@ -42,6 +42,14 @@ NUMBERS = [str(number) for number in range(100)]
             "text: all values look like numbers, but 1 of 3, the first in line 4: “n/a”",
         ),
         (
+            [*NUMBERS[:30], *["unknown"] * 20],
+            "text: all values look like numbers, but 20 of 50, the first in line 32: “unknown”",
+        ),
+        (
+            ["12,50 €", "k. A.", "1,00 €"],
+            "text: all values look like numbers, but 1 of 3, the first in line 3: “k. A.”",
+        ),
+        (
             ["+84901", "+84902"],
             "text: numbers would lose the leading sign of values, first in line 2: “+84901”",
         ),

@@ -17,16 +17,15 @@ from .field_formats import bind_value, field_formats
 from .matching import VALUE, aggregate_cells, count_matches, find_first_cells
 from .written_dates import SHORT_YEAR_ORDERS, find_written_format
 
-#: The least share of values that match a format nearly; a little less in the sample.
+#: The least share of values that match a format nearly.
 _MIN_SHARE = 0.95
-_MIN_SHARE_OF_SAMPLE = 0.9
 
-#: In short files, a format matches nearly with at most this number of exceptions, and this share.
+#: With at most this number of exceptions, or one word, a format matches nearly with this share.
 _MAX_EXCEPTIONS = 3
 _MIN_SHARE_WITH_FEW_EXCEPTIONS = 0.5
 
 #: What exceptions may be to be treated as empty: texts without digits, and not long.
-_WORD = r"NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30"
+_WORD = r"(NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30)"
 
 #: The title of what the values look like, by the type or the code of their format.
 _TITLE_CODES = {
@@ -79,20 +78,21 @@ class _MatchCount:
 
     matching: int
     total: int
-    line: int | None
-    value: str | None
-    words: tuple[str, ...]
+    line: int | None = None
+    value: str | None = None
+    words: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
         """The share of the values that meet it."""
         return self.matching / self.total
 
-    def is_near(self, min_share: float) -> bool:
+    @property
+    def is_near(self) -> bool:
         """Return whether nearly all values meet it, or all but one word."""
         exceptions = self.total - self.matching
         has_few_exceptions = exceptions <= _MAX_EXCEPTIONS or len(self.words) == 1
-        return self.share >= min_share or (
+        return self.share >= _MIN_SHARE or (
             has_few_exceptions and self.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
         )
 
@@ -104,12 +104,14 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
         STAGED_ROWS, quote_literal(table.count_rows() // table.sample_size + 1)
     )
-    sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)))
+    sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)), "")
     near = {
-        column: tuple(name for name, each in counts.items() if each.is_near(_MIN_SHARE_OF_SAMPLE))
+        column: tuple(
+            name for name, each in counts.items() if each.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
+        )
         for column, counts in sampled.items()
     }
-    counts = _count_matches(table, STAGED_ROWS, near)
+    counts = _count_matches(table, STAGED_ROWS, near, _EXCEPTIONS)
     unsampled = [column for column in columns if column not in sampled]
     have_values = {*sampled, *find_first_cells(table, unsampled, "true")}
     empty = Message("type.no_values")
@@ -118,19 +120,24 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     )
 
 
+#: What is counted besides: the first exception, and the least and the greatest if all are words.
+_EXCEPTIONS = (
+    ", 'line': min(line) FILTER (NOT {0}), 'value': arg_min(value[:100], line) FILTER (NOT {0}),"
+    " 'words': CASE WHEN bool_and({1}) FILTER (NOT {0}) THEN list_sort(list_distinct("
+    "[min(value[:30]) FILTER (NOT {0}), max(value[:30]) FILTER (NOT {0})])) ELSE [] END"
+)
+
+
 def _count_matches(
-    table: StagedTable, relation: Composed, conditions: Mapping[str, tuple[str, ...]]
+    table: StagedTable, relation: Composed, conditions: Mapping[str, tuple[str, ...]], more: str
 ) -> dict[str, dict[str, _MatchCount]]:
     """Count the values of columns that meet conditions, given by name; none without values."""
 
     def count(name: str) -> Composed:
         is_met = SQL("coalesce({}, false)").format(bind_value(_CONDITIONS[name], VALUE))
-        return SQL(
-            "{{'matching': count_if({0}), 'total': count(*), 'line': min(line) FILTER (NOT {0}),"
-            " 'value': arg_min(value[:100], line) FILTER (NOT {0}),"
-            " 'words': CASE WHEN bool_and({0} OR {1}) THEN list_sort(list_distinct("
-            "[min(value[:30]) FILTER ({1}), max(value[:30]) FILTER ({1})])) ELSE [] END}}"
-        ).format(is_met, SQL("(NOT {} AND {})").format(is_met, bind_value(_WORD, VALUE)))
+        return SQL("{{'matching': count_if({0}), 'total': count(*)" + more + "}}").format(
+            is_met, bind_value(_WORD, VALUE)
+        )
 
     def select_cells(columns: Sequence[str]) -> Composed:
         return table.rows.select_cells(columns, relation, has_lines=True)
@@ -152,7 +159,7 @@ def _explain(
     numbers = []
     for column, some in counts.items():
         name, count = max(some.items(), key=lambda item: item[1].matching)
-        if not count.is_near(_MIN_SHARE):
+        if not count.is_near:
             messages[column] = None
         elif name in _BY_CHOICE and count.share == 1:
             by_choice[name].append(column)
