@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .sessions import Clause
-from .statements import execute
+from .statements import execute, fetch_value
 
 _DISTRIBUTE = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
 
@@ -61,8 +61,9 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
 
 def place_beside(connection: BaseDatabaseWrapper, table: str, record_table: str) -> None:
     """Place an empty table on the worker of a record table, if this one is placed."""
-    statement = f"{_DISTRIBUTE} WHERE to_regclass(%s) IS NOT NULL"
-    execute(connection, statement, [table, record_table, name_version_table(record_table)])
+    version_table = name_version_table(record_table)
+    if fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [version_table]):
+        execute(connection, _DISTRIBUTE, [table, record_table])
 
 
 def forget_table(connection: BaseDatabaseWrapper, table_id: int) -> None:
