@@ -69,8 +69,6 @@ LOGIN_URL = "admin:login"
 USE_TZ = True
 
 #: Uploads wait here for their load; no address leads to them.
-DATASTORE_SEARCH_PLACEMENT = os.environ.get("PLACEMENT", "")
-
 MEDIA_ROOT = os.environ.get("MEDIA_ROOT") or BASE_DIR / ".media"
 STATIC_URL = "static/"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20

@@ -76,6 +76,8 @@ CORS_EXPOSE_HEADERS = ("etag", "last-modified", "retry-after", "x-request-id")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 
+DATASTORE_SEARCH_PLACEMENT = os.environ.get("PLACEMENT", "")
+
 REST_FRAMEWORK |= {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 # Crawlers leave room for people.
 if os.environ.get("THROTTLE", "1") == "1":

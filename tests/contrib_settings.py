@@ -19,6 +19,8 @@ INSTALLED_APPS = [
 ]
 if "pages" not in _CHOSEN:
     del DATASTORE_SEARCH_PAGES_VERSION  # noqa: F821 - a setting of pages
+if "scale" not in _CHOSEN:
+    del DATASTORE_SEARCH_PLACEMENT  # noqa: F821 - a setting of scale
 ROOT_URLCONF = "tests.contrib_urls"
 TASKS = IMMEDIATE
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # no rates
