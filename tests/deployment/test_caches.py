@@ -177,7 +177,10 @@ def test_a_cache_keeps_each_public_answer_and_shows_no_key_of_it(front: Front) -
         assert headers["vary"], address
 
         get(front.cache, address)
-        status, headers, kept = get(front.cache, address)
+        for _attempt in range(20):  # on a busy machine an answer may be too slow to be kept
+            status, headers, kept = get(front.cache, address)
+            if headers["x-cache"] == "hit":
+                break
         assert (status, headers["x-cache"], kept) == (200, "hit", body), address
         assert not {"surrogate-key", "surrogate-control", "via"} & headers.keys(), address
         assert headers["cache-control"] == "max-age=0, must-revalidate, public", address

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 
+from ....models.base import exclude_from_atomic_requests
 from ..conf import conf
 from .geometry import Position
 
@@ -50,6 +51,7 @@ def list_layers() -> list[str]:
     return conf.MAP_TILES.get("outlines", "land borders names").split()
 
 
+@exclude_from_atomic_requests
 def show_outlines(request: HttpRequest) -> HttpResponse:
     """Send the outlines, from the site of the page: browsers refer to no file of another site."""
     headers = {"Cache-Control": "public, max-age=86400", "Vary": "Accept-Encoding"}
