@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Thread
 
 import psycopg
 
-from ...processes import MAX_WAIT_SECONDS, wait_until
+from ...processes import wait_until
 
 #: States in which a load can be held; in the last one, only the switch of tables is missing.
 #: A load that adds records can also be held in *merging*.
@@ -99,42 +98,21 @@ class Hold:
                     return
                 wait_until(lambda: self._waits_for_lock("COPY"), "copying", alive=alive)
                 if moment == "indexing":
-                    first, reader = (stack.enter_context(self._open_session()) for _ in range(2))
-                    self._finish_copying(copying, first, reader, alive)
+                    reader = stack.enter_context(self._open_session())
+                    self._finish_copying(copying, reader)
                     wait_until(lambda: self._waits_for_lock("PRIMARY KEY"), moment, alive=alive)
 
             yield reach
 
-    def _finish_copying(
-        self,
-        copying: psycopg.Connection,
-        first: psycopg.Connection,
-        reader: psycopg.Connection,
-        alive: Callable[[], object],
-    ) -> None:
-        """
-        End the copying, and read the table before the load continues.
-
-        Locks of a table are granted in order: the load's last statement over the copied records
-        waits for the first reader, and the second reader waits for that statement.
-        """
-        version_row = first.execute(
+    def _finish_copying(self, copying: psycopg.Connection, reader: psycopg.Connection) -> None:
+        """End the copying, and read the table, so that the statement for its key waits."""
+        version_row = reader.execute(
             "SELECT table_version_id FROM datastore_search_files_load WHERE id = %s",
             [self._load_id],
         ).fetchone()
         assert version_row
-        read = f"SELECT FROM datastore_search_record_{version_row[0]} LIMIT 1"
-        first.execute(read)
+        reader.execute(f"SELECT FROM datastore_search_record_{version_row[0]} LIMIT 1")
         copying.rollback()
-        wait_until(lambda: self._waits_for_lock("RESTART"), "the end of the copying", alive=alive)
-        thread = Thread(target=reader.execute, args=[read], daemon=True)
-        thread.start()
-        pid = reader.info.backend_pid
-        waits = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
-        wait_until(lambda: self._has_row(waits, pid), "the second reader", alive=alive)
-        first.rollback()
-        thread.join(MAX_WAIT_SECONDS)
-        assert not thread.is_alive(), "the second reader still waits"
 
     @contextmanager
     def _open_session(self) -> Iterator[psycopg.Connection]:
