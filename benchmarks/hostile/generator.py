@@ -30,10 +30,10 @@ _CONTENT_TYPES: Final = (
     "application/xml",
 )
 _PAGES: Final = (
-    "", "api/", "chart/", "map/", "r/{}/", "schema.json", "datapackage.json",
+    "", "about/", "api/", "chart/", "map/", "r/{}/", "schema.json", "datapackage.json",
 )  # fmt: skip
 _CATALOGUE_PAGES: Final = (
-    "", "catalog.ttl", "catalog.jsonld", "sitemap.xml", "changes.atom",
+    "", "catalog.ttl", "catalog.jsonld", "sitemap.xml", "changes.atom", "outlines.svg",
 )  # fmt: skip
 _PAGE_PARAMETERS: Final = (
     "q", "filters", "sort", "page", "size", "fields", "field.{}", "from.{}", "to.{}", "empty.{}",
