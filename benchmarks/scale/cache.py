@@ -115,7 +115,7 @@ def _measure(port: int) -> None:
     from datastore_search.web.tokens import issue_token
 
     call_command("migrate", verbosity=0)
-    user = get_user_model().objects.create_superuser("boss", password="boss")  # noqa: S106 - of a throwaway database
+    user = get_user_model().objects.create_superuser("boss")
     records = [
         {"code": f"{number:05}", "title": f"River {number % 50}", "amount": number}
         for number in range(10_000)

@@ -60,18 +60,14 @@ class Case:
     @contextmanager
     def open(self) -> Iterator[subprocess.Popen[str]]:
         """Run a process of the portal."""
-        process = subprocess.Popen(
+        with subprocess.Popen(  # which ends with its input
             [sys.executable, "-m", "benchmarks.scale.tasks"],
             env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-        )
-        try:
+        ) as process:
             yield process
-        finally:
-            process.stdin.close()  # type: ignore[union-attr] # a pipe
-            process.wait(60)
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a statement as superuser."""
@@ -93,10 +89,9 @@ def send(process: subprocess.Popen[str], *task: object) -> None:
 
 def receive(process: subprocess.Popen[str]) -> Any:
     """Wait for the answer of a process."""
-    line = process.stdout.readline()  # type: ignore[union-attr] # a pipe
-    if not line:
-        raise SystemExit("A process of the portal has ended.")
-    return json.loads(line)
+    for line in process.stdout or ():
+        return json.loads(line)
+    raise SystemExit("A process of the portal has ended.")
 
 
 # Measuring ----------------------------------------------------------------------------------------

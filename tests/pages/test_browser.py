@@ -238,10 +238,14 @@ def test_leaflet_shows_outlines_and_clusters_that_come_apart(
     assert {*list_texts(".datastore-count")} >= {"12"}
     assert "12° B" in list_texts(".datastore-latitude")
     assert len(browser.find_elements(By.CSS_SELECTOR, "path.land, path.borders")) == 2
+
+    def has_moved(before: list[str]) -> bool:
+        return list_texts(".datastore-latitude") != before
+
     for _ in range(4):
         before = list_texts(".datastore-latitude")
         browser.find_element(By.CSS_SELECTOR, ".leaflet-control-zoom-in").click()
-        wait_until(browser, lambda before=before: list_texts(".datastore-latitude") != before)  # type: ignore[misc]
+        wait_until(browser, partial(has_moved, before))
     wait_until(browser, lambda: "12" not in list_texts(".datastore-count"))
     assert list_errors(browser) == []
     Resource.objects.all().delete()
