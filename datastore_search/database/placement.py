@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .sessions import Clause
-from .statements import execute, fetch_value
+from .statements import execute
 
 _DISTRIBUTE = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
 
@@ -60,10 +60,8 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
 
 
 def place_beside(connection: BaseDatabaseWrapper, table: str, record_table: str) -> None:
-    """Place an empty table on the worker of a record table, if this one is placed."""
-    version_table = name_version_table(record_table)
-    if fetch_value(connection, "SELECT to_regclass(%s) IS NOT NULL", [version_table]):
-        execute(connection, _DISTRIBUTE, [table, record_table])
+    """Place an empty table on the worker of a placed record table."""
+    execute(connection, _DISTRIBUTE, [table, record_table])
 
 
 def forget_table(connection: BaseDatabaseWrapper, table_id: int) -> None:

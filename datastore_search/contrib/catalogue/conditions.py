@@ -303,7 +303,12 @@ def _match_tag(columns: Sequence[str], text: str) -> Q:
     """Match a tag by the index of them, or the beginning of one as text."""
     if text.endswith("*"):
         return _match_element(columns, text)
-    return Q(folded_tags__contains=[Upper(Value(text))])
+    return match_tag(text)
+
+
+def match_tag(tag: str) -> Q:
+    """Match the datasets that have a tag, in upper or lower case, by the index of tags."""
+    return Q(folded_tags__contains=[Upper(Value(tag))])
 
 
 def _match_known(columns: Sequence[str], text: str) -> Q:

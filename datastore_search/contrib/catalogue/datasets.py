@@ -21,11 +21,10 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
-    Value,
     Window,
 )
 from django.db.models.expressions import Combinable, OrderBy
-from django.db.models.functions import Coalesce, Upper
+from django.db.models.functions import Coalesce
 
 from ...models import Field, Reader, Resource, ResourceQuerySet, parse_resource_id
 from .conditions import (
@@ -34,6 +33,7 @@ from .conditions import (
     build_fields,
     build_shared_columns,
     match_dataset_word,
+    match_tag,
     match_word,
     order_datasets,
 )
@@ -154,7 +154,7 @@ class Datasets:
 
     def tagged(self, tag: str) -> Self:
         """Keep the datasets that have a tag, in upper or lower case."""
-        return self._keep(Q(folded_tags__contains=[Upper(Value(tag))]))
+        return self._keep(match_tag(tag))
 
     def _keep(self, condition: Q) -> Self:
         if not self._readable.has_portal_datasets:

@@ -136,7 +136,7 @@ def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(
 
 def test_a_staging_table_of_an_interrupted_load_is_dropped(resource: Resource) -> None:
     load = Load.objects.create(resource=resource, source="x", state=LoadState.COPYING)
-    stage_rows(connection, load.pk, 0, [[(2, '{"a":1}')]])
+    stage_rows(connection, load.pk, [[(2, '{"a":1}')]])
     assert list_staging_tables(connection) == {load.pk}
 
     assert clean_up_loads() == 1

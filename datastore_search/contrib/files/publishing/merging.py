@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from ....database.tables import name_record_table
 from ....models import Field, Resource
 from ....writing import changes
 from ..formats.duckdb_sql import SQL
@@ -55,14 +56,11 @@ def merge_records(plan: LoadPlan, progress: ProgressReporter) -> None:
 
 
 def _stage_rows(plan: LoadPlan, progress: ProgressReporter) -> None:
-    rows = render_rows(plan.table, plan.decisions)
+    version = plan.load.resource.table_version
+    beside = name_record_table(version.pk) if version is not None and version.is_placed else ""
+    rows = report_batches(plan.table, progress, render_rows(plan.table, plan.decisions))
     try:
-        stage_rows(
-            plan.connection,
-            plan.load.pk,
-            changes.get_table_id(plan.load.resource),
-            report_batches(plan.table, progress, rows),
-        )
+        stage_rows(plan.connection, plan.load.pk, rows, beside)
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
 

@@ -13,7 +13,7 @@ from psycopg import errors, sql
 from ....database.indexes import build_key_expression
 from ....database.placement import place_beside
 from ....database.statements import write_rows
-from ....database.tables import name_record_table, quote_record_table
+from ....database.tables import quote_record_table
 from ..messages.failures import UnstorableRecord
 from .filling import build_copy, name_staging_table, parse_copy_line, quote_staging_table
 from .locks import begin_load_transaction
@@ -24,13 +24,14 @@ _MAX_FETCHED_ROWS = 2_000
 def stage_rows(
     connection: BaseDatabaseWrapper,
     load_id: int,
-    table_id: int,
     batches: Iterable[Sequence[tuple[int, str]]],
+    beside: str = "",
 ) -> None:
     """
-    Create the staging table of a load into a record table, and copy the rows into it.
+    Create the staging table of a load, and copy the rows into it.
 
-    ``batches`` are lists of lines, each with a JSON object as text.
+    ``batches`` are lists of lines, each with a JSON object as text.  ``beside`` is the record table
+    if that is on a worker.
 
     Raises: ``UnstorableRecord``, with the number of the row, when PostgreSQL refuses one.
     """
@@ -43,7 +44,8 @@ def stage_rows(
             cursor.execute(
                 sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)
             )
-            place_beside(connection, name_staging_table(load_id), name_record_table(table_id))
+            if beside:
+                place_beside(connection, name_staging_table(load_id), beside)
             with cursor.copy(build_copy(table, "_id, data")) as lines:
                 for batch in batches:
                     lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
