@@ -23,16 +23,22 @@ TIMEOUT_SECONDS = 60
 
 
 @contextmanager
-def serve_portal(workers: int, threads: int) -> Iterator[str]:
+def serve_portal(
+    workers: int, threads: int, environment: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """
     Serve on a free port of this machine; yield host and port.
+
+    ``environment`` is added to that of this process, with ``benchmarks.served_settings``.
 
     Raises: ``BenchmarkError`` when the server does not start.
     """
     port = find_free_port()
     address = f"127.0.0.1:{port}"
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchmarks.served_settings"}
-    server = subprocess.Popen(build_web_server_command(port, workers, threads), env=environment)
+    settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.served_settings", **(environment or {})}
+    server = subprocess.Popen(
+        build_web_server_command(port, workers, threads), env=os.environ | settings
+    )
     try:
         wait_for_server(address, server)
         yield address

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -89,3 +92,17 @@ class ThrowawayServer:
     def _get_process(self) -> psutil.Process:
         pid = (self._folder / "postmaster.pid").read_text().split()[0]
         return psutil.Process(int(pid))
+
+
+@contextmanager
+def run_throwaway_server(
+    prefix: str, kept: Path | None = None
+) -> Iterator[tuple[Path, ThrowawayServer]]:
+    """Run a server in a folder that is ``kept``, or in a temporary one; yield both."""
+    with ExitStack() as stack:
+        folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)  # PostgreSQL does not run as root, and enters it as another user
+        server = ThrowawayServer(folder / "postgres")
+        stack.callback(server.stop_immediately)
+        yield folder, server

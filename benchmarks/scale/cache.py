@@ -14,16 +14,14 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
-from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
+from example_project.management.commands.serve import DEFAULT_THREADS
 
 from ..failures import BenchmarkError
-from ..server import find_free_port, wait_for_server
-from ..throwaway_postgres import ThrowawayServer
+from ..server import find_free_port, serve_portal
+from ..throwaway_postgres import run_throwaway_server
 from .varnish import read_counters, serve_varnish
 
 Client = subprocess.Popen[str]
@@ -88,20 +86,15 @@ def measure_purges(server: str, resource_id: str, token: str) -> list[float]:
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory(prefix="cache_") as name:
-        Path(name).chmod(0o755)  # a server that root starts is another user
-        database = ThrowawayServer(Path(name) / "postgres")
+    with run_throwaway_server("cache_") as (folder, database):
         port = find_free_port()
         os.environ |= {
             "DATABASE_URL": database.url,
             "DJANGO_SETTINGS_MODULE": "benchmarks.scale.served_settings",
             "CACHES": f"http://127.0.0.1:{port}",
-            "MEDIA_ROOT": name,
+            "MEDIA_ROOT": str(folder),
         }
-        try:
-            _measure(port)
-        finally:
-            database.stop_immediately()
+        _measure(port)
 
 
 def _measure(port: int) -> None:
@@ -129,29 +122,24 @@ def _measure(port: int) -> None:
         "data page": [f"/en/datastore/{resource_id}/"],
         "catalogue page": ["/en/datastore/"],
     }
-    command = build_web_server_command(portal_port := find_free_port(), 2, DEFAULT_THREADS)
-    portal, cache = f"127.0.0.1:{portal_port}", f"127.0.0.1:{port}"
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for_server(portal, server)
-        with serve_varnish(portal, port) as folder:
-            for kind, paths in kinds.items():
-                alone, cached = measure_rate(portal, paths), measure_rate(cache, paths)
-                print(f"{kind}: {alone:.0f} requests a second alone, {cached:.0f} by the cache")
-            hits, misses = read_counters(folder, "cache_hit", "cache_miss")
-            print(f"{hits} hits, {misses} misses")
-            for load in ("idle", "8 clients"):
-                clients = start_clients(cache, kinds["search of 100 records"], load != "idle")
-                seconds = measure_purges(cache, resource_id, token)
-                for client in clients:
-                    client.terminate()
-                p50, longest = statistics.median(seconds) * 1000, max(seconds) * 1000
-                print(
-                    f"{load}: a write is seen after {p50:.1f} ms (median), {longest:.1f} ms (max)"
-                )
-    finally:
-        server.terminate()
-        server.wait(60)
+    settings = {"DJANGO_SETTINGS_MODULE": os.environ["DJANGO_SETTINGS_MODULE"]}
+    cache = f"127.0.0.1:{port}"
+    with (
+        serve_portal(2, DEFAULT_THREADS, settings) as portal,
+        serve_varnish(portal, port) as folder,
+    ):
+        for kind, paths in kinds.items():
+            alone, cached = measure_rate(portal, paths), measure_rate(cache, paths)
+            print(f"{kind}: {alone:.0f} requests a second alone, {cached:.0f} by the cache")
+        hits, misses = read_counters(folder, "cache_hit", "cache_miss")
+        print(f"{hits} hits, {misses} misses")
+        for load in ("idle", "8 clients"):
+            clients = start_clients(cache, kinds["search of 100 records"], load != "idle")
+            seconds = measure_purges(cache, resource_id, token)
+            for client in clients:
+                client.terminate()
+            p50, longest = statistics.median(seconds) * 1000, max(seconds) * 1000
+            print(f"{load}: a write is seen after {p50:.1f} ms (median), {longest:.1f} ms (max)")
 
 
 if __name__ == "__main__":

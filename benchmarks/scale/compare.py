@@ -21,14 +21,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from example_project.management.commands.serve import build_web_server_command
-
 from ..addresses import Portal
 from ..calls import Caller, build_conditional_call
 from ..data import get_table
 from ..failures import BenchmarkError
 from ..requests import Request, build_requests
-from ..server import find_free_port, wait_for_server
+from ..server import serve_portal
 from ..throwaway_postgres import ThrowawayServer
 from .citus import find_programs, run_cluster, run_node
 from .standbys import run_standby
@@ -68,21 +66,11 @@ class Arrangement:
 def _prepare(path: Path, environment: Mapping[str, str]) -> tuple[str, str, float]:
     """Load a file into a new portal; return the id of the resource, a token, and the seconds."""
     prepare = [sys.executable, "-c", _PREPARE, str(path)]
-    printed = subprocess.run(prepare, env=environment, check=True, capture_output=True, text=True)
+    printed = subprocess.run(
+        prepare, env=os.environ | environment, check=True, capture_output=True, text=True
+    )
     resource_id, token, seconds = printed.stdout.split()[-3:]
     return resource_id, token, float(seconds)
-
-
-@contextmanager
-def _serve(environment: Mapping[str, str]) -> Iterator[str]:
-    port = find_free_port()
-    server = subprocess.Popen(build_web_server_command(port, 2, 4), env=environment)
-    try:
-        wait_for_server(f"127.0.0.1:{port}", server)
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait()
 
 
 @contextmanager
@@ -101,7 +89,7 @@ def _arrange_citus(path: Path, _folder: Path) -> Iterator[tuple[Arrangement, Arr
         ):
             environment = _build_environment("benchmarks.served_settings", **added)
             resource_id, token, seconds = _prepare(path, environment)
-            address = stack.enter_context(_serve(environment))
+            address = stack.enter_context(serve_portal(2, 4, environment))
             arrangements.append(Arrangement(Portal(address, token), resource_id, seconds))
         yield arrangements[0], arrangements[1]
 
@@ -118,7 +106,9 @@ def _arrange_replica(path: Path, folder: Path) -> Iterator[tuple[Arrangement, Ar
                 "benchmarks.scale.replica_settings", DATABASE_URL=primary.url,
                 REPLICAS=standby.url, CACHE=str(folder / "cache"),
             )  # fmt: skip
-            addresses = [stack.enter_context(_serve(each)) for each in (single, replica)]
+            addresses = [
+                stack.enter_context(serve_portal(2, 4, each)) for each in (single, replica)
+            ]
             first, second = (
                 Arrangement(Portal(address, token), resource_id, seconds) for address in addresses
             )
@@ -128,7 +118,7 @@ def _arrange_replica(path: Path, folder: Path) -> Iterator[tuple[Arrangement, Ar
 
 
 def _build_environment(settings: str, **added: str) -> dict[str, str]:
-    return {**os.environ, "DJANGO_SETTINGS_MODULE": settings, "THROTTLE": "0", **added}
+    return {"DJANGO_SETTINGS_MODULE": settings, "THROTTLE": "0", **added}
 
 
 _ARRANGEMENTS = {"citus": _arrange_citus, "replica": _arrange_replica}

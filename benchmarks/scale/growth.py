@@ -12,9 +12,7 @@ import json
 import os
 import statistics
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +23,7 @@ from ..addresses import Portal
 from ..calls import send_call
 from ..report import Table, format_number, format_ratio
 from ..requests import build_requests
-from ..throwaway_postgres import ThrowawayServer
+from ..throwaway_postgres import run_throwaway_server
 from ..timing import TimedCalls
 
 if TYPE_CHECKING:  # models can be imported only after django.setup()
@@ -157,13 +155,7 @@ def main() -> None:
     add("--folder", type=Path, help="keep the server in this folder, and use what is there")
     add("--out", type=Path, metavar="FILE.json", help="save the figures")
     options = parser.parse_args()
-    with ExitStack() as stack:
-        kept = options.folder
-        folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="growth_")))
-        folder.mkdir(exist_ok=True)
-        folder.chmod(0o755)  # PostgreSQL does not run as root, and enters it as another user
-        server = ThrowawayServer(folder / "postgres")
-        stack.callback(server.stop_immediately)
+    with run_throwaway_server("growth_", options.folder) as (folder, server):
         environment = {
             "DJANGO_SETTINGS_MODULE": "example_project.settings",
             "DATABASE_URL": server.url,

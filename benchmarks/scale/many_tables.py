@@ -12,7 +12,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,7 +23,7 @@ import psycopg
 from psycopg import sql
 
 from ..report import Table, format_number, format_ratio
-from ..throwaway_postgres import ThrowawayServer
+from ..throwaway_postgres import ThrowawayServer, run_throwaway_server
 from .tasks import TASKS
 
 #: What may not be exceeded: how much slower a task is with many resources.
@@ -273,13 +272,7 @@ def main() -> None:
     add("--only", nargs="+", choices=list(TASKS), metavar="TASK", help="time only these")
     add("--folder", type=Path, help="keep the server in this folder, and use what is there")
     options = parser.parse_args()
-    with ExitStack() as stack:
-        kept = options.folder
-        folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scale_")))
-        folder.mkdir(exist_ok=True)
-        folder.chmod(0o755)  # PostgreSQL does not run as root, and enters it as another user
-        server = ThrowawayServer(folder / "postgres")
-        stack.callback(server.stop_immediately)
+    with run_throwaway_server("scale_", options.folder) as (folder, server):
         for table in measure(server, folder, options):
             print(f"\n{table.as_text()}")
 

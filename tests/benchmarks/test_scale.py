@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from benchmarks.scale.growth import Line, build_table
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(*arguments: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    process = subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=580,
-        check=False,
-    )
-    assert process.returncode == 0, f"{process.stdout}\n{process.stderr}"
-    return process.stdout
+from .programs import run_benchmark
 
 
 @pytest.mark.slow
 def test_few_tables_are_compared_with_some_more() -> None:
     names = ("search, any table", "`datastore_cleanup`")
 
-    printed = run(
+    printed = run_benchmark(
         *("benchmarks.scale.many_tables", "--resources", "20", "25", "--rounds", "1"),
         *("--idle-seconds", "1", "--only", *names),
     )
@@ -44,7 +24,7 @@ def test_few_tables_are_compared_with_some_more() -> None:
 
 @pytest.mark.slow
 def test_tables_that_grow_are_timed() -> None:
-    printed = run("benchmarks.scale.growth", "--rows", "100", "800", "--seconds", "0.01")
+    printed = run_benchmark("benchmarks.scale.growth", "--rows", "100", "800", "--seconds", "0.01")
 
     for line in ("load, s", "a_limit5", "d_q_common, first", "w_dump"):
         assert f"\n| {line} " in printed

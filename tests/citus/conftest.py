@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,17 +18,21 @@ collect_ignore_glob = [] if find_programs() else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    programs = find_programs()
-    assert programs
+def programs() -> Path:
+    """The programs of the build."""
+    found = find_programs()
+    assert found, "CITUS_BIN names no build"
+    return found
+
+
+@pytest.fixture(scope="session")
+def cluster(programs: Path) -> Iterator[Cluster]:
     with run_cluster(programs) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
-def third_worker() -> Iterator[Node]:
-    programs = find_programs()
-    assert programs
+def third_worker(programs: Path) -> Iterator[Node]:
     with run_node(programs) as node:
         yield node
 

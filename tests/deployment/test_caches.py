@@ -25,13 +25,13 @@ from django.test import Client, override_settings
 from benchmarks.nginx import CONFIGURATION, serve_nginx
 from benchmarks.scale.standbys import wait_until
 from benchmarks.scale.varnish import serve_varnish
-from benchmarks.server import find_free_port, wait_for_server
+from benchmarks.server import find_free_port, serve_portal
 from datastore_search.contrib.scale.purging import flush, purge
 from datastore_search.guards.clients import find_address
 from datastore_search.models import Alias, Resource
 from datastore_search.signals import answers_changed
 from datastore_search.web.tokens import issue_token
-from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
+from example_project.management.commands.serve import DEFAULT_THREADS
 
 from ..builders import (
     READING,
@@ -58,35 +58,16 @@ class Front(NamedTuple):
     cache: str
 
 
-@contextmanager
-def serve_portal(caches: str = "") -> Iterator[str]:
-    """Serve the portal on the database of the tests."""
-    port = find_free_port()
-    server = subprocess.Popen(
-        build_web_server_command(port, 2, DEFAULT_THREADS),
-        cwd=PROJECT,
-        env=build_environment(build_database_url(), PROJECT / ".media")
-        | {
-            "DJANGO_SETTINGS_MODULE": "benchmarks.scale.served_settings",
-            "SURROGATE_SECONDS": str(SURROGATE_SECONDS),
-            "CACHES": caches,
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_for_server(f"127.0.0.1:{port}", server)
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(60)
-
-
 @pytest.fixture(scope="module")
 def _front(django_db_setup: None, django_db_blocker: Any) -> Iterator[Front]:
     port = find_free_port()
     with django_db_blocker.unblock():
-        portal = serve_portal(f"http://127.0.0.1:{port}")
+        environment = build_environment(build_database_url(), PROJECT / ".media") | {
+            "DJANGO_SETTINGS_MODULE": "benchmarks.scale.served_settings",
+            "SURROGATE_SECONDS": str(SURROGATE_SECONDS),
+            "CACHES": f"http://127.0.0.1:{port}",
+        }
+        portal = serve_portal(2, DEFAULT_THREADS, environment)
     with portal as server, serve_varnish(server, port):
         yield Front(server, f"127.0.0.1:{port}")
         flush()

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -19,33 +19,22 @@ import pytest
 
 from benchmarks.nginx import CONFIGURATION, serve_nginx
 from benchmarks.scale.standbys import wait_until
-from benchmarks.server import find_free_port, wait_for_server
+from benchmarks.server import find_free_port, serve_portal, wait_for_server
 from datastore_search.models import Resource
-from example_project.management.commands.serve import DEFAULT_THREADS, build_web_server_command
+from example_project.management.commands.serve import DEFAULT_THREADS
 
 from ..builders import make_resource
-from ..processes import PROJECT, build_database_url, build_environment
+from ..processes import build_database_url, build_environment
 
 ACTION = "/en_GB/api/3/action/datastore_search"
 TAIL = "/api/3/action/help_show?name=datastore_search"
 
 
-@contextmanager
-def run_portal(uploads: Path) -> Iterator[str]:
+def run_portal(uploads: Path) -> AbstractContextManager[str]:
     """Run the portal like ``serve``, with two workers; yield host and port."""
-    port = find_free_port()
-    server = subprocess.Popen(
-        build_web_server_command(port, 2, DEFAULT_THREADS),
-        cwd=PROJECT,
-        env=build_environment(build_database_url(), uploads)
-        | {"DJANGO_SETTINGS_MODULE": "benchmarks.abuse.served_settings", "ABUSE_NGINX": "1"},
-    )
-    try:
-        wait_for_server(f"127.0.0.1:{port}", server)
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(60)
+    settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.abuse.served_settings", "ABUSE_NGINX": "1"}
+    environment = build_environment(build_database_url(), uploads) | settings
+    return serve_portal(2, DEFAULT_THREADS, environment)
 
 
 @pytest.fixture
