@@ -1,11 +1,29 @@
-"""The browser of the tests of pages."""
+"""The browser of the tests of pages, and axe-core, which comes with a Python package."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome
+
+#: Besides these, no two landmarks of a page have one name.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+CHECK = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {
+    runOnly: arguments[0], rules: {"landmark-unique": {enabled: true}}, resultTypes: ["violations"],
+}).then(
+    (found) => done(found.violations.map((each) => [
+        each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)),
+    ])),
+    (error) => done([["error", [String(error)]]]),
+);
+"""
 
 
 @pytest.fixture
@@ -14,3 +32,16 @@ def browser(browser: Chrome) -> Iterator[Chrome]:
     browser.implicitly_wait(0)
     yield browser
     browser.implicitly_wait(30)
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script that checks a page."""
+    file = distribution("axe-playwright-python").locate_file("axe_playwright_python/axe.min.js")
+    return Path(str(file)).read_text(encoding="utf-8")
+
+
+def list_violations(browser: Chrome) -> list[Any]:
+    """Return the rules that the page breaks, and elements that break them."""
+    found: list[Any] = browser.execute_async_script(CHECK, RULES)
+    return found

@@ -7,8 +7,6 @@ One browser opens them all.  axe-core comes with a Python package, of which only
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import distribution
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,13 +22,11 @@ from ..builders import make_user
 from ..files.admin.forms import make_file
 from ..files.admin.test_loading import CSV_WITH_BAD_ROW
 from ..files.builders import make_loaded_resource
+from .conftest import list_violations
 from .test_browser import list_errors, measure_overflow
 
 #: A question of many chips.
 LONG_QUESTION = "&".join(f"not.subject=a+long+value+{number}" for number in range(20))
-
-#: Besides these, no two landmarks of a page have one name.
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 #: The language of the page, the width and height of its window, and its colours.
 View = tuple[str, int, int, str]
@@ -44,18 +40,6 @@ VIEWS: list[View] = [
 #: Django's pages may be wider than the window.
 ADMIN = "admin/datastore_search"
 
-CHECK = """
-const done = arguments[arguments.length - 1];
-axe.run(document, {
-    runOnly: arguments[0], rules: {"landmark-unique": {enabled: true}}, resultTypes: ["violations"],
-}).then(
-    (found) => done(found.violations.map((each) => [
-        each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)),
-    ])),
-    (error) => done([["error", [String(error)]]]),
-);
-"""
-
 STATUS = "return performance.getEntriesByType('navigation')[0].responseStatus"
 
 #: Open all ``<details>``, but menus one at a time: they lie over what is below them.
@@ -65,12 +49,6 @@ document.querySelector(arguments[1])?.setAttribute("open", "");
 """
 MENUS = ".datastore-tools details, .datastore-menu, thead details"
 OPENED_MENUS = [".datastore-tools details", ".datastore-menu", "thead th:nth-child(3) details"]
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    file = distribution("axe-playwright-python").locate_file("axe_playwright_python/axe.min.js")
-    return Path(str(file)).read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -86,11 +64,6 @@ def table(transactional_db: None) -> Iterator[Resource]:
         f"{header}\n{rows}", title="Khảo sát", description="Of rivers. " * 60
     )
     Resource.objects.all().delete()
-
-
-def list_violations(browser: Chrome) -> list[Any]:
-    found: list[Any] = browser.execute_async_script(CHECK, RULES)
-    return found
 
 
 def set_view(browser: Chrome, width: int, height: int, scheme: str) -> None:

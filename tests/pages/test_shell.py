@@ -12,11 +12,66 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
+from selenium.webdriver import Chrome
 
 from datastore_search.contrib.pages.checks import check_base_template
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_user
+from ..files.builders import make_loaded_resource
+from .conftest import list_violations
+
+#: Rules of the kind that style sheets of portals have, before those of the pages.
+PORTAL_STYLES = {
+    "bootstrap": """
+        caption { caption-side: bottom; color: gray; padding: 8px 0; text-align: left }
+        legend { float: left; font-size: 24px; line-height: inherit; width: 100% }
+        label { display: inline-block }
+        p { margin: 0 0 16px }
+        :root { --bs-body-bg: #212529; --bs-body-color: #dee2e6; --bs-link-color: #6ea8fe }
+    """,
+    "bulma": """
+        html, body, p, ul, dl, fieldset, legend, pre, h1, h2 { margin: 0; padding: 0 }
+        h1, h2, h3 { font-size: 100%; font-weight: normal }
+        a { text-decoration: none }
+        svg { height: auto; width: auto }
+        button { appearance: none; background: none; border: none; color: inherit; padding: 0 }
+        table td:not([align]), table th:not([align]) { text-align: inherit }
+        :root { --bulma-scheme-main: #14161a; --bulma-text: #aeb3bf; --bulma-link-text: #7585ff }
+    """,
+    "uswds": """
+        body { line-height: 1.15; background-color: white; overflow-x: hidden }
+        [type=search] { float: left; height: 32px; border-right: none; padding: 0; margin: 0 }
+        button, input { line-height: 1.15; margin: 0 }
+    """,
+}
+
+#: Puts rules before those of the page.
+ADD_RULES = """
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(arguments[0]);
+for (const rule of [...sheet.cssRules].reverse())
+    document.styleSheets[0].insertRule(rule.cssText, 0);
+"""
+
+#: What a style sheet of a portal could change.
+MEASURE = """
+const find = (selector) => document.querySelector(selector);
+const style = (selector) => getComputedStyle(find(selector));
+const top = (selector) => find(selector).getBoundingClientRect().top;
+return {
+    caption: top("caption") < top("thead"),
+    total: top("[role=status]") < top("table"),
+    line: style("td").lineHeight,
+    title: style("h1").fontSize,
+    number: style("td[data-n]").textAlign,
+    word: style("td:not([data-n])").textAlign,
+    legend: find(".datastore-facets legend").offsetWidth > 100,
+    reset: style(".datastore-chips > li:last-child a").textDecorationLine,
+    search: style("#q").borderRightStyle,
+    wide: find("#q").offsetWidth > 300,
+};
+"""
 
 LANGUAGE_LINK = re.compile(r'<a href="([^"]*)" hreflang="([^"]*)" lang="\2">([^<]*)</a>')
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "fit-the-pages.md"
@@ -131,10 +186,9 @@ def test_a_portal_without_a_viewer_has_no_link_to_it(client: Client, resource: R
 # A portal's own template --------------------------------------------------------------------------
 
 
-def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
-    client: Client, db: None, settings: Any, tmp_path: Path
-) -> None:
-    resource = make_resource("a\n1\n", title="Rivers")
+@pytest.fixture
+def portal(settings: Any, tmp_path: Path) -> str:
+    """The pages are in the template of a portal, as the guide says; the style sheet there."""
     (portal, own, css) = (
         block.partition("\n")[2] for block in HOW_TO.read_text(encoding="utf-8").split("```")[1::2]
     )
@@ -144,6 +198,13 @@ def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
         file.parent.mkdir()
         file.write_text(text)
     settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+    return css
+
+
+def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
+    client: Client, db: None, portal: str
+) -> None:
+    resource = make_resource("a\n1\n", title="Rivers")
 
     for address in ("/en/datastore/", f"/en/datastore/{resource.pk}/"):
         page = client.get(address).content.decode()
@@ -153,8 +214,28 @@ def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
         assert "Rivers" in page
         assert 'type="application/ld+json"' in page
         assert page.count('<link rel="alternate" hreflang=') == 7
-    assert "--datastore-accent" in css
+    assert "--datastore-accent" in portal
     assert list(check_base_template(None)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("portal", "transactional_db")
+@pytest.mark.parametrize("framework", PORTAL_STYLES)
+def test_style_sheets_of_a_portal_leave_the_pages_as_they_are(
+    browser: Chrome, live_server: Any, axe: str, framework: str
+) -> None:
+    rows = "".join(f"{n},{'air' if n % 3 else 'water'}\n" for n in range(60))
+    resource = make_loaded_resource(f"no,subject\n{rows}", title="Rivers")
+    browser.get(f"{live_server.url}/en/datastore/{resource.pk}/?q=air&field.subject=air")
+    expected = browser.execute_script(MEASURE)
+    assert not [name for name, found in expected.items() if not found]
+
+    browser.execute_script(ADD_RULES, PORTAL_STYLES[framework])
+
+    assert browser.execute_script(MEASURE) == expected
+    browser.execute_script(axe)
+    assert list_violations(browser) == []
+    resource.delete()
 
 
 @pytest.mark.parametrize(
