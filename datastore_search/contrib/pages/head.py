@@ -8,9 +8,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from ...api.actions import actions
 from ...downloads.formats import formats
 from ...messages.numbers import format_count
 from ...web.addresses import find_path, reverse_in_locale
+from .facets.choice import FacetKind, find_kind
+from .links import add_query_string
 from .maps.query import has_map
 from .markdown import render_markdown
 from .sections import PageQuestion, Place, build_sections
@@ -21,6 +24,9 @@ from .table.query_string import QueryString
 
 #: Letters of the description above a view; the page *About* has all of it.
 MAX_DESCRIPTION_LENGTH = 500
+
+#: Fields whose values the script of the search suggests, with this number of each.
+MAX_SUGGESTED_FIELDS, MAX_SUGGESTED_VALUES = 3, 5
 
 
 def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
@@ -42,6 +48,7 @@ def describe_head(question: PageQuestion, present: str) -> dict[str, Any]:
         "filter_form": FilterForm(
             resource, question.columns, question.choice.columns, query, question.profiles
         ),
+        "suggestions": _list_suggestions(question),
         "address": question.request.path,
     }
 
@@ -50,6 +57,24 @@ def list_format_labels() -> list[str]:
     """List the formats in which every table can be downloaded."""
     kinds = [kind for kind in formats.values() if kind.is_installed and not kind.needs_places]
     return list(dict.fromkeys(kind.extension.upper() for kind in kinds))
+
+
+def _list_suggestions(question: PageQuestion) -> list[str]:
+    """List addresses of values; none of a private resource, as the API reads no session."""
+    resource = question.read.resource
+    path = find_path(question.request, "action", "datastore_suggest")
+    if resource.private or not path or "datastore_suggest" not in actions:
+        return []
+    profiles = question.profiles.fields if question.profiles else {}
+    texts = [each for each in question.columns if each.type == "text" and each.name in profiles]
+    categories = [
+        each for each in texts if find_kind(each, profiles[each.name]) == FacetKind.VALUES
+    ]
+    names = sorted((each.name for each in categories), key=lambda name: -profiles[name]["distinct"])
+    sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
+    return [
+        add_query_string(path, [*sent, ("field", name)]) for name in names[:MAX_SUGGESTED_FIELDS]
+    ]
 
 
 def _list_tabs(question: PageQuestion) -> Iterator[tuple[str, str, str]]:

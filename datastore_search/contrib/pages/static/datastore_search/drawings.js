@@ -267,19 +267,24 @@
         button.remove();
     }
 
-    for (const button of document.querySelectorAll("[data-draw]")) {
-        const figure = document.querySelector(".datastore-chart");
-        const status = button.nextElementSibling;
-        button.hidden = false;
-        button.addEventListener("click", async () => {
-            button.disabled = true;
-            try {
-                await draw(figure, button);
-                status.textContent = status.dataset.drawn;
-            } catch {
-                status.textContent = status.dataset.failed;
-                button.disabled = false;
-            }
-        });
+    function prepareButtons() {
+        for (const button of document.querySelectorAll("[data-draw]")) {
+            const figure = document.querySelector(".datastore-chart");
+            const status = button.nextElementSibling;
+            button.hidden = false;
+            button.addEventListener("click", async () => {
+                button.disabled = true;
+                try {
+                    await draw(figure, button);
+                    status.textContent = status.dataset.drawn;
+                } catch {
+                    status.textContent = status.dataset.failed;
+                    button.disabled = false;
+                }
+            });
+        }
     }
+
+    prepareButtons();
+    document.addEventListener("datastore:view", prepareButtons);
 })();

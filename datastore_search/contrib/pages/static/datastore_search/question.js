@@ -1,0 +1,203 @@
+/*
+ * Ask another question without loading the page again, and suggest values for the search.  Where
+ * something fails, the browser opens the address, as it does without this script.
+ */
+"use strict";
+
+(() => {
+    const TYPING_MS = 200;
+    const MIN_LETTERS = 3;
+    const VIEW = ".datastore-view";
+    const PART = ".datastore-facets > details";
+    const find = (selector, page = document) => page.querySelector(selector);
+    const listen = (name, answer) => document.addEventListener(name, answer);
+
+    // Another question -----------------------------------------------------------------------------
+
+    const status = find(`${VIEW} + [role=status]`);
+    let shown = location.search;
+    let latest = 0;
+
+    /** Show the view of another page; the focus, the opened part and what is in sight stay. */
+    function replaceView(page) {
+        const active = document.activeElement;
+        const { id, type, name, value } = active;
+        const { top } = active.getBoundingClientRect();
+        const view = find(VIEW);
+        const next = find(VIEW, page);
+        const isInside = view.contains(active);
+        const twin = [...next.querySelectorAll("input, button")].find((each) =>
+            each.id ? each.id === id : each.type + each.name + each.value === type + name + value,
+        );
+        find(PART, next)?.toggleAttribute("open", !!find(PART)?.open);
+        view.replaceWith(next);
+        find(".datastore-tools")?.replaceWith(find(".datastore-tools", page));
+        document.title = page.title;
+        status.textContent = find("[role=status], h2", next)?.textContent;
+        prepareSearch();
+        if (isInside && twin) {
+            twin.value = value; // perhaps typed meanwhile
+            twin.focus();
+            scrollBy({ top: twin.getBoundingClientRect().top - top, behavior: "instant" });
+        } else if (isInside) {
+            next.focus({ preventScroll: true });
+        }
+        document.dispatchEvent(new Event("datastore:view"));
+    }
+
+    async function show(address, isNew) {
+        latest += 1;
+        const mine = latest;
+        clearTimeout(timer);
+        timer = 0;
+        status.textContent = status.dataset.waiting;
+        find(".datastore-explorer > :last-child")?.setAttribute("aria-busy", true);
+        try {
+            const response = await fetch(address);
+            const page = new DOMParser().parseFromString(await response.text(), "text/html");
+            if (mine !== latest) {
+                return;
+            }
+            if (!response.ok) {
+                throw new Error(address);
+            }
+            if (isNew) {
+                history.pushState(null, "", response.url);
+            }
+            shown = location.search;
+            replaceView(page);
+        } catch {
+            if (mine === latest) {
+                location.assign(address);
+            }
+        }
+    }
+
+    function send(form) {
+        const pairs = [...new FormData(form)].filter(([, value]) => value);
+        show(`${form.action}?${new URLSearchParams(pairs)}`, true);
+    }
+
+    listen("change", ({ target }) => {
+        if (target.matches(".datastore-facets [type=checkbox]")) {
+            send(target.form);
+        }
+    });
+    listen("submit", (event) => {
+        if (event.target.matches(".datastore-facets, .datastore-search")) {
+            event.preventDefault();
+            send(event.target);
+        }
+    });
+    window.addEventListener("popstate", () => {
+        if (location.search !== shown) {
+            show(location.pathname + location.search);
+        }
+    });
+
+    // Values for the search ------------------------------------------------------------------------
+
+    let input;
+    let list;
+    let index;
+    let timer;
+    let isAsking;
+
+    /** Make the search a combobox, if the page has a list for values. */
+    function prepareSearch() {
+        list = find("#q-values");
+        if (list) {
+            input = find("#q");
+            input.type = "text"; // a search has no combobox
+            input.role = "combobox";
+            input.autocomplete = "off";
+            input.ariaAutoComplete = "list";
+            input.setAttribute("aria-controls", list.id);
+            fill([]);
+        }
+    }
+
+    function fill(values) {
+        list.replaceChildren(
+            ...values.map((value, n) => {
+                const option = document.createElement("li");
+                option.role = "option";
+                option.id = list.id + n;
+                option.dir = "auto";
+                option.textContent = value;
+                return option;
+            }),
+        );
+        list.hidden = !values.length;
+        input.ariaExpanded = !list.hidden;
+        mark(-1);
+    }
+
+    /** Mark the option that Enter chooses; none for -1. */
+    function mark(number) {
+        index = number;
+        [...list.children].forEach((each, n) => {
+            each.ariaSelected = n === index;
+        });
+        input.setAttribute("aria-activedescendant", index < 0 ? "" : list.id + index);
+    }
+
+    function choose(option) {
+        input.value = option.textContent;
+        fill([]);
+    }
+
+    /** Suggest values for what is typed, with one request at a time; after a failure, none. */
+    async function suggest() {
+        if (isAsking) {
+            return;
+        }
+        isAsking = true;
+        let text;
+        let values;
+        do {
+            text = input.value.trim();
+            values = new Set();
+            for (const address of text.length < MIN_LETTERS ? [] : list.dataset.from.split(" ")) {
+                const sent = `${address}&prefix=${encodeURIComponent(text)}`;
+                const answer = await (await fetch(sent, { credentials: "omit" })).json();
+                answer.result.values.forEach((each) => values.add(each.value));
+            }
+        } while (text !== input.value.trim());
+        isAsking = false;
+        fill(timer && input === document.activeElement ? [...values] : []);
+    }
+
+    listen("input", ({ target }) => {
+        if (list && target === input) {
+            clearTimeout(timer);
+            timer = setTimeout(suggest, TYPING_MS);
+        }
+    });
+    listen("keydown", (event) => {
+        if (!list || list.hidden || event.isComposing) {
+            return;
+        }
+        const { length } = list.children;
+        const numbers = { ArrowDown: index + 1, ArrowUp: Math.max(index, 0) + length - 1 };
+        const number = numbers[event.key];
+        if (number >= 0) {
+            event.preventDefault();
+            mark(number % length);
+        } else if (event.key === "Enter" && index >= 0) {
+            choose(list.children[index]); // the form is sent by the same key
+        } else if (event.key === "Escape") {
+            fill([]);
+        }
+    });
+    listen("focusout", () => list && fill([]));
+    listen("mousedown", (event) => {
+        if (event.target.role === "option") {
+            event.preventDefault(); // the search keeps the focus
+            choose(event.target);
+            send(input.form);
+        }
+    });
+
+    prepareSearch();
+})();
