@@ -12,10 +12,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
+from datastore_search.contrib.analysis.groups import GroupBy
 from datastore_search.contrib.pages.charts import data as chart_data
-from datastore_search.contrib.pages.charts import drawing as chart_drawing
-from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Series
-from datastore_search.contrib.pages.charts.drawing import draw_chart
+from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Value
+from datastore_search.contrib.pages.charts.drawing import STYLES, Drawing, draw_chart
+from datastore_search.contrib.pages.charts.query import ChartQuery, Grouping
+from datastore_search.contrib.pages.table.columns import Column
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token
@@ -222,16 +224,18 @@ def test_records_without_a_value_are_in_the_figures_alone(client: Client, db: No
 def test_a_chart_is_proposed(client: Client, survey: Resource) -> None:
     response = open_chart(client, survey)
 
-    assert parse_figures(response)[0] == ["kind", "number of records"]
+    assert parse_figures(response)[0] == ["day", "open", "closed", "empty"]
     proposals = re.findall(
         '<li><a href="([^"]*)"><bdi>(.*?)</bdi></a></li>',
         response.content.decode().partition('id="proposals"')[2],
     )
     assert [title for _link, title in proposals] == [
+        "Number of records by stage, split by day, per year",
+        "Number of records by stage",
         "Number of records by day, per month",
-        "Number of records by n",
-        "Sum of n by day, per month",
-        "Sum of n by kind",
+        "Number of records by budget",
+        "Sum of budget by day, per month",
+        "Sum of budget by stage",
     ]
     for link, _title in proposals:
         path = f"/en/datastore/{survey.pk}/chart/{html.unescape(link)}"
@@ -248,6 +252,7 @@ def test_the_question_holds(client: Client, survey: Resource) -> None:
     form = page.partition("datastore-chart-form")[2].partition("</form>")[0]
     hidden = re.findall('type="hidden" name="([^"]*)" value="([^"]*)"', form)
     assert hidden == [("field.stage", "OPEN"), ("q", "title")]
+    assert 'href="../?field.stage=OPEN&amp;q=title&amp;field.kind=lake" tabindex="-1"><rect' in page
     assert '<a href="../?field.stage=OPEN&amp;q=title&amp;field.kind=lake">' in page
     path = f"/en/datastore/{survey.pk}/"
     asked = "?by=kind&field.stage=OPEN&q=title&sort=n&limit=50"
@@ -320,29 +325,81 @@ def test_only_the_largest_groups_are_shown(
     client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chart_data, "MAX_CATEGORIES", 5)
-    monkeypatch.setattr(chart_data, "MAX_SERIES", 2)
+    monkeypatch.setattr(chart_data, "MAX_SERIES", 3)
 
     response = open_chart(client, survey, {"by": "title"})
     assert len(parse_figures(response)) == 6
     assert "Only the 5 largest of 60 groups are shown." in extract_text(response)
 
-    response = open_chart(client, survey, {"by": "kind", "split": "stage"})
-    assert len(parse_figures(response)[0]) == 3
-    text = "Only the 2 most common of 3 values of stage are shown."
-    assert text in extract_text(response)
+    query = {"show": "max", "of": "n", "by": "kind", "split": "title"}
+    response = open_chart(client, survey, query)
+    assert len(parse_figures(response)[0]) == 5
+    assert "Only 3 of 60 values of title are shown." in extract_text(response)
+
+
+def test_series_beyond_the_first_are_one(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chart_data, "MAX_SERIES", 2)
+
+    for figure, others in {"count": 40, "sum": 1180}.items():
+        query = {"show": figure, "of": "n", "by": "open", "split": "stage"}
+        header, *rows = parse_figures(open_chart(client, survey, query))
+        assert header[2] == "others"
+        assert sum(int(row[2].replace(",", "")) for row in rows) == others
+    query = {"show": "max", "of": "n", "by": "open", "split": "stage"}
+    assert "others" not in parse_figures(open_chart(client, survey, query))[0]
+
+
+def test_a_category_is_split_by_periods(client: Client, survey: Resource) -> None:
+    query = {"by": "kind", "split": "day", "per": "year", "field.open": "true"}
+
+    response = open_chart(client, survey, query)
+
+    assert parse_figures(response)[0] == ["kind", "2016", "2017", "2018", "2019", "2020"]
+    assert list_bars(response)[:3] == ["river · 2016 · 2", "lake · 2016 · 1", "river · 2017 · 2"]
+    link = "../?field.open=true&field.kind=river&from.day=2017-01-01&to.day=2017-12-31"
+    assert link in html.unescape(response.content.decode())
 
 
 @pytest.mark.parametrize(
     "query",
-    [{"by": "day", "per": "day"}, {"by": "title", "split": "n"}, {"by": "n", "per": "each"}],
+    [
+        {"by": "day", "per": "month"},
+        {"by": "day", "per": "each"},
+        {"by": "n", "split": "stage"},
+        {"by": "budget", "per": "ranges"},
+        {"by": "open", "split": "kind"},
+    ],
 )
-def test_too_many_groups_are_refused(
-    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch, query: Any
+def test_every_link_finds_the_records_of_its_mark(
+    client: Client, survey: Resource, query: Any
 ) -> None:
-    monkeypatch.setattr(chart_data, "MAX_STEPS", 50)
-    monkeypatch.setattr(chart_data, "_MAX_ROWS", 59)
+    page = html.unescape(open_chart(client, survey, query).content.decode())
 
-    response = open_chart(client, survey, query)
+    marks = re.findall(r'<a href="\.\./([^"]*)" tabindex="-1"><rect.*?<title>(.*?)</title>', page)
+    assert marks
+    for link, text in marks:
+        found = extract_text(client.get(f"/en/datastore/{survey.pk}/{link}"))
+        count = text.rpartition(" · ")[2]
+        assert f"of {count} " in found or count == "0", (link, text)
+
+
+def test_longer_steps_are_drawn_where_there_are_too_many(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chart_data, "MAX_STEPS", 55)
+
+    for query in {"by": "day", "per": "week"}, {"by": "n", "per": "each"}:
+        assert len(parse_figures(open_chart(client, survey, query))) <= 56
+
+
+def test_too_many_groups_are_refused(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chart_data, "_MAX_ROWS", 49)
+
+    response = open_chart(client, survey, {"by": "title", "split": "n", "per": "each"})
 
     assert response.status_code == 400
     assert "There are too many groups for a chart." in extract_text(response)
@@ -380,12 +437,19 @@ def test_a_table_of_the_api_has_a_chart(client: Client, db: None) -> None:
 # The drawing --------------------------------------------------------------------------------------
 
 
+def draw(*sizes: float, kind: str = "int4") -> Drawing:
+    by = Grouping(Column("k", "k", "", kind, "text"), GroupBy("k"))
+    drawing = draw_chart(ChartQuery("sum", None, by), make_data(*sizes), "", lambda *_: "")
+    assert drawing
+    return drawing
+
+
 def make_data(*sizes: float) -> ChartData:
     groups = tuple(
-        Group(f"g{n}", f"g{n}", (Point(str(size), str(size), size),), 1, is_on_axis=True)
+        Group(Value(f"g{n}", f"g{n}"), (Point(str(size), str(size), size),), 1)
         for n, size in enumerate(sizes)
     )
-    return ChartData(groups, (Series(""),), len(groups), 1)
+    return ChartData(groups, (Value(),), len(groups), 1)
 
 
 @pytest.mark.parametrize(
@@ -400,22 +464,19 @@ def make_data(*sizes: float) -> ChartData:
     ],
 )
 def test_a_scale_has_round_numbers_and_zero(sizes: list[float], labels: list[str]) -> None:
-    drawing = draw_chart(make_data(*sizes), "", has_categories=False)
+    drawing = draw(*sizes)
 
-    assert drawing
-    assert [each.text for each in drawing.labels if each.anchor == "end"] == labels
+    assert re.findall('"end">(.*?)<', drawing.labels) == labels
 
 
 def test_a_negative_figure_is_a_bar_on_the_other_side() -> None:
-    drawing = draw_chart(make_data(-5, 10), "", has_categories=True)
+    marks = draw(-5, 10, kind="text").series[0].marks
 
-    assert drawing
-    low, high = drawing.bars
-    assert float(low.x) + float(low.width) == pytest.approx(float(high.x), abs=0.2)
-    assert float(high.width) == pytest.approx(2 * float(low.width), abs=0.2)
+    low, low_width, high, high_width = map(float, re.findall('(?:x|width)="(.*?)%"', marks))
+    assert low + low_width == pytest.approx(high, abs=0.2)
+    assert high_width == pytest.approx(2 * low_width, abs=0.2)
 
 
 def test_every_series_has_a_colour_and_a_line_of_its_own() -> None:
-    assert len(set(chart_drawing._COLOURS)) == len(chart_drawing._COLOURS) == chart_data.MAX_SERIES
-    lines = zip(chart_drawing._COLOURS, chart_drawing._DASHES, strict=True)
-    assert len(set(lines)) == chart_data.MAX_SERIES
+    colours, _dashes = zip(*STYLES, strict=True)
+    assert len(set(colours)) == len(STYLES) == chart_data.MAX_SERIES

@@ -134,6 +134,7 @@ def test_a_category_of_many_values_opens_and_is_searched(client: Client, db: Non
     assert list_hidden(page) == [("facet", "district")]
     assert 'name="find" value="11"' in page
     assert '<a href="?field.b=a" aria-label="Close “district”">×</a>' in get_form(page)
+    assert '/chart/?field.b=a&amp;by=district" aria-label="Chart of “district”"' in page
 
 
 def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: None) -> None:

@@ -121,7 +121,7 @@ def list_mistaken(page: str) -> list[tuple[str, str]]:
     for text, language in parser.texts:
         # In a drawing a figure is beside the name of its group.
         names = text.rstrip("…").split(" · ")
-        is_vietnamese = names[0] in FOREIGN
+        is_vietnamese = any(each in FOREIGN for each in names)
         if not is_vietnamese and any(each in text for each in FOREIGN):
             mistaken.append(("unmarked", text))
         elif is_vietnamese != (language == "vi"):
@@ -218,10 +218,10 @@ def test_drawings_say_the_language_of_their_labels(client: Client, survey: Resou
     root = ET.fromstring(response.content)
     assert root.get("lang") == "en"
     assert root.findtext("{*}title") == "Number of records by loai"
-    assert {text.text for text in root.findall("{*}text[@lang='vi']")} == {"sông", "biển"}
-    titles = {title.text for title in root.findall("{*}rect[@lang='vi']/{*}title")}
+    assert {text.text for text in root.findall(".//{*}text[@lang='vi']")} == {"sông", "biển"}
+    titles = {title.text for title in root.findall(".//{*}rect[@lang='vi']/{*}title")}
     assert titles == {"sông · 2", "biển · 1"}
-    others = [rect for rect in root.findall("{*}rect") if rect.get("lang") is None]
+    others = [rect for rect in root.findall(".//{*}rect") if rect.get("lang") is None]
     assert [rect.findtext("{*}title") for rect in others] == ["empty · 2"]
     places = client.get(f"/en/datastore/{survey.pk}/map/?{MAP}&format=places.json").json()
     assert places["language"] == "vi"

@@ -83,8 +83,7 @@ QUESTIONS = [
         [
             check("subject", "survey"),
             APPLY,
-            Step(".datastore-tabs a[href*='/chart/']"),
-            Step("#by", "start_date"),
+            Step("legend a[href$='by=start_date']"),
             Step("#per", "per year"),
             Step(".datastore-chart-form button"),
         ],

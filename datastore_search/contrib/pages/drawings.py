@@ -5,11 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.http import HttpResponse
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
+from ...downloads.xml_rows import clean_xml
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...models import read_profiles
 from ...search import ConsistentRead, Query
@@ -29,16 +34,6 @@ from .table.type_labels import describe_parameter_errors
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]
-
-
-def list_drawing_files(svg: str) -> dict[str, Callable[[], File]]:
-    """List the files of a drawing, if there is one: SVG, and PNG where it can be drawn."""
-    files: dict[str, Callable[[], File]] = {}
-    if svg:
-        files["svg"] = lambda: ("image/svg+xml", svg)
-        if can_draw_png(svg):
-            files["png"] = lambda: ("image/png", draw_png(svg))
-    return files
 
 
 class Option(NamedTuple):
@@ -122,8 +117,34 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         """
 
     @abstractmethod
+    def build_drawing(self, *, is_file: bool) -> object | None:
+        """Build what the template of the drawing takes; None if there is nothing to draw."""
+
+    def draw(self, *, is_file: bool) -> SafeString:
+        """Draw it as SVG, for a page or as a file, which stands alone; empty for nothing."""
+        context = {
+            "drawing": self.build_drawing(is_file=is_file),
+            "is_file": is_file,
+            "has_links": self.page_path is not None and not is_file,
+            "language": get_language(),
+        }
+        if context["drawing"] is None:
+            return SafeString()
+        return SafeString(clean_xml(render_to_string(f"datastore_search/{self.name}.svg", context)))
+
+    @cached_property
+    def drawing(self) -> SafeString:
+        """The drawing of the page."""
+        return self.draw(is_file=False)
+
     def list_files(self) -> dict[str, Callable[[], File]]:
-        """List its files, by the parameter ``format``."""
+        """List its files, by the parameter ``format``: the drawing, also as PNG if that can be."""
+        files: dict[str, Callable[[], File]] = {}
+        if self.drawing:
+            files["svg"] = lambda: ("image/svg+xml", self.draw(is_file=True))
+            if can_draw_png(self.drawing):
+                files["png"] = lambda: ("image/png", draw_png(self.draw(is_file=True)))
+        return files
 
     @property
     def pairs(self) -> tuple[Pair, ...]:

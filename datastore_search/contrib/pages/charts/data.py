@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import cast
 
 from django.utils.translation import gettext as _
 
+from ....filters import In
 from ....filters.names import SortKey
 from ....messages import shorten
 from ....messages.bidi import show_bidi_controls
 from ....search import ConsistentRead, Query
 from ...analysis.aggregates import AggregateQuery, read_aggregate
 from ...analysis.errors import TooManyChartGroups
-from ...analysis.groups import INTERVALS, GroupBy
+from ...analysis.groups import INTERVALS
 from ...analysis.metrics import Metric
-from ..table.columns import Column
+from ...analysis.steps import Bound, Key, list_steps
+from ..table.query_string import Pair
 from ..table.records import Digits, format_number, format_value, parse_record, shorten_number
-from .query import RANGES, ChartQuery
+from ..table.typed_values import write_value
+from .query import EACH, ChartQuery, Grouping
 
 #: Groups along the axis: values of a text, and periods, ranges or other values.
 MAX_CATEGORIES = 50
 MAX_STEPS = 400
 
-#: Values of the field that splits the groups.
+#: Series: values of the field that splits the groups, of which the last may be all others.
 MAX_SERIES = 8
 
-#: Groups that one statement gives; more would be copied out.
-_MAX_ROWS = 1_000
+#: Groups that are read, and that one statement gives.
+_MAX_ROWS, _PAGE_ROWS = 5_000, 1_000
 
 #: Letters of a label.
 _MAX_LABEL_LENGTH = 60
@@ -39,11 +43,14 @@ _MAX_LABEL_LENGTH = 60
 #: Figures of a mean or a median.
 _MAX_FIGURES = 6
 
+#: Letters of the label of a period, and of one of days.
+_LENGTHS, _DAY_LENGTH = {"year": 4, "month": 7, "hour": 16}, 10
+
 #: What can be drawn: the span of larger doubles may be infinite.
 _MAX_SIZE = 1e300
 
-#: A value of a field, as ``parse_record`` gives it; it can be compared and hashed.
-Key = str | bool | None
+#: The key of all series that are not shown by themselves.
+OTHERS = "\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +63,30 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Value:
     """
-    A group along the axis, with a point of each series, None where there is none.
+    A value on the axis, or of the field that splits the groups, as people read it.
 
-    ``language`` is the label's language, empty if it is unknown or the page's.  A group without a
-    value is not ``is_on_axis`` where the axis has an order.
+    ``language`` is the label's language, empty if it is unknown or the page's.  ``conditions`` find
+    the records; they are None if an address cannot.  ``bounds`` are those of a period or a range.
+    A value without a place in the order of an axis is not ``is_on_axis``.
     """
 
-    key: Key
-    label: str
-    points: tuple[Point | None, ...]
-    record_count: int
-    is_on_axis: bool
+    key: Key = None
+    label: str = ""
     language: str = ""
+    conditions: tuple[Pair, ...] | None = ()
+    bounds: tuple[Bound, Bound] | None = None
+    is_on_axis: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
-    """A value that splits the groups, as people read it, and the language of its text."""
+class Group:
+    """A value on the axis, with a point of each series, None where there is none."""
 
-    label: str
-    language: str = ""
+    value: Value
+    points: tuple[Point | None, ...]
+    record_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +99,25 @@ class ChartData:
     """
 
     groups: tuple[Group, ...]
-    series: tuple[Series, ...]
+    series: tuple[Value, ...]
     group_total: int
     series_total: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A group of the answer."""
+    """A group of the answer; ``value`` is None where there is no number."""
 
     key: Key
     series: Key
-    value: object
+    value: Decimal | None
     record_count: int
+
+    def add(self, other: _Row) -> _Row:
+        """Add the figures of another row."""
+        values = [each.value for each in (self, other) if each.value is not None]
+        value = sum(values, Decimal()) if values else None
+        return _Row(self.key, OTHERS, value, self.record_count + other.record_count)
 
 
 def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartData:
@@ -115,221 +130,172 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     counts: Counter[Key] = Counter()
     for row in rows:
         counts[row.series] += row.record_count
-    series = [key for key, _count in counts.most_common(MAX_SERIES)]
+    series = _choose_series(chart, [key for key, _count in counts.most_common()])
+    keys = {each.key for each in series}
     found: dict[Key, dict[Key, _Row]] = {}
     for row in rows:
-        if row.series in series:
-            found.setdefault(row.key, {})[row.series] = row
-    steps = _order_steps(chart, found)
-    groups = [
-        _build_group(chart, key, label, found.get(key, {}), series) for key, label in steps.items()
-    ]
-    return ChartData(
-        tuple(groups), _name_series(chart, series), max(total, len(groups)), len(counts)
-    )
+        group, key = found.setdefault(row.key, {}), row.series if row.series in keys else OTHERS
+        group[key] = group[key].add(row) if key in group else row
+    values = _list_values(chart.by, list(found))
+    if len(values) > MAX_STEPS:
+        raise TooManyChartGroups
+    groups = [_build_group(chart, each, found.get(each.key, {}), series) for each in values]
+    if chart.by.has_categories and chart.is_additive:
+        groups.sort(key=lambda each: -sum(point.size for point in each.points if point))
+    return ChartData(tuple(groups), tuple(series), max(total, len(groups)), len(counts))
 
 
-def _name_series(chart: ChartQuery, keys: Sequence[Key]) -> tuple[Series, ...]:
+def _choose_series(chart: ChartQuery, keys: Sequence[Key]) -> list[Value]:
+    """Choose the first series, or the last periods, and the others as one if they add up."""
     split = chart.split
-    if not split:
-        return (Series(""),)
-    return tuple(Series(_label(split, key), _get_language(split, key)) for key in keys)
+    if split is None:
+        return [Value()]
+    keys = keys[: MAX_SERIES + 1] if split.step == EACH else keys
+    found = [each for each in _list_values(split, keys) if each.key in set(keys)]
+    if len(found) <= MAX_SERIES:
+        return found
+    most = MAX_SERIES - chart.is_additive
+    first = len(found) - most if split.group.interval else 0
+    shown, others = found[first : first + most], [*found[:first], *found[first + most :]]
+    conditions = _find_others(split, shown, others)
+    return [*shown, *[Value(OTHERS, _("others"), "", conditions)] * chart.is_additive]
 
 
 def _read_rows(read: ConsistentRead, query: Query, chart: ChartQuery) -> tuple[list[_Row], int]:
-    """Read the groups, and their number where only the largest were read."""
-    is_cut = chart.has_categories and not chart.split
-    group_by = {"group": chart.group}
+    """Read the groups, and their number where only the largest are read."""
+    if not chart.by.has_categories:
+        return _read_groups(read, query, chart, _MAX_ROWS)[0], 0
+    rows, total = _read_groups(read, query, replace(chart, split=None), MAX_CATEGORIES)
     if chart.split:
-        group_by["split"] = GroupBy(chart.split.name)
-    page_query = Query(
-        limit=MAX_CATEGORIES if is_cut else _MAX_ROWS,
-        q=query.q,
-        filters=query.filters,
-        sort=(SortKey("value", descending=True, nulls_first=False),) if is_cut else (),
-    )
+        largest = In(chart.by.column.name, tuple(row.key for row in rows))
+        query = replace(query, filters=(*query.filters, largest))
+        rows, _number = _read_groups(read, query, chart, _MAX_ROWS)
+    return rows, total
+
+
+def _read_groups(
+    read: ConsistentRead, query: Query, chart: ChartQuery, limit: int
+) -> tuple[list[_Row], int]:
+    """Read all groups in pages, or a few with the largest figures."""
+    group_by = {"group": chart.by.group} | ({"split": chart.split.group} if chart.split else {})
+    is_cut = limit == MAX_CATEGORIES
+    sort = (SortKey("value", descending=True, nulls_first=False),) if is_cut else ()
+    asked = Query(limit=min(limit, _PAGE_ROWS), q=query.q, filters=query.filters, sort=sort)
     metrics = chart.metric, Metric("records", "count")
-    with closing(read_aggregate(read, AggregateQuery(page_query, group_by, metrics))) as page:
-        total = page.total or 0
-        if total > _MAX_ROWS and not is_cut:
-            raise TooManyChartGroups
-        rows = [
-            _Row(
-                _get_key(record, "group"),
-                _get_key(record, "split"),
-                record["value"],
-                int(str(record["records"])),
-            )
-            for record in map(parse_record, page.texts)
-        ]
-    return rows, total if is_cut else 0
+    rows: list[_Row] = []
+    while True:
+        wanted = AggregateQuery(replace(asked, offset=len(rows)), group_by, metrics)
+        with closing(read_aggregate(read, wanted)) as page:
+            total = page.total or 0
+            if total > limit and not is_cut:
+                raise TooManyChartGroups
+            rows += map(_read_row, map(parse_record, page.texts))
+            if is_cut or len(rows) >= total or not page.record_count:
+                return rows, total
 
 
-def _get_key(record: Mapping[str, object], name: str) -> Key:
-    value = record.get(name)
-    return value if value is None or isinstance(value, str | bool) else str(value)
+def _read_row(record: Mapping[str, object]) -> _Row:
+    key, series = (cast("Key", record.get(name)) for name in ("group", "split"))
+    value = record["value"]
+    number = Decimal(value) if isinstance(value, Digits) else None
+    return _Row(key, series, number, int(str(record["records"])))
 
 
 def _build_group(
-    chart: ChartQuery, key: Key, label: str, rows: Mapping[Key, _Row], series: Sequence[Key]
+    chart: ChartQuery, value: Value, rows: Mapping[Key, _Row], series: Sequence[Value]
 ) -> Group:
     # The count and the sum of no records are 0.
-    missing = Point("0", "0", 0.0) if chart.figure in {"count", "sum"} else None
-    points = tuple(_build_point(chart, rows[each]) if each in rows else missing for each in series)
+    missing = Decimal() if chart.is_additive else None
+    figures = [rows[each.key].value if each.key in rows else missing for each in series]
     count = sum(row.record_count for row in rows.values())
-    language = _get_language(chart.by, key)
-    return Group(key, label, points, count, _is_on_axis(chart, key), language=language)
+    return Group(value, tuple(_build_point(chart, each) for each in figures), count)
 
 
-def _is_on_axis(chart: ChartQuery, key: Key) -> bool:
-    """Return whether a key has a place on the axis, as an empty or infinite one may not have."""
-    if chart.step in INTERVALS:
-        return _parse_moment(key) is not None
-    if chart.step == RANGES:
-        return _parse_number(key) is not None
-    return chart.has_categories or key is not None
-
-
-def _build_point(chart: ChartQuery, row: _Row) -> Point | None:
-    if not isinstance(row.value, Digits):
+def _build_point(chart: ChartQuery, value: Decimal | None) -> Point | None:
+    if value is None or abs(size := float(value)) > _MAX_SIZE:
         return None
-    digits = str(row.value)
-    size = float(digits)
-    if abs(size) > _MAX_SIZE:
-        return None
-    shown = _round_digits(digits) if chart.figure in {"avg", "median"} else digits
+    digits = f"{value:f}"
+    shown = _round_digits(value) if chart.figure in {"avg", "median"} else digits
     return Point(digits, format_number(shorten_number(shown)), size)
 
 
-def _round_digits(digits: str) -> str:
+def _round_digits(number: Decimal) -> str:
     """Round a computed number to a few figures, or to a whole number if that has more."""
-    number = Decimal(digits)
     decimals = max(0, _MAX_FIGURES - 1 - number.adjusted())
-    return _drop_zeros(f"{number:.{decimals}f}")
+    return _write(Decimal(f"{number:.{decimals}f}"))
 
 
-def _drop_zeros(digits: str) -> str:
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+def _write(number: Decimal) -> str:
+    return f"{number.normalize():f}"
 
 
-# The axis -----------------------------------------------------------------------------------------
+# Values -------------------------------------------------------------------------------------------
 
 
-def _order_steps(chart: ChartQuery, found: Mapping[Key, Mapping[Key, _Row]]) -> dict[Key, str]:
-    """List the keys of the axis with their labels, also of steps between them without records."""
-    keys = list(found)
-    if chart.has_categories:
-        if chart.split:
-            keys.sort(key=lambda key: -sum(row.record_count for row in found[key].values()))
-        return {key: _label(chart.by, key) for key in keys[:MAX_CATEGORIES]}
-    if chart.step in INTERVALS:
-        steps = _list_periods(chart, keys)
-    elif chart.step == RANGES:
-        steps = _list_ranges(chart, keys)
-    else:
-        steps = {}
-    # What has no place on the axis comes last.
-    labels = steps | {key: _label(chart.by, key) for key in keys if key not in steps}
-    if len(labels) > MAX_STEPS:
-        raise TooManyChartGroups
-    return labels
-
-
-def _list_periods(chart: ChartQuery, keys: Sequence[Key]) -> dict[Key, str]:
-    """List all periods from the first to the last."""
-    moments = {moment: key for key in keys if (moment := _parse_moment(key))}
-    steps: dict[Key, str] = {}
-    if not moments:
-        return steps
-    moment, last = min(moments), max(moments)
-    while moment <= last and len(steps) <= MAX_STEPS:
-        key = moments.get(moment) or _write_moment(chart.by, moment)
-        steps[key] = _label_period(chart, moment)
-        moment = _find_next(moment, chart.step)
-    return steps
-
-
-def _parse_moment(key: Key) -> datetime | None:
-    """Parse the beginning of a period; None for a date that does not exist."""
-    try:
-        return datetime.fromisoformat(str(key)[:19])
-    except ValueError:
-        return None
-
-
-def _write_moment(column: Column, moment: datetime) -> str:
-    """Write the beginning of a period as a key has it."""
-    if column.type == "date":
-        return moment.date().isoformat()
-    zone = "+00:00" if column.type == "timestamptz" else ""
-    return f"{moment.isoformat()}.000{zone}"
-
-
-_MONTHS = {"year": 12, "quarter": 3, "month": 1}
-
-
-def _find_next(moment: datetime, step: str) -> datetime:
-    """Find the beginning of the next period; the end of the calendar ends the steps."""
-    try:
-        if step not in _MONTHS:
-            return moment + timedelta(**{f"{step}s": 1})
-        months = moment.year * 12 + moment.month - 1 + _MONTHS[step]
-        return moment.replace(year=months // 12, month=months % 12 + 1)
-    except (ValueError, OverflowError):
-        return moment.max
-
-
-def _label_period(chart: ChartQuery, moment: datetime) -> str:
-    """Label a period in a form that sorts, and that every language reads: ``2020-05``."""
-    if chart.step == "quarter":
-        return f"{moment.year} Q{(moment.month + 2) // 3}"
-    lengths = {"year": 4, "month": 7, "hour": 16}
-    return moment.isoformat(" ")[: lengths.get(chart.step, 10)]
-
-
-def _list_ranges(chart: ChartQuery, keys: Sequence[Key]) -> dict[Key, str]:
-    """List the ranges of numbers from the first to the last, each as its bounds."""
-    bounds = {bound: key for key in keys if (bound := _parse_number(key)) is not None}
-    if not bounds:
-        return {}
-    if chart.width is None:
-        lows = sorted(bounds)
-        highs: Sequence[Decimal | None] = [*lows[1:], None]
-    else:
-        number = int((max(bounds) - min(bounds)) / chart.width) + 1
-        if number > MAX_STEPS:
-            raise TooManyChartGroups
-        lows = [min(bounds) + chart.width * each for each in range(number)]
-        highs = [low + chart.width for low in lows]
-    return {
-        bounds.get(low, str(low)): _label_range(low, high)
-        for low, high in zip(lows, highs, strict=True)
+def _list_values(by: Grouping, keys: Sequence[Key]) -> list[Value]:
+    """List the values of an axis, with steps between them; those without a place come last."""
+    steps = {} if by.step == EACH else list_steps(by.group, keys, MAX_STEPS)
+    values = {
+        key: Value(key, _label_step(by, *each), "", _find_between(by, *each), each)
+        for key, each in steps.items()
     }
+    for key in keys:
+        if key not in values:
+            is_on_axis = by.has_categories or (by.step == EACH and key is not None)
+            label, language = _("empty"), ""
+            if key is not None:
+                text = show_bidi_controls(format_value(by.column, key))
+                label, language = shorten(text, _MAX_LABEL_LENGTH), by.column.value_language
+            values[key] = Value(key, label, language, _find_equal(by, key), None, is_on_axis)
+    return list(values.values())
 
 
-def _parse_number(key: Key) -> Decimal | None:
-    try:
-        number = Decimal(str(key))
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
+def _label_step(by: Grouping, low: Bound, high: Bound) -> str:
+    """Label a step, periods in a form that sorts, and that every language reads: ``2020-05``."""
+    match by.step:
+        case "quarter":
+            return f"{low.year} Q{(low.month + 2) // 3}"
+        case step if step in INTERVALS:
+            return str(low.isoformat(" ")[: _LENGTHS.get(step, _DAY_LENGTH)])
+        case _:
+            digits = [shorten_number(_write(each)) for each in (low, high) if each is not None]
+            ends = "–".join(map(format_number, digits))
+            return ends if high is not None else f"≥ {ends}"
 
 
-def _label_range(low: Decimal, high: Decimal | None) -> str:
-    first = _format_bound(low)
-    return f"{first}–{_format_bound(high)}" if high is not None else f"≥ {first}"
+# Records of values --------------------------------------------------------------------------------
 
 
-def _format_bound(bound: Decimal) -> str:
-    return format_number(shorten_number(_drop_zeros(f"{bound:f}")))
-
-
-def _label(column: Column, key: Key) -> str:
+def _find_equal(by: Grouping, key: Key) -> tuple[Pair, ...] | None:
+    """List the parameters that find the records with a value; None if there are none."""
+    name = by.column.name
     if key is None:
-        return _("empty")
-    return shorten(show_bidi_controls(format_value(column, key)), _MAX_LABEL_LENGTH)
+        return ((f"empty.{name}", "yes"),)
+    return ((f"field.{name}", write_value(key)),) if by.step == EACH and key != "" else None
 
 
-def _get_language(column: Column, key: Key) -> str:
-    """Return the language of a value's label; without a value, the page's."""
-    return "" if key is None else column.value_language
+def _find_between(by: Grouping, low: Bound, high: Bound) -> tuple[Pair, ...]:
+    """List the parameters that find the records from a bound to before another."""
+    first, last, other = (f"{each}.{by.column.name}" for each in ("from", "to", "not"))
+    if not by.group.interval:
+        ends = ((last, high), (other, high)) if high is not None else ()
+        return tuple((name, format_number(_write(end))) for name, end in ((first, low), *ends))
+    # A day is a whole one.
+    length = None if by.step == "hour" else _DAY_LENGTH
+    ends = (first, low), (last, high - timedelta(microseconds=1))
+    return tuple((name, moment.isoformat(" ")[:length]) for name, moment in ends)
+
+
+def _find_others(
+    split: Grouping, shown: Sequence[Value], others: Sequence[Value]
+) -> tuple[Pair, ...] | None:
+    """List the parameters that find the records of all values but those shown."""
+    name, bounds = split.column.name, [each.bounds for each in others if each.bounds]
+    if len(bounds) == len(others):
+        return _find_between(split, bounds[0][0], bounds[-1][1])
+    if split.step != EACH or any(each.key == "" for each in shown):
+        return None
+    return tuple(
+        (f"empty.{name}", "no") if each.key is None else (f"not.{name}", write_value(each.key))
+        for each in shown
+    )

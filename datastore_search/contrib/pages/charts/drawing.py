@@ -1,132 +1,151 @@
-"""Draw a chart as SVG: compute the places, which ``chart.svg`` writes (``docs/decisions/0030``)."""
+"""
+Draw a chart as SVG: compute the places, which ``chart.svg`` writes (``docs/decisions/0030``).
+
+Places across are shares of the width, so that the drawing is as wide as its column while its
+letters keep their size.
+"""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 
 from ....messages import shorten
 from ..languages import write_language
 from ..table.records import format_number
-from .data import ChartData, Group, Series
+from .data import ChartData, Group, Value
+from .query import GROUPED, LINES, SHARES, STACKED, ChartQuery
 
-_WIDTH, _HEIGHT = 720, 360
-_LETTER = 7.2
-_LINE = 18
-_MARGIN = 12
+#: The width for which labels are chosen, and that of a phone, where fewer are shown.
+_WIDTH, _NARROW = 720, 250
+_HEIGHT, _LINE, _TOP = 300, 18, 8
 
-#: The room of the labels beside bars at most, and letters of a label there and in the legend.
-_MAX_LABELS_WIDTH = 220
-_MAX_LEGEND_LETTERS = 22
+#: A group of bars: its label, a bar alone, one of several, and the gap below.
+_LABEL, _BAR, _SERIES_BAR, _BAR_GAP = 18, 14, 8, 9
 
-_LEGEND_COLUMNS = 4
-_BAR, _BAR_GAP = 16, 8
-_SERIES_BAR = 9
-
-#: Labels below columns at most, and lines of the scale.
-_MAX_STEP_LABELS = 9
 _SCALE_LINES = 5
 _MIN_STEP = 1e-300
 
-#: Colours that differ for those who see fewer, on white; the style sheet has those for the dark.
-_COLOURS = (
-    "#0b5cad", "#c75000", "#00795a", "#b5478f", "#8a6d00", "#6b4fbb", "#6f6f6f", "#a3322a",
+#: A label that is left out on a phone.
+_MINOR = ' class="minor"'
+
+#: Steps up to which a line has a mark for each.
+_MAX_MARKS = 60
+
+#: Colours that differ for those who see fewer, on white, with the dashes of a line; the style sheet
+#: has colours for the dark.
+STYLES = (
+    ("#0b5cad", ""), ("#c75000", ""), ("#00795a", ""), ("#b5478f", ""),
+    ("#8a6d00", "6 3"), ("#6b4fbb", "2 3"), ("#a3322a", "8 3 2 3"), ("#6f6f6f", "4 4"),
 )  # fmt: skip
 
-
-#: Lines of the fifth series on are dashed.
-_DASHES = ("", "", "", "", "6 3", "2 3", "8 3 2 3", "4 4")
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A text at a point: ``anchor`` is ``start``, ``middle`` or ``end``."""
-
-    x: str
-    y: str
-    text: str
-    anchor: str = "start"
-    lang: str = ""
+#: Widths of letters in DejaVu Sans, a wide font, by the letter, or else by its kind.
+_TYPE_SIZE, _LETTER_WIDTH = 12, 0.63
+_WIDTHS = dict.fromkeys("ijlI.,:;'|! ", 0.35) | dict.fromkeys("frt()-[]1/", 0.45)
+_WIDTHS |= dict.fromkeys("mwMW%@—WF", 0.95) | {"Mn": 0.0, "Lu": 0.72}
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A rectangle of a series, and what it says when it is pointed at."""
+def measure_text(text: str) -> float:
+    """Measure the width of a text, rather too wide than too narrow."""
+    return _TYPE_SIZE * sum(map(_measure_letter, text))
 
-    series: int
+
+@lru_cache(maxsize=1024)
+def _measure_letter(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.0
+    return _WIDTHS.get(letter, _WIDTHS.get(unicodedata.category(letter), _LETTER_WIDTH))
+
+
+@dataclass(slots=True)
+class DrawnSeries:
+    """
+    A series with the SVG of its bars, or of its points and its line, a path with ``dashes``.
+
+    A chart has hundreds of them: a template would take most of the page's time.
+    """
+
+    value: Value
     colour: str
-    x: str
-    y: str
-    width: str
-    height: str
-    text: str
-    lang: str
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The line of a series, as an SVG path; ``dashes`` distinguish it beside its colour."""
-
-    series: int
-    colour: str
-    path: str
     dashes: str
+    marks: SafeString = field(default_factory=SafeString)
+    path: str = ""
+
+
+#: The number of a series, and where its bar begins and ends.
+_Bar = tuple[int, float, float]
 
 
 @dataclass(slots=True)
 class Drawing:
-    """Everything that the template writes, in a box of ``width`` and ``height``."""
+    """Everything that the template writes; a file has a legend in addition."""
 
+    chart: ChartQuery
+    groups: Sequence[Group]
+    series: Sequence[DrawnSeries]
     title: str
-    width: int = _WIDTH
+    link: Callable[[Value, Value], str]
     height: int = _HEIGHT
-    lines: list[str] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
-    bars: list[Bar] = field(default_factory=list)
-    curves: list[Curve] = field(default_factory=list)
+    lines: list[tuple[str, str, str, str]] = field(default_factory=list)
+    labels: SafeString = field(default_factory=SafeString)
 
-    def add_label(
-        self, x: float, y: float, text: str, anchor: str = "start", language: str = ""
-    ) -> None:
-        """Add a text at a point."""
-        lang = write_language(language)
-        self.labels.append(Label(write_coordinate(x), write_coordinate(y), text, anchor, lang))
+    @property
+    def lanes(self) -> int:
+        """The number of bars of a group side by side."""
+        return len(self.series) if self.chart.form == GROUPED else 1
 
-    def add_bar(self, series: int, box: Sequence[float], text: str, language: str) -> None:
-        """Add a rectangle of a series, from 0; its box is x, y, width and height."""
-        x, y, width, height = map(write_coordinate, box)
-        lang = write_language(language)
-        self.bars.append(Bar(series + 1, _COLOURS[series], x, y, width, height, text, lang))
+    @property
+    def frame(self) -> tuple[int, int, int, int]:
+        """Where the drawing is in a file, below a title and a legend, and the size of the file."""
+        left, right = (12, 80) if self.chart.by.has_categories else (70, 20)
+        top = _LINE * (len(self.series) + 2)
+        return left, top, left + _WIDTH + right, top + self.height + _TOP
+
+    def add_mark(self, group: Group, number: int, shape: str) -> None:
+        """Add a bar or a point of a group to a series, as the beginning of an SVG element."""
+        each, point = self.series[number], group.points[number]
+        words = [group.value.label, each.value.label, point.text if point else ""]
+        lang = write_language(group.value.language or each.value.language)
+        text = escape(" · ".join(filter(None, words)))
+        mark = f"<{shape}{lang}><title>{text}</title></{shape.partition(' ')[0]}>"
+        if link := self.link(group.value, each.value):
+            mark = f'<a href="{escape(link)}" tabindex="-1">{mark}</a>'
+        each.marks += SafeString(mark)
 
 
-def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing | None:
-    """Draw a chart; None if there is nothing to draw."""
-    groups = [group for group in data.groups if group.is_on_axis]
+def draw_chart(
+    chart: ChartQuery, data: ChartData, title: str, link: Callable[[Value, Value], str]
+) -> Drawing | None:
+    """Draw a chart, whose marks have links; None if there is nothing to draw."""
+    groups = [group for group in data.groups if group.value.is_on_axis]
     if not any(point for group in groups for point in group.points):
         return None
-    drawing = Drawing(title)
-    top = _draw_legend(drawing, data.series)
-    scale = _Scale.of(groups)
-    if has_categories:
-        _draw_bars(drawing, groups, data.series, scale, top)
-    else:
-        _draw_steps(drawing, groups, data.series, scale, top)
+    series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
+    drawing = Drawing(chart, groups, series, title, link)
+    bars = [list(_stack(group, chart.form)) for group in groups]
+    ends = [end for each in bars for _number, start, stop in each for end in (start, stop)]
+    draw = _draw_bars if chart.by.has_categories else _draw_columns
+    draw(drawing, bars, _Scale.of(ends, "%" if chart.form == SHARES else ""))
     return drawing
 
 
-def _draw_legend(drawing: Drawing, series: Sequence[Series]) -> int:
-    """Draw the names of the series, and return where the chart begins."""
-    if len(series) <= 1:  # one has no name
-        return _MARGIN
-    width = (_WIDTH - 2 * _MARGIN) // _LEGEND_COLUMNS
-    for position, each in enumerate(series):
-        row, column = divmod(position, _LEGEND_COLUMNS)
-        x, y = _MARGIN + column * width, _MARGIN + row * _LINE
-        drawing.add_bar(position, (x, y, 11, 11), each.label, each.language)
-        label = shorten(each.label, _MAX_LEGEND_LETTERS)
-        drawing.add_label(x + 17, y + 10, label, language=each.language)
-    return _MARGIN + (len(series) - 1) // _LEGEND_COLUMNS * _LINE + 2 * _LINE
+def _stack(group: Group, form: str) -> Iterator[_Bar]:
+    """List the bars of a group, on each other or beside each other; of several, none is empty."""
+    can_be_empty = form in {"", LINES}
+    points = enumerate(group.points)
+    sizes = [(n, point.size) for n, point in points if point and (point.size or can_be_empty)]
+    whole = sum(abs(size) for _number, size in sizes) / 100 if form == SHARES else 1.0
+    ends = {True: 0.0, False: 0.0}
+    for number, size in sizes:
+        start = ends[size < 0] if form in {STACKED, SHARES} else 0.0
+        ends[size < 0] = start + size / (whole or 1.0)
+        yield number, start, ends[size < 0]
 
 
 # The scale ----------------------------------------------------------------------------------------
@@ -134,141 +153,150 @@ def _draw_legend(drawing: Drawing, series: Sequence[Series]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """The values from ``low`` to ``high``, with lines ``step`` apart."""
+    """The values from ``low`` to ``high`` with a ``unit``, and lines ``step`` apart."""
 
     low: float
     high: float
     step: float
+    unit: str = ""
 
     @classmethod
-    def of(cls, groups: Sequence[Group]) -> _Scale:
+    def of(cls, sizes: Sequence[float], unit: str) -> _Scale:
         """Choose a scale that includes 0, whose lines are multiples of 1, 2 or 5."""
-        sizes = [point.size for group in groups for point in group.points if point]
-        low, high = min(0.0, *sizes), max(0.0, *sizes)
+        # The sums of shares are not exact.
+        low, high = min(0.0, *sizes), min(max(0.0, *sizes), 100.0 if unit else math.inf)
         high = high if low < high else 1.0
         rough = max((high - low) / _SCALE_LINES, _MIN_STEP)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next((each * power for each in (1, 2, 5) if each * power >= rough), 10 * power)
-        return cls(math.floor(low / step) * step, math.ceil(high / step) * step, step)
+        return cls(math.floor(low / step) * step, math.ceil(high / step) * step, step, unit)
 
     def place(self, size: float) -> float:
         """Return the place of a value, from 0 to 1."""
         return (size - self.low) / (self.high - self.low)
 
     @property
-    def lines(self) -> Iterator[tuple[float, str]]:
-        """The values of the lines, and their labels."""
+    def lines(self) -> Iterator[tuple[int, float, str]]:
+        """The numbers and places of the lines, and their labels."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         for number in range(first, last + 1):
-            value = number * self.step
-            yield value, format_number(f"{value:.10g}".replace("e+", "e"))
+            text = format_number(f"{number * self.step:.10g}".replace("e+", "e"))
+            yield number, self.place(number * self.step), f"{text}{self.unit}"
 
 
 # Bars of categories, from the top to the bottom ---------------------------------------------------
 
 
-def _draw_bars(
-    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: _Scale, top: int
-) -> None:
-    thickness = _BAR if len(series) == 1 else _SERIES_BAR
-    row = thickness * len(series) + _BAR_GAP
-    letters = max(len(group.label) for group in groups)
-    left = min(_MAX_LABELS_WIDTH, letters * _LETTER) + _MARGIN
-    # Room for the figures behind the bars.
-    right = _WIDTH - 80
-    bottom = top + row * len(groups)
-    drawing.height = bottom + 2 * _LINE
-
-    def place(size: float) -> float:
-        return left + 8 + scale.place(size) * (right - left - 8)
-
-    for value, text in scale.lines:
-        x = place(value)
-        drawing.lines.append(f"M{write_coordinate(x)} {top}V{bottom}")
-        drawing.add_label(x, bottom + _LINE, text, "middle")
-    for number, group in enumerate(groups):
-        y = top + number * row + _BAR_GAP / 2
-        middle = y + thickness * len(series) / 2 + 4
-        label = shorten(group.label, round((left - _MARGIN) / _LETTER))
-        drawing.add_label(left, middle, label, "end", group.language)
-        for position, point in enumerate(group.points):
-            if point is None:
-                continue
-            start, end = sorted([place(0), place(point.size)])
-            height = thickness - (1 if len(series) > 1 else 0)
-            drawing.add_bar(
-                position,
-                (start, y + position * thickness, end - start, height),
-                _describe(group, series[position].label, point.text),
-                group.language or series[position].language,
-            )
-            if len(series) == 1:
-                drawing.add_label(end + 5, middle, point.text)
+def _draw_bars(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
+    lanes = drawing.lanes
+    thickness = _BAR if lanes == 1 else _SERIES_BAR
+    row = _LABEL + thickness * lanes + _BAR_GAP
+    bottom = row * len(bars)
+    drawing.height = bottom + _LINE + 4
+    for number, place, text in scale.lines:
+        drawing.lines.append((write_share(place), write_share(place), "0", str(bottom)))
+        anchor = "middle" if place else "start"
+        drawing.labels += write_text(
+            write_share(place), bottom + _LINE, text, anchor, _MINOR * (number % 2)
+        )
+    for number, (group, own) in enumerate(zip(drawing.groups, bars, strict=True)):
+        y, label = number * row + _LABEL, group.value.label
+        while measure_text(label) > _NARROW + 70:
+            label = shorten(label, len(label) - 2)
+        lang = write_language(group.value.language)
+        drawing.labels += write_text("0", y - 5, label, "start", lang)
+        for position, *ends in own:
+            left, right = sorted(map(scale.place, ends))
+            top = y + (position * thickness if lanes > 1 else 0)
+            box = write_box(left, top, right - left, thickness - (lanes > 1))
+            drawing.add_mark(group, position, f"rect {box}")
+        if lanes == 1 and own and not scale.unit:
+            total = format_number(f"{sum(end - start for _number, start, end in own):.10g}")
+            text = point.text if (point := group.points[0]) and len(group.points) == 1 else total
+            right = max(scale.place(max(start, end)) for _number, start, end in own)
+            drawing.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")
 
 
 # Columns and lines, from the left to the right ----------------------------------------------------
 
 
-def _draw_steps(
-    drawing: Drawing, groups: Sequence[Group], series: Sequence[Series], scale: _Scale, top: int
-) -> None:
-    lines = list(scale.lines)
-    left = max(len(text) for _value, text in lines) * _LETTER + _MARGIN + 6
-    drawing.height = top + _HEIGHT
-    bottom = drawing.height - 2 * _LINE
-    step = (_WIDTH - _MARGIN - left) / len(groups)
+def _draw_columns(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scale) -> None:
+    bottom = _HEIGHT - 2 * _LINE
+    groups, step = drawing.groups, 1 / len(bars)
+    gap = min(0.005, step / 5)
 
     def place(size: float) -> float:
-        return bottom - scale.place(size) * (bottom - top)
+        return _TOP + (1 - scale.place(size)) * (bottom - _TOP)
 
-    for value, text in lines:
-        y = place(value)
-        drawing.lines.append(f"M{write_coordinate(left)} {write_coordinate(y)}H{_WIDTH - _MARGIN}")
-        drawing.add_label(left - 6, y + 4, text, "end")
-    widest = max(len(group.label) for group in groups) * _LETTER + 8
-    most = min(_MAX_STEP_LABELS, max(1, int((_WIDTH - left) / widest)))
-    every = -(-len(groups) // most)
-    for number in range(0, len(groups), every):
-        text = groups[number].label
-        # The last label may be wider than its column.
-        middle = min(left + (number + 0.5) * step, _WIDTH - len(text) * _LETTER / 2)
-        drawing.add_label(middle, bottom + _LINE, text, "middle", groups[number].language)
-    if len(series) > 1:
-        _draw_curves(drawing, groups, left, step, place)
-        return
-    gap = min(4.0, step / 5)
-    for number, group in enumerate(groups):
-        if point := group.points[0]:
-            top_end, low_end = sorted([place(0), place(point.size)])
-            box = (left + number * step + gap / 2, top_end, step - gap, low_end - top_end)
-            drawing.add_bar(0, box, _describe(group, "", point.text), group.language)
-
-
-def _draw_curves(
-    drawing: Drawing,
-    groups: Sequence[Group],
-    left: float,
-    step: float,
-    place: Callable[[float], float],
-) -> None:
-    """Draw a line for each series, interrupted where a group has no figure."""
-    for position in range(len(groups[0].points)):
-        path, is_drawn = "", False
-        for number, group in enumerate(groups):
-            point = group.points[position]
-            if point is not None:
-                x = write_coordinate(left + (number + 0.5) * step)
-                y = write_coordinate(place(point.size))
-                # A line of no length is a dot.
-                path += f"L{x} {y}" if is_drawn else f"M{x} {y}h0"
-            is_drawn = point is not None
-        drawing.curves.append(Curve(position + 1, _COLOURS[position], path, _DASHES[position]))
+    for _number, share, text in scale.lines:
+        y = _TOP + (1 - share) * (bottom - _TOP)
+        drawing.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
+        drawing.labels += write_text("-6", y + 4, text, "end")
+    wide, narrow = (_choose_labels(drawing, width) for width in (_WIDTH, _NARROW))
+    for number, text in wide.items():
+        x, half = (number + 0.5) * step, measure_text(text) / 2 / _NARROW
+        x, anchor = (0.0, "start") if x < half else (x, "middle")
+        x, anchor = (1.0, "end") if 1 - x < half else (x, anchor)
+        attributes = write_language(groups[number].value.language) + _MINOR * (number not in narrow)
+        drawing.labels += write_text(write_share(x), bottom + _LINE, text, anchor, attributes)
+    for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
+        for position, start, end in own:
+            if drawing.chart.form == LINES:
+                x, y = (number + 0.5) * step, place(end)
+                at = f"{write_coordinate(x * _WIDTH)} {write_coordinate(y)}"
+                # A line is interrupted where a group has no figure; one of no length is a dot.
+                follows = number > 0 and groups[number - 1].points[position]
+                drawing.series[position].path += f"L{at}" if follows else f"M{at}h0"
+                if len(groups) <= _MAX_MARKS:
+                    at = f'cx="{write_share(x)}" cy="{write_coordinate(y)}" r="4"'
+                    drawing.add_mark(group, position, f"circle {at}")
+                continue
+            top, low = sorted([place(start), place(end)])
+            width = (step - gap) / drawing.lanes
+            left = number * step + gap / 2 + (position * width if drawing.lanes > 1 else 0)
+            drawing.add_mark(group, position, f"rect {write_box(left, top, width, low - top)}")
 
 
-def _describe(group: Group, series: str, text: str) -> str:
-    return " · ".join(filter(None, [group.label, series, text]))
+#: Letters of the label of a month, a year and so on, and how many months are between two labels.
+_CALENDAR = ((7, 1), (7, 3), (7, 6), *((4, 12 * years) for years in (1, 2, 5, 10, 20, 50, 100)))
+
+
+def _choose_labels(drawing: Drawing, width: float) -> dict[int, str]:
+    """Choose the labels of steps that fit a width: all, first months of periods, or each n-th."""
+    groups = [group.value for group in drawing.groups]
+    labels = {number: value.label for number, value in enumerate(groups)}
+    widest = max(map(measure_text, labels.values())) + 12
+    every = math.ceil(len(groups) * widest / width)
+    is_calendar = every > 1 and drawing.chart.by.group.interval
+    for length, months in _CALENDAR if is_calendar else ():
+        firsts = {
+            number: labels[number][:length]
+            for number, value in enumerate(groups)
+            if value.bounds and (low := value.bounds[0]).day == 1 and not low.hour
+            if (low.year * 12 + low.month - 1) % months == 0
+        }
+        if firsts and len(firsts) * (max(map(measure_text, firsts.values())) + 12) <= width:
+            return firsts
+    return {number: labels[number] for number in range(0, len(groups), every)}
+
+
+def write_text(x: str, y: float, text: str, anchor: str, attributes: str = "") -> SafeString:
+    """Write a text at a point, which is its ``start``, its ``middle`` or its ``end``."""
+    place = f'x="{x}" y="{write_coordinate(y)}" text-anchor="{anchor}"'
+    return SafeString(f"<text {place}{attributes}>{escape(text)}</text>")
 
 
 def write_coordinate(number: float) -> str:
     """Write a coordinate with a point, whatever the language."""
     return f"{number:.1f}".removesuffix(".0")
+
+
+def write_share(share: float) -> str:
+    """Write a share of the width."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def write_box(x: float, y: float, width: float, height: float) -> str:
+    """Write the place and the size of a bar."""
+    top, size = write_coordinate(y), write_coordinate(height)
+    return f'x="{write_share(x)}" y="{top}" width="{write_share(width)}" height="{size}"'

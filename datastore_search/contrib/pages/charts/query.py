@@ -1,11 +1,11 @@
-"""What a chart shows: the parameters ``show``, ``of``, ``by``, ``per`` and ``split``."""
+"""What a chart shows: the parameters ``show``, ``of``, ``by``, ``per``, ``split`` and ``as``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from ...analysis.groups import INTERVALS, GroupBy
 from ...analysis.metrics import Metric
-from ..facets.choice import FacetKind, find_kind
+from ..facets.choice import FacetKind, describe_fields, find_kind, is_skewed, list_useful
 from ..languages import Phrase, capitalize_phrase, compose_phrase, mark_text
 from ..table.columns import Column, find_column
 from ..table.query_string import Pair
@@ -41,13 +41,48 @@ STEPS = {
     EACH: gettext_lazy("each value"),
 }
 
+#: Forms of a chart whose groups are split, by the names of addresses.
+LINES, STACKED, SHARES, GROUPED = "lines", "stacked", "shares", "grouped"
+FORMS = {
+    STACKED: gettext_lazy("stacked"),
+    SHARES: gettext_lazy("shares of 100%"),
+    GROUPED: gettext_lazy("side by side"),
+    LINES: gettext_lazy("lines"),
+}
+
 #: Ranges of numbers where the profile proposes no width.
 _BINS = 20
 
-#: Days up to which an axis has days, months and quarters, if no step is chosen.
-_MAX_DAYS = {"day": 62, "month": 5 * 366, "quarter": 15 * 366}
+#: Days of the periods that an axis and a split may have, if no step is chosen, and their number.
+_DAYS = {"day": 1, "month": 30.5, "quarter": 91.5}
+_MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
 
-_MAX_PROPOSALS = 5
+_MAX_PROPOSALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A field by which records are grouped, in steps that are one of ``STEPS``."""
+
+    column: Column
+    group: GroupBy
+
+    @property
+    def step(self) -> str:
+        """The name of the steps."""
+        return self.group.interval or (RANGES if self.group.width or self.group.bins else EACH)
+
+    @property
+    def has_categories(self) -> bool:
+        """Return whether groups have no order of their own: the largest come first."""
+        return self.column.type == "text"
+
+    @property
+    def label(self) -> Phrase:
+        """The field and its periods in words."""
+        field, step = self.column.marked_label, str(STEPS[self.step])
+        template = "%(field)s, %(step)s" if self.step in INTERVALS else "%(field)s"
+        return compose_phrase(template, field=field, step=step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +90,15 @@ class ChartQuery:
     """
     One chart.
 
-    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for
-    ``count``).  ``step`` is one of ``STEPS``, which ``width`` completes for ranges of numbers, if
-    it is known.
+    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``), and
+    ``form`` one of ``FORMS``, empty for plain bars.
     """
 
     figure: str
     of: Column | None
-    by: Column
-    step: str
-    width: Decimal | None = None
-    split: Column | None = None
-
-    @property
-    def group(self) -> GroupBy:
-        """The groups along the axis."""
-        name = self.by.name
-        if self.step in INTERVALS:
-            return GroupBy(name, interval=self.step)
-        if self.step == RANGES:
-            return GroupBy(name, width=self.width, bins=None if self.width else _BINS)
-        return GroupBy(name)
+    by: Grouping
+    split: Grouping | None = None
+    form: str = ""
 
     @property
     def metric(self) -> Metric:
@@ -83,9 +106,9 @@ class ChartQuery:
         return Metric("value", self.figure, self.of.name if self.of else "")
 
     @property
-    def has_categories(self) -> bool:
-        """Return whether groups have no order of their own: the largest come first."""
-        return self.by.type == "text"
+    def is_additive(self) -> bool:
+        """Return whether the figures of groups have a sum that says something."""
+        return self.figure in {"count", "sum"}
 
     @property
     def figure_label(self) -> Phrase:
@@ -100,26 +123,25 @@ class ChartQuery:
     @property
     def title(self) -> Phrase:
         """The chart in words."""
-        words = {"figure": self.figure_label, "field": self.by.marked_label}
-        if self.step in INTERVALS:
-            step = str(STEPS[self.step])
-            title = compose_phrase(_("%(figure)s by %(field)s, %(step)s"), **words, step=step)
-        else:
-            title = compose_phrase(_("%(figure)s by %(field)s"), **words)
+        title = compose_phrase(
+            _("%(figure)s by %(field)s"), figure=self.figure_label, field=self.by.label
+        )
         if self.split:
-            field = self.split.marked_label
+            field = self.split.label
             title = compose_phrase(_("%(title)s, split by %(field)s"), title=title, field=field)
         return capitalize_phrase(title)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The parameters of its address."""
+        is_split_period = self.split and self.split.step in INTERVALS and self.by.has_categories
         values = {
             "show": self.figure,
             "of": self.of.name if self.of else "",
-            "by": self.by.name,
-            "per": self.step,
-            "split": self.split.name if self.split else "",
+            "by": self.by.column.name,
+            "per": self.split.step if self.split and is_split_period else self.by.step,
+            "split": self.split.column.name if self.split else "",
+            "as": self.form,
         }
         return tuple((name, value) for name, value in values.items() if value)
 
@@ -146,81 +168,101 @@ class ChartParser:
         split = find_column(sent.get("split", ""), self.groupable)
         figure = sent.get("show", "")
         if not by:
-            proposed = next(self._propose(), None)
-            by = proposed.by if proposed else None
-        if not by:
-            return None
-        if figure not in FIGURES or not self.measurable:
-            figure = "count"
-        if figure == "count":
-            of = None
+            proposed = next(self._propose(None), None)
+            if not proposed:
+                return None
+            by = proposed.by.column
+            if "split" not in sent and proposed.split:
+                split = proposed.split.column
+        if figure not in FIGURES or figure == "count" or not self.measurable:
+            figure, of = "count", None
         elif not of:
             of = next((each for each in self.measurable if each != by), self.measurable[0])
-        return self._build(figure, of, by, sent.get("per", ""), split if split != by else None)
+        return self._build(figure, of, by, split if split != by else None, sent)
 
     def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
         """Propose other charts than the one shown."""
-        charts = [chart for chart in dict.fromkeys(self._propose()) if chart != shown]
+        charts = [chart for chart in dict.fromkeys(self._propose(shown)) if chart != shown]
         return charts[:_MAX_PROPOSALS]
 
-    def _propose(self) -> Iterator[ChartQuery]:
-        """Propose counts by the first fields of each kind, then a sum of the first number."""
-        values = [each for each in self.groupable if self._has_few_values(each)]
-        dates = [each for each in self.groupable if each.field_type.has_day]
-        numbers = [each for each in self.measurable if each not in values]
-        for by in [*values[:1], *dates[:1], *numbers[:1]]:
+    def _propose(self, shown: ChartQuery | None) -> Iterator[ChartQuery]:
+        """Propose charts by a date and a category, that of a chart first, then by a number."""
+        fields = list_useful(describe_fields(self.groupable, self._profiles), self._profiles)
+        useful = [each.column for each in fields]
+        known = [each for each in fields if not each.is_guessed]
+        values = [each.column for each in known if each.kind is FacetKind.VALUES]
+        if shown and shown.by.column in values:
+            values.insert(0, shown.by.column)
+        dates = [each for each in useful if each.field_type.has_day][:1]
+        numbers = [each for each in useful if each in self.measurable and each not in values][:1]
+        for date_, category in zip(dates, values, strict=False):
+            yield self._build("count", None, date_, category)
+            if shown:
+                yield self._build("count", None, category, date_)
+        for by in [*values[:1], *dates, *numbers]:
             yield self._build("count", None, by)
-        for by in [*dates[:1], *values[:1]]:
-            for of in numbers[:1]:
-                yield self._build("sum", of, by)
-        for by in self.groupable[:1]:
+        for by in [*dates, *values[:1]] if numbers else ():
+            yield self._build("sum", numbers[0], by)
+        for by in [*useful, *self.groupable][:1]:
             yield self._build("count", None, by)
-
-    def _has_few_values(self, column: Column) -> bool:
-        profile = self._profiles.get(column.name)
-        return profile is not None and find_kind(column, profile) is FacetKind.VALUES
 
     def _build(
         self,
         figure: str,
         of: Column | None,
         by: Column,
-        step: str = "",
         split: Column | None = None,
+        sent: Mapping[str, str] = {},
     ) -> ChartQuery:
-        """Build a chart; a step that does not suit the field is chosen anew."""
-        if not _suits(by, step):
-            step = self._choose_step(by)
-        width = self._find_width(by) if step == RANGES and by.field_type.is_number else None
-        return ChartQuery(figure, of, by, step, width, split)
+        """Build a chart; a step or a form that does not suit is chosen anew."""
+        step, form = sent.get("per", ""), sent.get("as", "")
+        axis = self._group(by, step, _MAX_PERIODS)
+        # The step is that of the split if the axis has none.
+        step = "" if axis.step == step else step
+        series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
+        chart = ChartQuery(figure, of, axis, series or None)
+        forms = [each for each in FORMS if _fits(each, chart)]
+        if form not in forms:
+            form = forms[0 if chart.is_additive else -1] if series else ""
+        return replace(chart, form=form)
 
-    def _choose_step(self, by: Column) -> str:
-        if by.field_type.has_day:
-            return self._choose_interval(by)
-        return RANGES if by.field_type.is_number and not self._has_few_values(by) else EACH
+    def _group(self, column: Column, step: str, most: int) -> Grouping:
+        profile = self._profiles.get(column.name, {})
+        if not _suits(column, step):
+            has_values = find_kind(column, profile or None) is FacetKind.VALUES
+            step = RANGES if column.field_type.is_number and not has_values else EACH
+            if column.field_type.has_day:
+                step = _choose_interval(profile, most)
+        if step != RANGES:
+            return Grouping(column, GroupBy(column.name, step if step in INTERVALS else ""))
+        is_logarithmic = is_skewed(column, profile)
+        width = None if is_logarithmic else _find_width(profile)
+        bins = None if width else _BINS
+        return Grouping(column, GroupBy(column.name, "", "", width, bins, is_logarithmic))
 
-    def _choose_interval(self, by: Column) -> str:
-        """Choose an interval that gives a few dozen periods, or years."""
-        profile = self._profiles.get(by.name, {})
-        try:
-            ends = [date.fromisoformat(str(profile[name])[:10]) for name in ("min", "max")]
-        except (KeyError, ValueError):
-            return "year"
-        days = (ends[1] - ends[0]).days
-        return next((step for step, most in _MAX_DAYS.items() if days <= most), "year")
 
-    def _find_width(self, by: Column) -> Decimal | None:
-        """Find the width of the ranges of a profile, whose bounds people can read."""
-        histogram = self._profiles.get(by.name, {}).get("histogram")
-        if not histogram:
-            return None
-        first, second, *_others = histogram["bounds"]
-        try:
-            width = Decimal(str(second)) - Decimal(str(first))
-        except InvalidOperation:
-            return None
-        # What ``datastore_aggregate`` takes.
-        return width if Decimal("1E-30") <= width <= Decimal("1E+30") else None
+def _choose_interval(profile: Mapping[str, Any], most: int) -> str:
+    """Choose an interval that gives as few periods as fit, or years."""
+    try:
+        ends = [date.fromisoformat(str(profile[name])[:10]) for name in ("min", "max")]
+    except (KeyError, ValueError):
+        return "year"
+    days = (ends[1] - ends[0]).days
+    return next((step for step, each in _DAYS.items() if days <= most * each), "year")
+
+
+def _find_width(profile: Mapping[str, Any]) -> Decimal | None:
+    """Find the width of the ranges of a profile, whose bounds people can read."""
+    bounds = profile.get("histogram", {}).get("bounds", (0, 0))
+    first, second, *_others = map(Decimal, map(str, bounds))
+    # What ``datastore_aggregate`` takes.
+    return second - first if Decimal("1E-30") <= second - first <= Decimal("1E+30") else None
+
+
+def _fits(form: str, chart: ChartQuery) -> bool:
+    if form == LINES:
+        return not chart.by.has_categories
+    return chart.split is not None and (form == GROUPED or chart.is_additive)
 
 
 def _suits(by: Column, step: str) -> bool:

@@ -5,30 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from ....downloads.xml_rows import clean_xml
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
-from ..drawings import (
-    DrawingView,
-    File,
-    Option,
-    QuestionDrawing,
-    list_drawing_files,
-    list_options,
-)
+from ...analysis.errors import TooManyChartGroups
+from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
 from ..languages import Phrase, compose_phrase, join_phrases, mark_text
-from ..table.query_string import QueryString
-from .data import ChartData, Group, Point, Series, read_chart
-from .drawing import draw_chart
-from .query import EACH, FIGURES, STEPS, ChartParser, ChartQuery
+from ..table.query_string import Pair, QueryString
+from .data import OTHERS, ChartData, Point, Value, read_chart
+from .drawing import STYLES, Drawing, draw_chart
+from .query import FIGURES, FORMS, STEPS, ChartParser, ChartQuery
 
 
 class Chart(QuestionDrawing[ChartQuery, ChartData]):
@@ -38,8 +27,15 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
     parser_class = ChartParser
 
     def read(self, read: ConsistentRead, query: Query, shown: ChartQuery) -> ChartData:
-        """Read the figures."""
-        return read_chart(read, query, shown)
+        """Read the figures, in the proposed steps where the chosen ones are too many."""
+        try:
+            return read_chart(read, query, shown)
+        except TooManyChartGroups:
+            chosen = {name: value for name, value in shown.pairs if name != "per"}
+            self.shown = proposed = self.parser.parse(chosen)
+            if proposed in (shown, None):
+                raise
+            return read_chart(read, query, proposed)
 
     @property
     def title(self) -> Phrase:
@@ -54,11 +50,19 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             return context
         series = [mark_text(each.label, each.language) for each in data.series]
         return context | {
-            "drawing": self.svg,
+            "drawing": self.drawing,
+            "legend": [
+                (colour, label.html)
+                for (colour, _dashes), label in zip(STYLES, series, strict=False)
+                if chart.split
+            ],
             "summary": join_phrases(" ", list(_summarise(chart, data))).html,
             "series": [each.html for each in (series if chart.split else [chart.figure_label])],
             "shows_records": chart.figure != "count",
-            "rows": [self._describe_row(chart, group) for group in data.groups],
+            "rows": [
+                (group, self._link(group.value), format_count(group.record_count))
+                for group in data.groups
+            ],
         }
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
@@ -66,8 +70,10 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
         chosen = dict(self.pairs)
         measurable = list_options(self.parser.measurable)
         groupable = list_options(self.parser.groupable)
-        figures = tuple(Option(name, str(label)) for name, label in FIGURES.items())
-        steps = tuple(Option(name, str(label)) for name, label in STEPS.items())
+        figures, steps, forms = (
+            tuple(Option(name, str(label)) for name, label in table.items())
+            for table in (FIGURES, STEPS, FORMS)
+        )
         none = Option("", _("nothing"))
         choices = [
             ("show", _("Show"), figures if measurable else figures[:1]),
@@ -75,6 +81,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             ("by", _("by"), groupable),
             ("per", _("in steps"), (Option("", _("chosen by the field")), *steps)),
             ("split", _("split by"), (none, *groupable)),
+            ("as", _("drawn as"), (Option("", _("proposed")), *forms)),
         ]
         return {
             "choices": [(*each, chosen.get(each[0], "")) for each in choices],
@@ -84,36 +91,34 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             ],
         }
 
-    @cached_property
-    def svg(self) -> SafeString:
-        """The drawing; empty if there is nothing to draw."""
+    def build_drawing(self, *, is_file: bool) -> Drawing | None:
+        """Build the drawing; None if there is nothing to draw."""
         if not self.shown or not self.data:
-            return SafeString()
-        has_categories = self.shown.has_categories
-        drawing = draw_chart(self.data, self.title.text, has_categories=has_categories)
-        if drawing is None:
-            return SafeString()
-        context = {"drawing": drawing, "language": get_language()}
-        return SafeString(clean_xml(render_to_string("datastore_search/chart.svg", context)))
+            return None
+        link = (lambda *_values: "") if is_file else self._link
+        return draw_chart(self.shown, self.data, self.title.text, link)
 
     def list_files(self) -> dict[str, Callable[[], File]]:
         """List the drawing and the figures."""
-        files = list_drawing_files(self.svg)
-        chart, data = self.shown, self.data
+        files, chart, data = super().list_files(), self.shown, self.data
         if chart and data:
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
         return files
 
-    def _describe_row(self, chart: ChartQuery, group: Group) -> dict[str, Any]:
-        """Describe a group in the table of figures, with the link to its records if any."""
-        address = None
-        if group.key is None:
-            address = self.question.add(f"empty.{chart.by.name}", "yes")
-        elif chart.step == EACH and group.key != "":
-            key = str(group.key).lower() if isinstance(group.key, bool) else group.key
-            address = self.question.add(f"field.{chart.by.name}", key)
-        link = f"{self.page_path}{address.query}" if address and self.page_path is not None else ""
-        return {"group": group, "link": link, "record_count": format_count(group.record_count)}
+    def _link(self, *values: Value) -> str:
+        """Link to the records of a mark; empty if an address cannot ask for them."""
+        own: list[Pair] = []
+        for value in values:
+            if self.page_path is None or value.conditions is None:
+                return ""
+            own += value.conditions
+        question = self.question
+        for name, text in own:
+            operator, _dot, field = name.partition(".")
+            # A field has one of its values, or is empty.
+            if operator == "field" or (operator, text) == ("empty", "yes"):
+                question = question.remove(f"field.{field}", f"empty.{field}")
+        return f"{self.page_path}{QueryString((*question.pairs, *own)).query}"
 
 
 class ChartView(DrawingView):
@@ -126,10 +131,10 @@ class ChartView(DrawingView):
 def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
     """Say in words what the chart shows."""
     points = [
-        (point, group, series)
+        (point, group.value, series)
         for group in data.groups
         for point, series in zip(group.points, data.series, strict=True)
-        if point is not None
+        if point is not None and series.key != OTHERS
     ]
     if points:
         highest = max(points, key=lambda each: each[0].size)
@@ -147,17 +152,17 @@ def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
             shown=format_count(len(data.groups)),
             total=format_count(data.group_total),
         )
-    if chart.split and data.series_total > len(data.series):
+    if chart.split and not chart.is_additive and data.series_total > len(data.series):
         yield compose_phrase(
-            _("Only the %(shown)s most common of %(total)s values of %(field)s are shown."),
+            _("Only %(shown)s of %(total)s values of %(field)s are shown."),
             shown=format_count(len(data.series)),
             total=format_count(data.series_total),
-            field=chart.split.marked_label,
+            field=chart.split.column.marked_label,
         )
 
 
-def _name(_point: Point, group: Group, series: Series) -> Phrase:
-    names = [mark_text(each.label, each.language) for each in (group, series) if each.label]
+def _name(_point: Point, *values: Value) -> Phrase:
+    names = [mark_text(each.label, each.language) for each in values if each.label]
     return join_phrases(", ", names)
 
 
@@ -166,10 +171,10 @@ def _write_csv(chart: ChartQuery, data: ChartData) -> str:
     lines = io.StringIO()
     writer = csv.writer(lines)
     figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
-    split = [chart.split.name] if chart.split else []
-    writer.writerow([chart.by.name, *split, figure])
+    split = [chart.split.column.name] if chart.split else []
+    writer.writerow([chart.by.column.name, *split, figure])
     for group in data.groups:
-        key = "" if group.key is None else group.key
+        key = "" if group.value.key is None else group.value.key
         for point, series in zip(group.points, data.series, strict=True):
             names = [series.label] if chart.split else []
             writer.writerow([key, *names, "" if point is None else point.digits])

@@ -54,13 +54,15 @@ class FacetField:
     """
     A field with the kind of its facet; it is ``wanted`` if the address names it.
 
-    Nothing is known of the values of one that is ``is_guessed``.  Ranges of equal width would put
-    nearly all records into one where it ``is_skewed``.
+    Its values ``can_be_searched`` if it is a text, and named first.  Nothing is known of them if it
+    ``is_guessed``.  Ranges of equal width would put nearly all records into one if it
+    ``is_skewed``.
     """
 
     column: Column
     kind: FacetKind
     is_wanted: bool = False
+    can_be_searched: bool = False
     is_guessed: bool = False
     is_skewed: bool = False
 
@@ -75,36 +77,34 @@ def choose_facets(
     of the ``key`` are not proposed.
     """
     asked = {condition.field.name for condition in query.conditions}
-    fields = [
-        _describe(column, kind, profiles, is_wanted=column.name in query.facets)
-        for column in columns
-        if (kind := find_kind(column, profiles.get(column.name)) or _find_wanted(column, query))
-    ]
+    fields = describe_fields(columns, profiles, query.facets)
     chosen = [each for each in fields if each.is_wanted or each.column.name in asked]
     chosen = sorted(chosen, key=lambda each: not each.is_wanted)
     chosen = chosen[: max(MAX_FACETS, len(query.facets))]
     names = {each.column.name for each in chosen}
     free = [each for each in fields if each.column.name not in {*names, *key}]
-    chosen += _propose(free, profiles, chosen)
+    chosen += _propose(list_useful(free, profiles), chosen)
     # A facet stays in its place when something is chosen in it.
-    chosen.sort(
-        key=lambda each: (not each.is_wanted, rank_field(each, profiles), fields.index(each))
-    )
+    chosen.sort(key=lambda each: (not each.is_wanted, _rank(each, profiles), fields.index(each)))
     names = {each.column.name for each in chosen}
     return chosen, [each.column for each in fields if each.column.name not in names]
 
 
-def _find_wanted(column: Column, query: PageQuery) -> FacetKind | None:
-    return FacetKind.TEXT if column.name in query.facets else None
-
-
-def _describe(
-    column: Column, kind: FacetKind, profiles: Profiles, *, is_wanted: bool
-) -> FacetField:
-    profile = profiles.get(column.name)
-    if is_wanted and column.type == "text":
-        kind = FacetKind.VALUES
-    return FacetField(column, kind, is_wanted, profile is None, is_skewed(column, profile))
+def describe_fields(
+    columns: Sequence[Column], profiles: Profiles, wanted: Sequence[str] = ()
+) -> list[FacetField]:
+    """Describe the facets that fields can have; ``wanted`` names always have one."""
+    fields = []
+    for column in columns:
+        profile, is_text = profiles.get(column.name), column.type == "text"
+        kind, is_wanted = find_kind(column, profile), column.name in wanted
+        if is_wanted:
+            kind = FacetKind.VALUES if is_text else kind or FacetKind.TEXT
+        if kind:
+            is_first = is_text and wanted[:1] == (column.name,)
+            states = is_wanted, is_first, profile is None, is_skewed(column, profile)
+            fields.append(FacetField(column, kind, *states))
+    return fields
 
 
 def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | None:
@@ -139,29 +139,31 @@ def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:
     return len(counts) > 1 and max(counts) > _SKEWED_SHARE * sum(counts)
 
 
-def is_useful(column: Column, profile: Mapping[str, Any] | None) -> bool:
-    """Return whether a field divides records: it has several values, and is not their key."""
+def list_useful(fields: Sequence[FacetField], profiles: Profiles) -> list[FacetField]:
+    """List the fields that divide records, the most useful first."""
+    useful = [each for each in fields if _is_useful(each.column, profiles.get(each.column.name))]
+    return sorted(useful, key=lambda each: _rank(each, profiles))
+
+
+def _is_useful(column: Column, profile: Mapping[str, Any] | None) -> bool:
+    """Return whether a field has several values, and is not the key of the records."""
     if profile is None:
         return True
     count, distinct = profile["count"], profile["distinct"]
-    is_key = False
     if column.field_type.is_integer and distinct == count and "min" in profile:
         is_sequence = int(profile["max"]) - int(profile["min"]) + 1 == count
-        is_key = is_sequence or bool(_KEY_NAME.search(column.name))
-    return bool(count) and distinct + bool(profile["nulls"]) > 1 and not is_key
+        return not is_sequence and not _KEY_NAME.search(column.name)
+    return bool(count) and distinct + bool(profile["nulls"]) > 1
 
 
-def _propose(
-    fields: Sequence[FacetField], profiles: Profiles, chosen: Sequence[FacetField]
-) -> list[FacetField]:
+def _propose(fields: Sequence[FacetField], chosen: Sequence[FacetField]) -> list[FacetField]:
     """Propose fields in addition to those that are chosen."""
     numbers = Counter(map(_find_group, chosen))
     proposed: list[FacetField] = []
     for most in _MAX_CHOSEN:
-        for field in sorted(fields, key=lambda each: rank_field(each, profiles)):
+        for field in fields:
             group = _find_group(field)
-            is_free = field not in proposed and numbers[group] < most.get(group, 0)
-            if is_free and is_useful(field.column, profiles.get(field.column.name)):
+            if field not in proposed and numbers[group] < most.get(group, 0):
                 numbers[group] += 1
                 proposed.append(field)
     return proposed[: max(0, MAX_FACETS - len(chosen))]
@@ -171,7 +173,7 @@ def _find_group(field: FacetField) -> str:
     return "categories" if field.kind is FacetKind.VALUES else field.column.kind
 
 
-def rank_field(field: FacetField, profiles: Profiles) -> tuple[int, bool, bool, int]:
+def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, bool, int]:
     """Rank by kind, fields that most records lack behind others, times of day behind days."""
     profile, kind = profiles.get(field.column.name), field.column.field_type
     is_sparse = profile is not None and profile["nulls"] > profile["count"]

@@ -17,7 +17,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from ....field_types import is_storable
 from ....filters import Comparison, In
 from ....messages.availability import TemporarilyUnavailable
 from ....messages.bidi import show_bidi_controls
@@ -31,11 +30,11 @@ from ...analysis.stored_facets import list_stored_counts
 from ..table.columns import Column
 from ..table.conditions import YES_OR_NO
 from ..table.filter_form import Input, build_input
-from ..table.page_query import PageQuery
-from ..table.profiles import Histogram, draw_bins, draw_histogram, measure_bar
+from ..table.page_query import OF_TABLE, PageQuery
+from ..table.profiles import Histogram, draw_histogram, measure_bar
 from ..table.query_string import Pair
 from ..table.records import Digits, format_value
-from ..table.typed_values import parse_typed_value
+from ..table.typed_values import parse_typed_value, write_value
 from .choice import MAX_VALUE_LENGTH, FacetField, FacetKind, choose_facets
 
 logger = logging.getLogger(__name__)
@@ -52,7 +51,7 @@ _MAX_SHOWN = 10
 
 #: Values of a facet that is opened, and the parameter of the text that they must contain.
 _MAX_OPENED = 100
-FIND = "find"
+_FIND = "find"
 
 #: Bins of a histogram that is counted for the page.
 _BINS = 20
@@ -74,6 +73,18 @@ class FacetValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What is known of a facet: values with their counts or a histogram, of the matches or all."""
+
+    values: tuple[tuple[object, int], ...] = ()
+    nulls: int | None = None
+    others: int = 0
+    distinct: int = 0
+    histogram: Histogram | None = None
+    is_of_all_records: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ShownFacet:
     """
     A facet as the template takes it.
@@ -85,6 +96,7 @@ class ShownFacet:
     """
 
     column: Column
+    counts: Counts
     parameter: str
     values: tuple[FacetValue, ...] = ()
     more: str = ""
@@ -92,21 +104,8 @@ class ShownFacet:
     found: str | None = None
     empty: FacetValue | None = None
     inputs: tuple[Input, ...] = ()
-    histogram: Histogram | None = None
-    is_of_all_records: bool = False
     close_link: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """What is known of a facet: values with their counts or a histogram, of the matches or all."""
-
-    values: tuple[tuple[object, int], ...] = ()
-    nulls: int | None = None
-    others: int = 0
-    distinct: int = 0
-    histogram: Histogram | None = None
-    is_of_all_records: bool = False
+    chart_query: str = ""
 
 
 def build_facet_panel(
@@ -149,7 +148,7 @@ def _list_hidden(facets: Sequence[ShownFacet], query: PageQuery) -> tuple[Pair, 
     """List the parameters that no input has: of each text input, all values but the first."""
     pairs = query.query_string.pairs
     boxes = {each.parameter for each in facets if each.values}
-    boxes |= {FIND for each in facets if each.found is not None}
+    boxes |= {_FIND for each in facets if each.found is not None}
     sent = {(f"empty.{each.column.name}", "yes") for each in facets if each.empty}
     for name in {each.name for facet in facets for each in facet.inputs}:
         sent |= set([pair for pair in pairs if pair[0] == name][:1])
@@ -165,12 +164,11 @@ class _Counter:
     def __init__(self, read: ConsistentRead, query: PageQuery, profiles: Profiles | None) -> None:
         self._read, self._query, self._profiles = read, query, profiles
         self._current = profiles if profiles and profiles.is_current else None
-        self._found = read_found(query)
         self.is_complete = True
 
-    def count(self, fields: Sequence[FacetField]) -> Mapping[str, _Counts]:
+    def count(self, fields: Sequence[FacetField]) -> Mapping[str, Counts]:
         """Count all facets, by the names of their fields."""
-        counts: dict[str, _Counts] = {}
+        counts: dict[str, Counts] = {}
         # Values that are not stored can be counted at any time.
         is_small = (self._read.relation.record_count or 0) <= _MAX_SMALL_TABLE
         asked: list[tuple[FacetField, Query]] = []
@@ -178,13 +176,12 @@ class _Counter:
             query = self._exclude_own(field)
             is_of_all = not (query.q or query.filters)
             stored = self._read_stored(field) if is_of_all else None
-            if stored and len(stored.values) < min(stored.distinct, self._limit(field)):
-                stored = None if is_small or field.is_wanted else stored
-            if stored and field.is_skewed and (is_small or field.is_wanted):
-                stored = None
+            if stored and (is_small or field.is_wanted):
+                is_cut = len(stored.values) < min(stored.distinct, self._limit(field))
+                stored = None if is_cut or field.is_skewed else stored
             # A text has no figures, nor has a time of day.
             if stored or field.kind is FacetKind.TEXT or field.column.type == "time":
-                counts[field.column.name] = stored or _Counts(nulls=self._find_nulls(field))
+                counts[field.column.name] = stored or Counts(nulls=self._find_nulls(field))
             else:
                 asked.append((field, query))
         return counts | (self._count_matches(asked) if asked else {})
@@ -202,11 +199,11 @@ class _Counter:
             for each in query.filters
             if not (isinstance(each, In | Comparison) and each.field == name)
         )
-        if self._found and query.facets[:1] == (name,) and field.kind is FacetKind.VALUES:
-            others = (*others, Comparison(name, "icontains", self._found))
+        if field.can_be_searched and query.find:
+            others = (*others, Comparison(name, "icontains", query.find))
         return Query(limit=None, q=query.q, filters=(*filters, *others))
 
-    def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, _Counts]:
+    def _count_matches(self, asked: Sequence[tuple[FacetField, Query]]) -> dict[str, Counts]:
         """Count facets within the time of a page; those that take longer are of all records."""
         facets = [
             Facet(
@@ -233,27 +230,34 @@ class _Counter:
             for (field, _query), text in zip(asked, found, strict=True)
         }
 
-    def _read_answer(self, field: FacetField, text: bytes) -> _Counts:
+    def _read_answer(self, field: FacetField, text: bytes) -> Counts:
         answer = json.loads(text, parse_int=Digits, parse_float=Digits)
         if not answer["complete"]:
             self.is_complete = False
             stored = self._read_stored(field)
-            return replace(stored, is_of_all_records=True) if stored else _Counts()
+            return replace(stored, is_of_all_records=True) if stored else Counts()
         if not _has_values(field):
-            return _Counts(histogram=_read_bins(field.column, answer))
-        return _Counts(
+            bins = answer["bins"]
+            histogram = bins and {
+                "counts": [int(each["count"]) for each in bins],
+                "bounds": (bins[0]["from"], bins[-1]["to"]),
+            }
+            return Counts(histogram=draw_histogram(field.column, histogram or None))
+        return Counts(
             tuple((each["value"], int(each["count"])) for each in answer["values"]),
             int(answer["nulls"]),
             int(answer["others"]),
             int(answer["distinct"]),
         )
 
-    def _read_stored(self, field: FacetField) -> _Counts | None:
+    def _read_stored(self, field: FacetField) -> Counts | None:
         """Read what a load has counted of the records as they are; None if that is nothing."""
         name, profiles = field.column.name, self._current
         if not _has_values(field):
             profile = profiles.fields.get(name) if profiles else None
-            return _Counts(histogram=draw_histogram(field.column, profile)) if profile else None
+            if profile is None:
+                return None
+            return Counts(histogram=draw_histogram(field.column, profile.get("histogram")))
         for counts in list_stored_counts(self._read.relation, profiles, name):
             values = [
                 (json.loads(value, parse_int=Digits, parse_float=Digits), count)
@@ -261,7 +265,7 @@ class _Counter:
             ]
             listed = sum(count for _value, count in values)
             others = (self._read.relation.record_count or 0) - counts.nulls - listed
-            return _Counts(tuple(values), counts.nulls, others, counts.distinct)
+            return Counts(tuple(values), counts.nulls, others, counts.distinct)
         return None
 
     def _find_nulls(self, field: FacetField) -> int | None:
@@ -274,17 +278,6 @@ def _has_values(field: FacetField) -> bool:
     return field.kind is FacetKind.VALUES
 
 
-def _read_bins(column: Column, answer: Mapping[str, Any]) -> Histogram | None:
-    bins = answer["bins"]
-    if not bins:
-        return None
-    return draw_bins(
-        [int(each["count"]) for each in bins],
-        format_value(column, bins[0]["from"]),
-        format_value(column, bins[-1]["to"]),
-    )
-
-
 # Describing ---------------------------------------------------------------------------------------
 
 
@@ -294,18 +287,17 @@ class _Builder:
     def __init__(self, query: PageQuery, fields: Mapping[str, Field]) -> None:
         self._query, self._fields = query, fields
         self._asked = {condition.parameter: condition for condition in query.conditions}
-        self._found = read_found(query)
 
-    def build(self, position: int, field: FacetField, counts: _Counts) -> ShownFacet:
+    def build(self, position: int, field: FacetField, counts: Counts) -> ShownFacet:
         """Describe a facet; values that turn out to be many have the inputs of a text."""
         column = field.column
-        own = self._query.query_string.remove_pairs(("facet", column.name)).remove(FIND)
+        own = self._query.query_string.remove_pairs(("facet", column.name)).remove(_FIND)
         shown = ShownFacet(
             column,
+            counts,
             f"field.{column.name}",
             close_link=own.link if field.is_wanted else "",
-            is_of_all_records=counts.is_of_all_records,
-            histogram=counts.histogram,
+            chart_query=own.remove(*OF_TABLE).add("by", column.name).query,
         )
         records = counts.others + sum(count for _value, count in counts.values)
         is_category = not field.is_guessed or 2 * counts.distinct <= records
@@ -316,14 +308,13 @@ class _Builder:
                 listed = [
                     each for number, each in enumerate(values) if number < most or each.is_checked
                 ]
-                is_first = self._query.facets[:1] == (column.name,)
                 is_cut = counts.distinct > len(counts.values) or len(values) > len(listed)
                 return replace(
                     shown,
                     values=tuple(listed),
-                    more=_count_values(len(listed), counts) if is_cut else "",
-                    open_link="" if is_first else self._open(column),
-                    found=self._found if is_first and column.type == "text" else None,
+                    more=format_count(max(counts.distinct, len(listed))) if is_cut else "",
+                    open_link="" if field.can_be_searched else self._open(column),
+                    found=self._query.find if field.can_be_searched else None,
                     empty=self._build_empty(column, counts),
                 )
         is_range = field.kind is FacetKind.RANGE or column.type != "text"
@@ -345,10 +336,10 @@ class _Builder:
     def _open(self, column: Column) -> str:
         """Link to the page on which the facet of a field is the first, with more values."""
         wanted = [name for name in self._query.facets if name != column.name]
-        address = self._query.query_string.remove(FIND)
+        address = self._query.query_string.remove(_FIND)
         return address.replace("facet", column.name, *wanted).link
 
-    def _list_values(self, column: Column, counts: _Counts) -> Iterator[FacetValue]:
+    def _list_values(self, column: Column, counts: Counts) -> Iterator[FacetValue]:
         """List the values, texts without regard to their case, then those asked for in vain."""
         condition = self._asked.get(f"field.{column.name}")
         asked = {
@@ -358,14 +349,14 @@ class _Builder:
         numbers: dict[str, int] = {}
         first: dict[str, object] = {}
         for value, count in counts.values:
-            key = _fold(column, _write_value(value))
+            key = _fold(column, write_value(value))
             if key and len(key) <= MAX_VALUE_LENGTH:
                 numbers[key] = numbers.get(key, 0) + count
                 first.setdefault(key, value)
         most = max(numbers.values(), default=1)
         for key, value in first.items():
             yield FacetValue(
-                _write_value(value),
+                write_value(value),
                 show_bidi_controls(format_value(column, value)),
                 key in asked,
                 format_count(numbers[key]),
@@ -378,7 +369,7 @@ class _Builder:
                 label = YES_OR_NO.get(text, text) if column.type == "bool" else text
                 yield FacetValue(text, show_bidi_controls(str(label)), key in asked)
 
-    def _build_empty(self, column: Column, counts: _Counts) -> FacetValue | None:
+    def _build_empty(self, column: Column, counts: Counts) -> FacetValue | None:
         """Describe the checkbox of records without a value, if there are or may be any."""
         condition = self._asked.get(f"empty.{column.name}")
         is_checked = condition is not None and "yes" in condition.values
@@ -386,25 +377,6 @@ class _Builder:
             return None
         count = "" if counts.nulls is None else format_count(counts.nulls)
         return FacetValue("yes", _("empty"), is_checked, count)
-
-
-def _count_values(listed: int, counts: _Counts) -> str:
-    """Say how many values there are, of which some are shown."""
-    return _("%(shown)s of %(total)s values") % {
-        "shown": format_count(listed),
-        "total": format_count(max(counts.distinct, listed)),
-    }
-
-
-def read_found(query: PageQuery) -> str:
-    """Read the text that the values of the first opened facet must contain."""
-    text = dict(query.query_string.pairs).get(FIND, "")[:MAX_VALUE_LENGTH]
-    return text if is_storable(text) else ""
-
-
-def _write_value(value: object) -> str:
-    """Write a value as a parameter has it, the same in every language."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _fold(column: Column, text: str) -> str:

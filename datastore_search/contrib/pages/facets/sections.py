@@ -11,6 +11,7 @@ from ....messages.availability import TemporarilyUnavailable
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
+from ....web.addresses import reverse_in_locale
 from ...analysis.spelling import MAX_RARE_RECORDS, NO_SUGGESTIONS, Suggestions, suggest_queries
 from ..sections import PageQuestion, Place, Section
 from ..table.page_query import PageQuery
@@ -28,7 +29,8 @@ def _show_facets(question: PageQuestion) -> Mapping[str, Any]:
     panel = build_facet_panel(
         question.read, question.columns, question.query, question.profiles, shown
     )
-    return {**panel, "address": question.request.path}
+    chart = reverse_in_locale(question.request, "chart", question.read.resource.pk)
+    return {**panel, "address": question.request.path, "chart_address": chart}
 
 
 def _suggest_queries(question: PageQuestion) -> Mapping[str, Any] | None:

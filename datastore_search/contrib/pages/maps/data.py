@@ -82,25 +82,14 @@ class MapData:
         return sum(place.count for place in self.places)
 
 
-def read_map(
-    read: ConsistentRead,
-    query: Query,
-    shown: MapQuery,
-    question: QueryString,
-    page_path: str | None,
-) -> MapData:
+@dataclass(frozen=True, slots=True)
+class MapReader:
     """
-    Read the places of the matches of a query; ``question`` has the parameters of their page.
+    Reads the places of the matches of a query; ``question`` has the parameters of their page.
 
     Links lead to pages below ``page_path``, the path of the data page; with None there are none.
-
-    Raises: as ``search.read_page`` and ``analysis.read_aggregate``.
     """
-    return _MapReader(read, query, shown, question, page_path).read_places()
 
-
-@dataclass(frozen=True, slots=True)
-class _MapReader:
     read: ConsistentRead
     query: Query
     shown: MapQuery
@@ -108,6 +97,11 @@ class _MapReader:
     page_path: str | None
 
     def read_places(self) -> MapData:
+        """
+        Read the places.
+
+        Raises: as ``search.read_page`` and ``analysis.read_aggregate``.
+        """
         latitude, longitude = self.shown.latitude, self.shown.longitude
         if not latitude or not longitude:
             return self._read_shapes()

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 
-from ..charts.drawing import Label, write_coordinate
+from ..charts.drawing import write_coordinate, write_text
+from ..languages import write_language
 from ..table.records import format_number
 from .data import GRID_CELLS, MapData, Place
 from .geometry import MAX_LATITUDE, MAX_LONGITUDE, Path, Position
@@ -67,18 +69,25 @@ class Mark:
 
 @dataclass(slots=True)
 class MapDrawing:
-    """Everything that the template writes, in a box of ``width`` and ``height``."""
+    """
+    Everything that the template writes, in a box of ``width`` and ``height``.
+
+    ``lang`` is that of the places; ``layers`` of the outlines have a path in a file alone.
+    """
 
     title: str
+    lang: str
     height: int
     width: int = _WIDTH
     lines: list[str] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
+    labels: SafeString = field(default_factory=SafeString)
     marks: list[Mark] = field(default_factory=list)
     bar: str = ""
+    layers: Sequence[tuple[str, str]] = ()
+    outlines_link: str = ""
     outlines: str = ""
     outline_width: str = ""
-    names: list[Label] = field(default_factory=list)
+    names: SafeString = field(default_factory=SafeString)
     cities: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -106,7 +115,7 @@ def draw_map(data: MapData, title: str) -> MapDrawing | None:
     if not positions:
         return None
     projection, height = _choose_projection(positions)
-    drawing = MapDrawing(title, height)
+    drawing = MapDrawing(title, write_language(data.title_language), height)
     x, y = projection.project((0, 0))
     across, down = (projection.scale * each / SCALE for each in (projection.cosine, 1))
     drawing.outlines = f"matrix({across:.6g} 0 0 {down:.6g} {x:.6g} {y:.6g})"
@@ -156,31 +165,25 @@ def _draw_names(drawing: MapDrawing, projection: _Projection) -> None:
     """Write the names that have room, above the dots of cities."""
     zoom = math.log2(projection.scale * projection.cosine * 360 / _TILE) + _NEARER
     # The edges have degrees, and a corner has the scale.
-    taken = [
-        (-math.inf, -math.inf, 44, math.inf),
-        (-math.inf, drawing.height - 20, math.inf, math.inf),
-        (_WIDTH - _MAX_BAR - 24, -math.inf, math.inf, 40),
-        (_WIDTH - 4, -math.inf, math.inf, math.inf),
-        (-math.inf, -math.inf, math.inf, 4),
-    ]
+    room = (44, 4, _WIDTH - 4, drawing.height - 20)
+    taken: list[tuple[float, ...]] = [(_WIDTH - _MAX_BAR - 24, 0, math.inf, 40)]
     for name in read_names((get_language() or "")[:2]):
-        if name.zoom > zoom or len(drawing.names) == _MAX_NAMES:
+        if name.zoom > zoom or len(taken) > _MAX_NAMES:
             break
         x, y = projection.project(name.position)
         half = len(name.text) * _HALF_LETTER
         box = (x - half, y - 10, x + half, y + 8)
-        if any(
+        is_within = box[0] > room[0] and box[1] > room[1] and box[2] < room[2] and box[3] < room[3]
+        if not is_within or any(
             box[0] < other[2] and box[2] > other[0] and box[1] < other[3] and box[3] > other[1]
             for other in taken
         ):
             continue
         taken.append(box)
-        at = write_coordinate(x), write_coordinate(y)
         if name.is_city:
-            drawing.cities.append(at)
-        drawing.names.append(
-            Label(at[0], write_coordinate(y - 4 * name.is_city), name.text, "middle", name.language)
-        )
+            drawing.cities.append((write_coordinate(x), write_coordinate(y)))
+        at, lang = (write_coordinate(x), y - 4 * name.is_city), write_language(name.language)
+        drawing.names += write_text(*at, name.text, "middle", lang)
 
 
 # Lines and scale ----------------------------------------------------------------------------------
@@ -194,14 +197,14 @@ def _draw_lines(drawing: MapDrawing, projection: _Projection) -> None:
         x = write_coordinate(projection.project((degrees, 0))[0])
         drawing.lines.append(f"M{x} 0V{drawing.height}")
         text = _write_degrees(degrees, pgettext("longitude", "E"), pgettext("longitude", "W"))
-        drawing.labels.append(Label(x, write_coordinate(drawing.height - 5), text, "middle"))
+        drawing.labels += write_text(x, drawing.height - 5, text, "middle")
     for degrees in _list_multiples(projection.south, projection.north, step, MAX_LATITUDE):
         y = projection.project((0, degrees))[1]
         drawing.lines.append(f"M0 {write_coordinate(y)}H{_WIDTH}")
         if y < _LINE:
             continue
         text = _write_degrees(degrees, pgettext("latitude", "N"), pgettext("latitude", "S"))
-        drawing.labels.append(Label("4", write_coordinate(y - 3), text))
+        drawing.labels += write_text("4", y - 3, text, "start")
 
 
 def _list_multiples(low: float, high: float, step: float, limit: int) -> Iterator[float]:
@@ -227,7 +230,7 @@ def _draw_scale(drawing: MapDrawing, projection: _Projection) -> None:
         text = f"{format_number(f'{length * _THOUSAND:.10g}')} m"
     else:
         text = f"{format_number(f'{length:.10g}')} km"
-    drawing.labels.append(Label(str(_WIDTH - 12), str(y + 14), text, "end"))
+    drawing.labels += write_text(str(_WIDTH - 12), y + 14, text, "end")
 
 
 # Places -------------------------------------------------------------------------------------------

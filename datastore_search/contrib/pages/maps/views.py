@@ -6,28 +6,17 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from ....downloads.xml_rows import clean_xml
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ..conf import conf
-from ..drawings import (
-    DrawingView,
-    File,
-    Option,
-    QuestionDrawing,
-    list_drawing_files,
-    list_options,
-)
-from ..languages import Phrase, compose_phrase, mark_text, write_language
+from ..drawings import DrawingView, File, Option, QuestionDrawing, list_options
+from ..languages import Phrase, compose_phrase, mark_text
 from ..table.query_string import QueryString
-from .data import MapData, Place, read_map
-from .drawing import draw_map
+from .data import MapData, MapReader, Place
+from .drawing import MapDrawing, draw_map
 from .outlines import list_layers, read_path
 from .query import MapParser, MapQuery
 
@@ -44,7 +33,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
 
     def read(self, read: ConsistentRead, query: Query, shown: MapQuery) -> MapData:
         """Read the places."""
-        return read_map(read, query, shown, self.question, self.page_path)
+        return MapReader(read, query, shown, self.question, self.page_path).read_places()
 
     @property
     def title(self) -> Phrase:
@@ -64,7 +53,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
         if not self.data:
             return context
         return context | {
-            "drawing": self._draw(self.data, has_links=self.page_path is not None),
+            "drawing": self.drawing,
             "summary": " ".join(_summarise(self.data)),
             "data": self.data,
         }
@@ -101,33 +90,23 @@ class Map(QuestionDrawing[MapQuery, MapData]):
             "outlines_link": self.outlines_link,
         }
 
+    def build_drawing(self, *, is_file: bool) -> MapDrawing | None:
+        """Build the drawing; None if there is nothing to draw."""
+        drawing = draw_map(self.data, self.title.text) if self.data else None
+        if drawing:
+            # A file stands alone.
+            is_alone = is_file or self.page_path is None
+            layers = [layer for layer in list_layers() if layer != "names"]
+            drawing.layers = [(each, read_path(each) if is_alone else "") for each in layers]
+            drawing.outlines_link = self.outlines_link
+        return drawing
+
     def list_files(self) -> dict[str, Callable[[], File]]:
-        """List the drawing, whose links would lead nowhere, and the places."""
-        data = self.data
-        files = list_drawing_files(self._draw(data, has_links=False)) if data else {}
+        """List the drawing and the places."""
+        files, data = super().list_files(), self.data
         if data:
             files[PLACES] = lambda: ("application/json", _write_places(data))
         return files
-
-    def _draw(self, data: MapData, *, has_links: bool) -> SafeString:
-        """Draw the map as SVG; empty if there is nothing to draw."""
-        drawing = draw_map(data, self.title.text)
-        if drawing is None:
-            return SafeString()
-        context = {
-            "drawing": drawing,
-            "has_links": has_links,
-            "outlines_link": self.outlines_link,
-            # A file stands alone.
-            "layers": [
-                (layer, "" if has_links else read_path(layer))
-                for layer in list_layers()
-                if layer != "names"
-            ],
-            "language": get_language(),
-            "places_attribute": write_language(data.title_language),
-        }
-        return SafeString(clean_xml(render_to_string("datastore_search/map.svg", context)))
 
 
 class MapView(DrawingView):

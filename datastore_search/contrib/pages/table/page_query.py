@@ -57,8 +57,8 @@ CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
 #: Parameters that say how the table shows the records, not which ones.
 OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", CHOSEN_VALUE, EMBED)
 
-_SINGLE = ("q", "filters", "limit", "columns")
-_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", "find", EMBED}
+_SINGLE = ("q", "filters", "limit", "columns", "find")
+_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", EMBED}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
 
 
@@ -77,7 +77,8 @@ class PageQuery:
 
     ``conditions`` come from single parameters, ``filters`` from the API's parameter, and
     ``sort`` the keys of the order.  ``fields`` are the chosen columns, if any; ``hidden`` are left
-    out and ``first`` come first; ``facets`` are the fields whose facets are wanted.
+    out and ``first`` come first; ``facets`` are the fields whose facets are wanted,
+    of which the first has values with the text ``find``.
     ``first_column`` counts columns from 1.  ``errors`` concern more than one condition.
     """
 
@@ -90,6 +91,7 @@ class PageQuery:
     hidden: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     facets: tuple[str, ...] = ()
+    find: str = ""
     size: int = PAGE_SIZES[0]
     first_column: int = 1
     q_errors: tuple[str, ...] = ()
@@ -232,6 +234,7 @@ class _Parser:
             hidden=self._check_names(self._values.get("hide", [])),
             first=self._check_names(self._values.get("first", [])),
             facets=self._check_names(self._values.get("facet", [])),
+            find=single["find"],
             size=int(single["limit"] or PAGE_SIZES[0]),
             first_column=int(single["columns"] or 1),
             q_errors=tuple(_check_q(self._values.get("q", []))),

@@ -114,7 +114,7 @@ def _describe_field(
         id_,
         tuple(_list_facts(column, profile)),
         _build_bars(column, profile),
-        draw_histogram(column, profile),
+        draw_histogram(column, profile.get("histogram")),
         is_complete=is_current and not profile["nulls"],
     )
 
@@ -181,22 +181,16 @@ def _link_value(column: Column, value: object) -> str:
     return QueryString(((f"field.{column.name}", text),)).link
 
 
-def draw_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | None:
-    """Draw the histogram of a profile; None if it has none."""
-    histogram = profile.get("histogram")
+def draw_histogram(column: Column, histogram: Mapping[str, Any] | None) -> Histogram | None:
+    """Draw ``counts`` of bins between ``bounds``: the fullest is 100 high, any other at least 2."""
     if histogram is None:
         return None
-    bounds = histogram["bounds"]
-    ends = _format_value(column, bounds[0]), _format_value(column, bounds[-1])
-    return draw_bins(histogram["counts"], *ends)
-
-
-def draw_bins(counts: Sequence[int], low: str, high: str) -> Histogram:
-    """Draw bins side by side: the fullest is 100 high, any with records at least 2."""
+    counts, bounds = histogram["counts"], histogram["bounds"]
     most = max(counts) or 1
     tops = [100 - max(round(100 * each / most), 2 if each else 0) for each in counts]
     outline = "".join(f"V{top}h1" for top in tops)
-    return Histogram(f"M0 100{outline}V100Z", len(counts), low, high)
+    ends = (_format_value(column, bounds[position]) for position in (0, -1))
+    return Histogram(f"M0 100{outline}V100Z", len(counts), *ends)
 
 
 def _format_value(column: Column, value: object) -> str:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlencode
 
 Pair = tuple[str, str]
+
+
+@lru_cache(maxsize=1_024)
+def _encode(pair: Pair) -> str:
+    """Write a parameter, which hundreds of links of a page may repeat."""
+    return urlencode([pair])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class QueryString:
     @property
     def query(self) -> str:
         """The end of an address: empty, or a question mark with the parameters."""
-        return f"?{urlencode(self.pairs)}" if self.pairs else ""
+        return f"?{'&'.join(map(_encode, self.pairs))}" if self.pairs else ""
 
     @property
     def link(self) -> str:

@@ -38,6 +38,11 @@ def parse_typed_value(kind: str, text: str) -> str:
     return _use_ascii_digits(text).strip() if kind == "time" else text
 
 
+def write_value(value: object) -> str:
+    """Write a value as a parameter has it, the same in every language."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _use_ascii_digits(text: str) -> str:
     """Replace the digits of other scripts, such as ``٣``."""
     if text.isascii():
