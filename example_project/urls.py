@@ -25,8 +25,15 @@ class HomeView(PageView):
         loaded = Resource.objects.filter(private=False, table_version__isnull=False)
         total = loaded.aggregate(total=Sum("table_version__record_count"))["total"] or 0
         entries = [
-            {"resource": each, "address": reverse_in_locale(request, "resource", each.pk)}
-            for each in loaded.order_by("-table_version__published_at", "pk")[:6]
+            {
+                "resource": each,
+                "address": reverse_in_locale(request, "resource", each.pk),
+                "records": format_count(version.record_count),
+            }
+            for each in loaded.select_related("table_version").order_by(
+                "-table_version__published_at", "pk"
+            )[:6]
+            if (version := each.table_version)
         ]
         context = {"entries": entries, "record_count": total, "records": format_count(total)}
         return self.render_page("home.html", context, private=True)

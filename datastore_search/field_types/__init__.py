@@ -301,6 +301,11 @@ def get_field_type(name: str) -> FieldType:
     return field_types[type_aliases.get(lowered, lowered)]
 
 
+def label_type(name: str) -> str:
+    """Return a type in words; unknown types are returned unchanged."""
+    return str(field_types[name].label) if name in field_types else name
+
+
 def guess_type(given: Iterable[Json]) -> FieldType:
     """
     Return the narrowest type that changes no value; text for none at all.

@@ -10,8 +10,7 @@ from django.utils import translation
 
 from datastore_search.contrib.pages.table import profiles
 from datastore_search.contrib.pages.table.columns import Column
-from datastore_search.contrib.pages.table.type_labels import label_type
-from datastore_search.field_types import field_types
+from datastore_search.field_types import field_types, label_type
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token

@@ -5,17 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.test import Client
+from django.contrib.auth.models import AnonymousUser
+from django.test import Client, RequestFactory
 from selenium.webdriver import Chrome
 
 from datastore_search.contrib.pages.checks import check_base_template
+from datastore_search.contrib.pages.page import render_error_page
 from datastore_search.models import Resource
+from datastore_search.web.errors import ErrorMessage
 
 from ..builders import make_resource, make_user
 from ..files.builders import make_loaded_resource
@@ -258,3 +262,19 @@ def test_a_check_names_the_blocks_that_a_portals_template_lacks(
 
     assert {each.id for each in found} <= {"datastore_search.W016"}
     assert [each.msg.partition("“")[2].partition("”")[0] for each in found] == lost
+
+
+@pytest.mark.parametrize(("status", "is_repeated"), [(404, False), (429, True), (503, True)])
+def test_an_error_page_has_words_and_ways_on(
+    rf: RequestFactory, status: int, is_repeated: bool
+) -> None:
+    request = rf.get("/en/datastore/x/?q=water")
+    request.user = AnonymousUser()
+    error = ErrorMessage(HTTPStatus(status), "Title", "Why, and what to do.")
+
+    page = render_error_page(request, error).content.decode()
+
+    assert "<h1>Title</h1>" in page
+    assert "Why, and what to do." in page
+    assert ('href="/en/datastore/x/?q=water">Try again' in page) == is_repeated
+    assert '<a class="datastore-button" href="/en/datastore/">All resources</a>' in page

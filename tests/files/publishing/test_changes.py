@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from datastore_search.contrib.files.messages import Message, Notice
 from datastore_search.contrib.files.models import Load
 from datastore_search.models import Field, Resource
 
@@ -42,9 +43,26 @@ def test_new_and_retyped_fields_have_notices(described_resource: Resource) -> No
 
     assert load.rendered_notices == [
         "New fields: “d”.",
-        "Field “a” was of type int4, and is of type text now.",
+        "Field “a” was of type whole number, and is of type text now.",
     ]
     assert read_types(described_resource) == {"d": "numeric", "a": "text", "b": "text", "c": "date"}
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (
+            Notice("notice.field_retyped", field="a", before="int4", type="int8"),
+            "Field “a” was of type int4, and is of type int8 now.",
+        ),
+        (
+            Message("schema.unknown_type", type="int4"),
+            "“int4” is not a Table Schema type.",
+        ),
+    ],
+)
+def test_types_that_words_cannot_tell_apart_are_named(message: Message, text: str) -> None:
+    assert str(message) == text
 
 
 def test_the_dictionary_survives_and_the_order_is_the_file_s(described_resource: Resource) -> None:

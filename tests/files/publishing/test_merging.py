@@ -115,7 +115,9 @@ def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
 
     assert read_types(resource) == {"a": "int4"}
     assert read_rows(resource) == [[1, 1], [2, 2]]
-    assert load.rendered_notices[0] == "Field “a” keeps its type int4, though text was chosen."
+    assert (
+        load.rendered_notices[0] == "Field “a” keeps its type whole number, though text was chosen."
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
         (3, "code", "b", "A record with this key already exists."),
         (4, "code", "", "A field of the key is empty."),
         (5, "code", "d", "Line 2 has the same key."),
-        (6, "count", "many", "The value is not of type int4."),
+        (6, "count", "many", "The value is not of type whole number."),
     ]
     assert failed.row_error_count == 4
 

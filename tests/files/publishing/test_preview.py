@@ -34,7 +34,7 @@ def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> No
         ("day", "day", "date:dmy", False, ("31/12/2024", "1/2/2024")),
     ]
     assert [str(field.explanation) for field in preview.fields] == [
-        "int4: all values are of this type",
+        "whole number: all values are of this type",
         "text: numbers would lose the leading zeros of values, first in line 2: “007”",
         "date (as in 31/12/2024): all values are of this type",
     ]
@@ -70,7 +70,7 @@ def test_a_preview_has_the_first_rows_and_row_errors_and_counts_all(
     assert (len(preview.row_errors), preview.bad_row_count) == (50, 150)
     row_error = preview.row_errors[0]
     assert (row_error.line, row_error.field, row_error.value) == (2, "m", "x")
-    assert str(row_error.reason) == "The value is not of type int4."
+    assert str(row_error.reason) == "The value is not of type whole number."
 
 
 def test_a_preview_has_the_changes_of_fields(db: None, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:
     assert [field.format for field in preview.fields] == ["date:dmy", "numeric"]
     assert [str(field.explanation) for field in preview.fields] == [
         "date (as in 31/12/2024): the order of dates was chosen; the values leave it open",
-        "numeric: chosen",
+        "number: chosen",
     ]
     assert preview.rows == (("01/02/2024", None),)
 

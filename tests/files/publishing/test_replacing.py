@@ -122,14 +122,14 @@ def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
 
     assert str(refusal.value) == (
         "Rows that cannot be loaded: 2. The first: Line 3, field “n”, value “many”: The value is"
-        " not of type int4."
+        " not of type whole number."
     )
     assert read_rows(resource) == [[1, 0, "old"]]
     failed = get_failed_load(resource)
     assert failed.row_error_count == 2
     assert list_row_errors(failed) == [
-        (3, "n", "many", "The value is not of type int4."),
-        (6, "n", "some", "The value is not of type int4."),
+        (3, "n", "many", "The value is not of type whole number."),
+        (6, "n", "some", "The value is not of type whole number."),
     ]
 
 

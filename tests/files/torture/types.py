@@ -9,7 +9,7 @@ from .cases import Case
 _DAY = {"id": "int4", "day": "date"}
 _DAY_AS_TEXT = {"id": "int4", "day": "text"}
 
-_NOT_EUROS = "The value is not of type numeric (as in 1234.50 €)."
+_NOT_EUROS = "The value is not of type number (as in 1234.50 €)."
 _WITHOUT_UNIT = "Field “{}” has numbers as they are written, without the unit “{}”."
 
 _SCHEMA = {
@@ -107,7 +107,7 @@ CASES = [
                 4,
                 "n",
                 "1,23",
-                "The value is not of type int4 (as in 1,234).",
+                "The value is not of type whole number (as in 1,234).",
             ),
         ],
     ),

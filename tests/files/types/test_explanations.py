@@ -191,7 +191,7 @@ def test_declared_types_are_taken_where_all_values_match() -> None:
     assert [decision.field_format.name for decision in decisions] == [
         "float8", "text", "text", "date", "bool",
     ]  # fmt: skip
-    assert str(decisions[0].explanation) == "float8: declared in the file"
+    assert str(decisions[0].explanation) == "number: declared in the file"
 
 
 def test_a_chosen_type_overrides_a_declared_one() -> None:

@@ -167,7 +167,8 @@ def test_every_format_can_be_chosen_and_has_a_title() -> None:
     ]
     for name, field_format in field_formats.items():
         assert parse_field_format(name) is field_format
-        assert str(field_format.title).startswith(field_format.field_type.name)
+        words = (field_format.field_type.name, str(field_format.field_type.label))
+        assert str(field_format.title).startswith(words)
 
 
 @pytest.mark.parametrize(

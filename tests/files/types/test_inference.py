@@ -230,7 +230,7 @@ def test_a_value_that_a_chosen_type_cannot_store_is_a_row_error(
 
     assert [error[:2] for error in errors] == [(4, "x")]
     assert str(BadRow.from_json(json.loads(errors[0][2]))) == (
-        f"The value is not of type {get_field_type(chosen).name}."
+        f"The value is not of type {get_field_type(chosen).label}."
     )
 
 

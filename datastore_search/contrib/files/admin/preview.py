@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from ....field_types import field_types
+from ....field_types import label_type
 from ....messages.numbers import format_count
 from ..formats.options import Kind
 from ..messages import render_messages
@@ -89,7 +89,7 @@ def build_fields(stored: Mapping[str, Any], form: PreviewForm) -> list[dict[str,
             "label": fields[position]["label"] if fields[position]["label"] != name else "",
             "found": _render_message(fields[position]["explanation"])
             or describe_type(fields[position]["format"]),
-            "before": _name_type(fields[position]["before"]),
+            "before": label_type(fields[position]["before"]),
             "input": form[f"type_{position}"],
         }
         for position, name in form.shown
@@ -144,19 +144,12 @@ def _make_offers(message: Mapping[str, Any]) -> Iterator[Offer]:
                 yield from (Offer(name, value, value, label) for value, label in choices)
 
 
-def _name_type(name: str) -> str:
-    return str(field_types[name].label) if name in field_types else name
-
-
 def _render_message(stored: dict[str, Any] | None) -> str:
     return "".join(render_messages([_use_words(stored)] if stored else ()))
 
 
-_WORDS = {"type": _name_type, "before": _name_type} | dict.fromkeys(_FORMATS, describe_type)
-
-
 def _use_words(stored: Any, name: str = "") -> Any:
-    """Replace the names of types and formats among the parameters of a stored message by words."""
+    """Replace the names of formats among the parameters of a stored message by words."""
     if isinstance(stored, dict):
         return {each: _use_words(value, each) for each, value in stored.items()}
-    return _WORDS[name](stored) if name in _WORDS else stored
+    return describe_type(stored) if name in _FORMATS else stored

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
+from ....field_types import label_type
 from ....messages import render_message
 from .catalogue import TEMPLATES
 
@@ -22,7 +23,11 @@ class Message:
         self.parameters = parameters
 
     def __str__(self) -> str:
-        return render_message(TEMPLATES[self.code], self.parameters)
+        names = {"type", "before"} & self.parameters.keys()
+        words = {name: label_type(self.parameters[name]) for name in names}
+        # Types with one label are told apart by their names; a schema has types of its own.
+        is_clear = len({*words.values()}) == len(words) and not self.code.startswith("schema.")
+        return render_message(TEMPLATES[self.code], self.parameters | (words if is_clear else {}))
 
     def to_json(self) -> dict[str, Any]:
         """Return the message as JSON: its code, and its parameters by name."""

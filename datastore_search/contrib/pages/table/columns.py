@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ....field_types import FieldType, Ordered, field_types
+from ....field_types import FieldType, Ordered, field_types, label_type
 from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import UnknownField
 from ....models import Field, Resource
 from ..languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 from .query_string import QueryString
-from .type_labels import label_type
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.

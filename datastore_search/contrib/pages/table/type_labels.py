@@ -1,15 +1,10 @@
-"""The types of fields in words, also in the errors of parameters."""
+"""The errors of parameters, with the types of fields in words."""
 
 from __future__ import annotations
 
-from ....field_types import field_types
+from ....field_types import label_type
 from ....messages import render_message
 from ....messages.parameters import InvalidParameter, InvalidParameters
-
-
-def label_type(name: str) -> str:
-    """Return a type in words; unknown types are returned unchanged."""
-    return str(field_types[name].label) if name in field_types else name
 
 
 def describe_parameter_errors(error: InvalidParameter | InvalidParameters) -> list[str]:
