@@ -106,7 +106,7 @@ def test_a_common_value_leads_to_its_records(db: None) -> None:
     resource = load_new_resource(f"n,d,b,t\n{rows}")
 
     page = Client().get(f"/vi/datastore/{resource.pk}/about/").content.decode()
-    links = dict(re.findall('<li><a href="([^"]*)"><bdi>(.*?)</bdi></a><i', page))
+    links = dict(re.findall('<li><a dir=auto href="([^"]*)"><bdi>(.*?)</bdi></a><i', page))
 
     assert links == {
         "../?field.t=R%26D": "R&amp;D",

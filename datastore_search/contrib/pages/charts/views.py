@@ -74,7 +74,7 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
             tuple(Option(name, str(label)) for name, label in table.items())
             for table in (FIGURES, STEPS, FORMS)
         )
-        none = Option("", _("nothing"))
+        none = Option("", _("no field"))
         choices = [
             ("show", _("Show"), figures if measurable else figures[:1]),
             ("of", _("of"), (none, *measurable)),

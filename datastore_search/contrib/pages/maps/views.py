@@ -61,7 +61,7 @@ class Map(QuestionDrawing[MapQuery, MapData]):
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         """Describe what can be chosen, with what the map has, and what a script needs."""
         chosen = dict(self.pairs)
-        none = Option("", _("nothing"))
+        none = Option("", _("no field"))
         numbers = list_options(self.parser.numbers)
         choices = [
             ("lat", _("Latitude"), (none, *numbers)),
