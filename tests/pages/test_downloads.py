@@ -6,7 +6,7 @@ import gzip
 import html
 import re
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from django.test import Client
@@ -31,24 +31,35 @@ def get_page(client: Client, resource: Resource, locale: str = "en", **parameter
 
 def list_downloads(response: Any, group: str = "all") -> dict[str, str]:
     """Return the addresses of the files of a group by label."""
+    start = '<form class="datastore-downloads" action="([^"]*)" aria-labelledby'
     found = re.search(
-        rf'<span id="downloads-{group}">.*?</ul>', response.content.decode(), re.DOTALL
+        rf'{start}="downloads-{group}">.*?</form>', response.content.decode(), re.DOTALL
     )
-    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', found[0]) if found else []
-    return {label: html.unescape(address) for address, label in links}
+    if not found:
+        return {}
+    pattern = r'<button name=format value="([^"]*)">([^<]*)</button>'
+    pairs = re.findall('name="([^"]*)" value="([^"]*)"', found[0])
+    hidden = {name: html.unescape(value) for name, value in pairs}
+    return {
+        label: f"{found[1]}?{urlencode({'format': name, **hidden})}"
+        for name, label in re.findall(pattern, found[0])
+    }
 
 
 def test_a_data_page_offers_all_its_records_in_each_format(
     client: Client, resource: Resource
 ) -> None:
-    files = list_downloads(get_page(client, resource))
+    page = get_page(client, resource)
+    files = list_downloads(page)
 
+    schema = f"/en/datastore/{resource.pk}/schema.json"
+    assert f'<a href="{schema}">Table Schema</a>' in page.content.decode()
     assert files == {
         str(kind.label): f"/en/datastore/dump/{resource.pk}?format={name}"
         for name, kind in formats.items()
         if not kind.needs_places
-    } | {"Table Schema": f"/en/datastore/{resource.pk}/schema.json"}
-    for address in files.values():
+    }
+    for address in (*files.values(), schema):
         assert client.get(address).status_code == 200
 
 

@@ -97,7 +97,7 @@ def test_a_key_is_not_proposed(client: Client, db: None) -> None:
 
     assert list(parse_facets(page)) == ["kind", "people"]
     for name in ("n", "request_id", "code"):
-        assert f'<a href="?facet={name}"><bdi>{name}</bdi></a>' in get_form(page)
+        assert f'value="facet={name}"><bdi>{name}</bdi></button>' in get_form(page)
 
 
 def test_a_facet_that_the_address_names_is_shown(client: Client, db: None) -> None:
@@ -144,7 +144,7 @@ def test_a_page_shows_few_facets_and_links_to_the_others(client: Client, db: Non
 
     page = open_page(client, resource, {"field.f11": "true"})
     assert list(parse_facets(page)) == ["f0", "f1", "f2", "f3", "f4", "f11"]
-    assert '<a href="?field.f11=true&amp;facet=f8"><bdi>f8</bdi></a>' in get_form(page)
+    assert 'value="facet=f8"><bdi>f8</bdi></button>' in get_form(page)
 
     page = open_page(client, resource, {"facet": ["f8", "f9"]})
     assert list(parse_facets(page)) == ["f8", "f9", "f0", "f1", "f2", "f3"]

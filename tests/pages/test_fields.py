@@ -49,7 +49,7 @@ def test_the_unit_of_a_field_is_beside_its_type(client: Client, db: None) -> Non
     assert "rate whole number 1 value" in get_fields_text(resource)
     unit = f"<bdi>&lt;€&gt;{'x' * 36}…</bdi>"
     table = client.get(f"/en/datastore/{resource.pk}/").content.decode()
-    assert f"</a> <small>{unit}</small><details><summary>whole number</summary>" in table
+    assert f"</button> <small>{unit}</small><details><summary>whole number</summary>" in table
     record = client.get(f"/en/datastore/{resource.pk}/r/1/").content.decode()
     assert f"<small>whole number · {unit}</small>" in record
 
@@ -122,9 +122,9 @@ def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None
 
     page = Client().get(f"/en/datastore/{resource.pk}/").content.decode()
 
-    (heading,) = re.findall("<th scope=col class=n><a.*?</svg>", page)
+    (heading,) = re.findall("<th scope=col class=n><button.*?</svg>", page)
     assert '<svg viewBox="0 0 20 100" preserveAspectRatio="none" aria-hidden="true">' in heading
-    assert '<a href="about/#about-2">Statistics</a>' in heading
+    assert '<button form=ask formaction="about/#about-2">Statistics</button>' in heading
     page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
     (card,) = re.findall('<li id="about-2">.*?</figure>', page, re.DOTALL)
     assert "0 to 39" in card

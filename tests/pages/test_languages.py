@@ -120,7 +120,7 @@ def list_mistaken(page: str) -> list[tuple[str, str]]:
     mistaken = []
     for text, language in parser.texts:
         # In a drawing a figure is beside the name of its group.
-        names = text.rstrip("…").split(" · ")
+        names = text.rstrip("… ↑↓").split(" · ")
         is_vietnamese = any(each in FOREIGN for each in names)
         if not is_vietnamese and any(each in text for each in FOREIGN):
             mistaken.append(("unmarked", text))

@@ -246,7 +246,7 @@ def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Res
     link = list_links(response)["30 · 10.0200; 106.0145"]
     inner = open_map(client, many, dict(re.findall("[?&]([^=]*)=([^&]*)", link)))
     assert "30 of 30 records are on the map." in extract_text(inner)
-    assert re.findall("<bdi>(.*?)</bdi><a", inner.content.decode()) == [
+    assert re.findall("<bdi>(.*?)</bdi><button", inner.content.decode()) == [
         "lat ≥ 10.0", "lat ≤ 10.04", "lon ≥ 106.0", "lon ≤ 106.029",
     ]  # fmt: skip
 

@@ -68,7 +68,7 @@ def menu(position: int) -> Step:
 QUESTIONS = [
     Question(
         "Which five projects in the Delta cost most?",
-        [check("region", "Delta"), APPLY, menu(9), Step("thead a[href*='sort=budget+desc']")],
+        [check("region", "Delta"), APPLY, menu(9), Step("thead button[value='sort=budget+desc']")],
         column(2),
         [
             "Vesper Ridge household survey",
@@ -104,7 +104,7 @@ QUESTIONS = [
     ),
     Question(
         "Which projects lack a lead?",
-        [menu(6), Step("thead a[href*='empty.lead=yes']")],
+        [menu(6), Step("thead button[value='empty.lead=yes']")],
         column(1),
         ["1681", "1738", "1746", "1751", "1762"],
     ),
@@ -150,7 +150,7 @@ QUESTIONS = [
     Question(
         "Take the coast's to Excel",
         [check("subject", "coast"), APPLY, Step(".datastore-menu > summary")],
-        ".datastore-downloads a[href*='format=xlsx'], .datastore-downloads a[href*='format=csv']",
+        ".datastore-downloads button[value='xlsx'], .datastore-downloads button[value='csv']",
         ["CSV"],
         is_file=True,
     ),

@@ -231,7 +231,7 @@ def test_the_form_of_many_fields_stays_small(client: Client, db: None) -> None:
 
     page = client.get(build_path(resource), {"field.f99": "99"}).content.decode()
 
-    form = page[page.index("<form") : page.index("</form>")]
+    form = page.partition("datastore-search")[2].partition("</form>")[0]
     assert len(re.findall(r'name="(from|to)\.', form)) == 24
     assert '<input type="hidden" name="field.f99" value="99">' in form
     assert len(re.findall(r"<option>f\d", form)) == 100

@@ -141,6 +141,17 @@ def test_a_search_and_an_amount_need_no_new_page(browser: Chrome, page: str) -> 
     assert is_same_page(browser)
 
 
+def test_a_heading_and_a_chip_need_no_new_page(browser: Chrome, page: str) -> None:
+    browser.get(page)
+    mark_window(browser)
+    find(browser, "thead [value='sort=no']").click()
+    wait_until(browser, lambda: browser.current_url == f"{page}?sort=no")
+    wait_until(browser, lambda: find(browser, "[aria-sort=ascending]"))
+    find(browser, ".datastore-chips button").click()
+    wait_until(browser, lambda: browser.current_url == page)
+    assert is_same_page(browser)
+
+
 def test_the_page_says_that_it_waits(browser: Chrome, page: str, gate: threading.Event) -> None:
     browser.get(page)
     check(browser, RIVER)

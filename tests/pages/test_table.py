@@ -29,60 +29,88 @@ def resource(loaded: Resource) -> Resource:
 
 
 def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
-    """Return ``aria-sort``, the link and the type of each heading, by its label."""
+    """Return ``aria-sort``, what the button sets and the type of each heading, by its label."""
     pattern = (
-        r'<th scope=col(?: class=n)?(?: aria-sort="(\w+)")?>(?:<a href="([^"]*)">)?'
-        r"<bdi>(.*?)</bdi>(?:</a>)?<details><summary>(.*?)</summary>"
+        r'<th scope=col(?: class=n)?(?: aria-sort="(\w+)")?>'
+        r'(?:<button form=ask name=set value="([^"]*)">)?'
+        r"<bdi>(.*?)</bdi>(?:</button>)?<details><summary>(.*?)</summary>"
     )
     return {
-        label: (order, html.unescape(link), kind)
-        for order, link, label, kind in re.findall(pattern, page)
+        label: (order, html.unescape(change), kind)
+        for order, change, label, kind in re.findall(pattern, page)
     }
 
 
 def list_menu(page: str, label: str) -> dict[str, str]:
-    """Return the links of a column's menu by their texts."""
-    menu = re.search(rf"<bdi>{label}</bdi></a><details>(.*?)</details>", page)
+    """Return what the buttons of a column's menu set, or where they lead, by their texts."""
+    menu = re.search(rf"<bdi>{label}</bdi></button><details>(.*?)</details>", page)
     assert menu
-    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', menu[1])
-    return {text: html.unescape(link) for link, text in links}
+    buttons = re.findall(r'<button form=ask [^"]*"([^"]*)">([^<]*)</button>', menu[1])
+    return {text: html.unescape(change) for change, text in buttons}
 
 
 # Headings -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("sort", "order", "link"),
+    ("sort", "order", "change"),
     [
-        ("", "", "?sort=amount"),
-        ("amount", "ascending", "?sort=amount+desc"),
-        ("amount desc", "descending", "./"),
-        ("code", "", "?sort=amount"),
+        ("", "", "sort=amount"),
+        ("amount", "ascending", "sort=amount+desc"),
+        ("amount desc", "descending", "sort="),
+        ("code", "", "sort=amount"),
     ],
 )
 def test_a_heading_sorts_up_then_down_then_not(
-    client: Client, resource: Resource, sort: str, order: str, link: str
+    client: Client, resource: Resource, sort: str, order: str, change: str
 ) -> None:
     headings = list_headings(open_page(client, resource, {"sort": sort}))
 
-    assert headings["amount"] == (order, link, "number")
+    assert headings["amount"] == (order, change, "number")
     assert [kind for _order, _link, kind in headings.values()] == [
         "text", "text", "text", "text", "number", "date",
     ]  # fmt: skip
 
 
-def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource) -> None:
-    page = open_page(client, resource, {"q": "river", "first": "code"})
+def test_the_menu_of_a_column_sets_parameters(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"q": "river", "first": "code", "hide": "stage"})
 
     assert list_menu(page, "amount") == {
-        "Sort ascending": "?q=river&first=code&sort=amount",
-        "Sort descending": "?q=river&first=code&sort=amount+desc",
-        "Only empty values": "?q=river&first=code&empty.amount=yes",
-        "Without empty values": "?q=river&first=code&empty.amount=no",
-        "Move first": "?q=river&first=amount&first=code",
-        "Hide": "?q=river&first=code&hide=amount",
-        "Statistics": "about/?q=river&first=code#about-5",
+        "Sort ascending": "sort=amount",
+        "Sort descending": "sort=amount+desc",
+        "Only empty values": "empty.amount=yes",
+        "Without empty values": "empty.amount=no",
+        "Move first": "first=amount&first=code",
+        "Hide": "hide=stage&hide=amount",
+        "Statistics": "about/#about-4",
     }
+    form = re.search('<form id="ask" action="[^"]*" hidden>(.*?)</form>', page)
+    assert form
+    assert re.findall('name="([^"]*)" value="([^"]*)"', form[1]) == [
+        ("q", "river"), ("first", "code"), ("hide", "stage"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        ("q=a&sort=code&set=sort%3Damount%2Bdesc", "?q=a&sort=amount+desc"),
+        ("q=a&sort=code&set=sort%3D", "?q=a"),
+        ("hide=code&set=hide%3Dcode%26hide%3Dstage&set=", "?hide=code"),
+        ("set=hide%3Dcode%26hide%3Dstage", "?hide=code&hide=stage"),
+        ("set=set%3Dx", "?set=x"),
+        ("field.n=1&field.n=2&set=-field.n%3D1", "?field.n=2"),
+        ("q=a&set=-q%3Db%26-x", "?q=a"),
+        ("set=%26%3D%26x", ""),
+    ],
+)
+def test_a_button_replaces_parameters_of_its_form(
+    client: Client, resource: Resource, query: str, address: str
+) -> None:
+    for page in ("", "chart/", "about/"):
+        path = f"/en/datastore/{resource.pk}/{page}"
+
+        assert client.get(f"{path}?{query}")["Location"] == f"{path}{address}"
 
 
 # Columns ------------------------------------------------------------------------------------------
@@ -98,8 +126,24 @@ def test_columns_are_hidden_moved_and_chosen(client: Client, resource: Resource)
     assert list_columns({"fields": "_id,stage,code"}) == ["stage", "code"]
     assert list_columns({"fields": "stage,code", "hide": "code"}) == ["stage"]
     page = open_page(client, resource, {"hide": "code"})
-    assert '<li><bdi>Hidden: code</bdi><a href="./"' in page
-    assert '<a href="./">All columns in their original order</a>' in page
+    assert '<li><bdi>Hidden: code</bdi><button form=ask name=set value="-hide=code"' in page
+    assert "All columns in their original order" in page
+
+
+def test_columns_are_checked_in_a_menu(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"hide": "code"})
+    boxes = re.findall('name=shown value="([^"]*)"( checked)?>', page)
+    assert [name for name, checked in boxes if not checked] == ["code"]
+
+    def choose(*names: str) -> str:
+        query = {"hide": "code", "q": "a", "shown": names, "set": "fields=&hide=&columns="}
+        response = client.get(f"/en/datastore/{resource.pk}/", query)
+        return str(response["Location"].partition("?")[2])
+
+    names = [name for name, _checked in boxes]
+    assert choose(*names) == choose() == "q=a"
+    assert choose(*names[1:]) == f"q=a&hide={names[0]}"
+    assert choose(names[2], names[0]) == f"q=a&fields={names[0]}&fields={names[2]}"
 
 
 def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
@@ -116,8 +160,8 @@ def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
     assert [open_columns(start, "250")[0] for start in ("1", "19")] == [names[:13], names[13:26]]
     page = open_columns("19", "25")[1]
     assert "Columns 19–36 of 45" in page
-    assert '<a href="./">Previous columns</a>' in page
-    assert '<a href="?columns=37">Next columns</a>' in page
+    assert '<button form=ask name=set value="columns=1">Previous columns</button>' in page
+    assert '<button form=ask name=set value="columns=37">Next columns</button>' in page
     assert "Next columns" not in open_columns("37", "25")[1]
     about = client.get(f"/en/datastore/{resource.pk}/about/", {"columns": "37"})
     assert about.content.decode().count("<h3>") == 9
@@ -220,9 +264,7 @@ def test_the_size_of_a_page_is_chosen(client: Client, db: None) -> None:
     page = open_page(client, resource, {"limit": "50", "page": "2", "sort": "n"})
 
     assert page.count("<tr>") == 51
-    assert re.findall(r'<a href="([^"]*)">(\d+)</a>', page[page.index("Per page") :])[:3] == [
-        ("?sort=n", "25"), ("?sort=n&amp;limit=100", "100"), ("?sort=n&amp;limit=250", "250"),
-    ]  # fmt: skip
+    assert re.findall(r'name=set value="limit=(\d+)">', page) == ["25", "100", "250"]
     assert '<b aria-current="true">50</b>' in page
     path = f"/en/datastore/{resource.pk}/"
     assert f'<a href="{path}?limit=50&amp;sort=n&amp;page=6">Last</a>' in page

@@ -17,7 +17,7 @@ from ...filters.names import format_sort_key
 from ...messages.bidi import BIDI_CONTROLS, show_bidi_controls
 from ...models import Resource
 from ...search import ConsistentRead, Page, Query, read_page
-from ...web.addresses import find_search_path, reverse_in_locale
+from ...web.addresses import find_path, find_search_path, reverse_in_locale
 from ...web.views import parse_page_number
 from .api_parameters import build_query_parameters, format_filters
 from .links import add_query_string
@@ -69,8 +69,11 @@ def _describe_call(
     texts = {"resource_id": str(resource.pk), **build_query_parameters(query)}
     texts |= {"limit": str(query.limit), **({"offset": str(query.offset)} if query.offset else {})}
     call = _Call(address, texts, _build_members(resource, query), resource.private)
+    sent = {"format": "csv", **build_query_parameters(query)}.items()
+    dump = "" if resource.private else find_path(request, "dump", resource.pk)
     return {
         "programs": [(name, write(call)) for name, write in _WRITERS.items()],
+        "file_address": add_query_string(dump, sent) if dump else "",
         "answer": _write_answer(page),
         "answer_address": "" if resource.private else add_query_string(path, texts.items()),
     }

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
@@ -28,6 +28,7 @@ from .links import Parameters, add_query_string
 from .shell import build_shell, find_sign_in_address
 from .table.columns import Column, build_columns
 from .table.page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
+from .table.query_string import CHANGE, apply_change
 
 #: The header that pages depend on: it has the session.
 _VARY = ("Cookie",)
@@ -125,6 +126,9 @@ class ResourcePageView(ResourceWebView, PageView):
         validators = self._build_validators(resource)
         self.status, self.is_complete, self.link = HTTPStatus.OK, True, ""
         query = parse_page_query(clean_parameters(self.request.GET), resource)
+        if CHANGE in self.request.GET:
+            changed = apply_change(self.request.GET, list(resource.types))
+            return redirect(add_query_string(self.request.path, changed))
         self.shared_parameters = list_shared_parameters(query)
         context = self.build_context(read, query, build_columns(resource))
         if isinstance(context, HttpResponse):

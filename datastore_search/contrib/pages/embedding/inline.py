@@ -23,7 +23,7 @@ from ..drawings import QuestionDrawing
 from ..languages import join_phrases, mark_text
 from ..table.chips import build_chips
 from ..table.columns import build_columns, choose_columns
-from ..table.headings import build_plain_headings
+from ..table.headings import build_headings
 from ..table.page_query import PAGE_SIZES, PageQuery, parse_page_query
 from ..table.pagination import format_range
 from ..table.query_string import Pair, QueryString
@@ -67,7 +67,7 @@ def describe_table(
             return {**context, "errors": errors}
         columns = choose_columns(build_columns(read.resource), query).columns
         table = read_record_table(read, replace(query, size=size), columns, page_path=path)
-        headings = [replace(each, sort_link="") for each in build_plain_headings(columns, query)]
+        headings = [replace(each, sort="") for each in build_headings(columns, query)]
         name = mark_text(context["title"], read.resource.local_title.language)
         found = mark_text(format_range(0, size, table.total))
         caption = join_phrases(" · ", [name, found]).html

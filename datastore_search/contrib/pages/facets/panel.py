@@ -32,7 +32,7 @@ from ..table.conditions import YES_OR_NO
 from ..table.filter_form import Input, build_input
 from ..table.page_query import OF_TABLE, PageQuery
 from ..table.profiles import Histogram, draw_histogram, measure_bar
-from ..table.query_string import Pair
+from ..table.query_string import Pair, write_change
 from ..table.records import Digits, format_value
 from ..table.typed_values import parse_typed_value, write_value
 from .choice import MAX_VALUE_LENGTH, FacetField, FacetKind, choose_facets
@@ -118,7 +118,7 @@ def build_facet_panel(
     """
     Choose, count and describe the facets of a page.
 
-    ``others`` are the fields, among those shown, without one with links that open it, ``hidden``
+    ``others`` are the fields, among those shown, without one with buttons that open it, ``hidden``
     the parameters that have no input.  Some facets are not ``is_complete`` where they took too
     long.
     """
@@ -131,11 +131,10 @@ def build_facet_panel(
         builder.build(position, field, counts[field.column.name])
         for position, field in enumerate(shown)
     ]
-    address = query.query_string
     return {
         "facets": facets,
         "others": [
-            (column, address.add("facet", column.name).link)
+            (column, write_change("facet", *query.facets, column.name))
             for column in others
             if column.name in shown_names
         ],

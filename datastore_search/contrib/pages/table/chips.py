@@ -1,4 +1,4 @@
-"""The chips of a data page: its conditions, each with a link that removes it."""
+"""The chips of a data page: its conditions, each with a button that removes it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..languages import Phrase, compose_phrase, join_phrases, mark_text
 from .columns import Column
 from .conditions import IS_EMPTY, OPERATORS, YES_OR_NO, FieldCondition
 from .page_query import PageQuery
+from .query_string import write_change
 
 #: Letters of a value on a chip.
 _MAX_VALUE_LENGTH = 60
@@ -26,10 +27,10 @@ _MAX_VALUE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """The words of one part of a query, and the link to the query without it."""
+    """The words of one part of a query, and the change that removes it."""
 
     text: Phrase
-    link: str
+    change: str
 
 
 def build_chips(query: PageQuery, columns: Iterable[Column]) -> list[Chip]:
@@ -46,17 +47,17 @@ class _ChipBuilder:
         self._query, self._columns = query, {column.name: column for column in columns}
 
     def build(self) -> Iterator[Chip]:
-        query, address = self._query, self._query.query_string
+        query = self._query
         if query.q:
             text = compose_phrase(_("Search: %(words)s"), words=_shorten(query.q))
-            yield Chip(text, address.remove("q").link)
+            yield Chip(text, write_change("q"))
         for condition in query.conditions:
             for value, text in self._describe_own(condition):
-                yield Chip(text, address.remove_pairs((condition.parameter, value)).link)
+                yield Chip(text, write_change(f"-{condition.parameter}", value))
         for each in query.filters:
-            others = [other for other in query.filters if other is not each]
-            rest = [dump_json_as_sent(format_filters(others))] if others else []
-            yield Chip(self.describe(each), address.replace("filters", *rest).link)
+            kept = [other for other in query.filters if other is not each]
+            rest = [dump_json_as_sent(format_filters(kept))] if kept else []
+            yield Chip(self.describe(each), write_change("filters", *rest))
         if query.sort:
             arrows = {False: "↑", True: "↓"}
             keys = [
@@ -64,12 +65,12 @@ class _ChipBuilder:
                 for key in query.sort
             ]
             text = compose_phrase(_("Sorted by %(fields)s"), fields=join_phrases(", ", keys))
-            yield Chip(text, address.remove("sort").link)
+            yield Chip(text, write_change("sort"))
         for name in query.hidden:
             text = compose_phrase(_("Hidden: %(field)s"), field=self._label(name))
-            yield Chip(text, address.remove_pairs(("hide", name)).link)
+            yield Chip(text, write_change("-hide", name))
         if query.fields:
-            yield Chip(mark_text(_("Chosen columns")), address.remove("fields").link)
+            yield Chip(mark_text(_("Chosen columns")), write_change("fields"))
 
     def _describe_own(self, condition: FieldCondition) -> Iterator[tuple[str, Phrase]]:
         """Describe each value of a condition as it was typed."""

@@ -14,7 +14,6 @@ from ....messages.parameters import UnknownField
 from ....models import Field, Resource
 from ..languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
-from .query_string import QueryString
 
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
@@ -84,17 +83,16 @@ class ColumnChoice:
     """
     The columns of a page, among those that were chosen.
 
-    ``first`` and ``last`` count the chosen ones from 1.  The links are empty where there are no
-    others.
+    ``first`` and ``last`` count the ``chosen`` names from 1; ``previous`` and ``following`` are the
+    first columns of other pages, 0 where there are none.
     """
 
     columns: tuple[Column, ...]
+    chosen: frozenset[str]
     first: int
     last: int
-    total: int
-    previous_link: str = ""
-    next_link: str = ""
-    reset_link: str = ""
+    previous: int
+    following: int
 
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
@@ -134,23 +132,19 @@ def _build_column(field: Field, plain_language: str) -> Column:
 def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
     """Choose and order the columns that a page shows."""
     by_name = {column.name: column for column in columns}
-    chosen = [by_name[name] for name in choose_names(by_name, query)]
+    chosen = choose_names(by_name, query)
     most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
     start = (query.first_column - 1) // most * most
     if start >= len(chosen):
         start = 0
     end = min(start + most, len(chosen))
-    address = query.query_string
     return ColumnChoice(
-        tuple(chosen[start:end]),
+        tuple(by_name[name] for name in chosen[start:end]),
+        frozenset(chosen),
         min(start + 1, len(chosen)),
         end,
-        len(chosen),
-        _link_columns(address, start - most) if start else "",
-        _link_columns(address, end) if end < len(chosen) else "",
-        address.remove("fields", "hide", "first", "columns").link
-        if query.has_chosen_columns
-        else "",
+        start - most + 1 if start else 0,
+        end + 1 if end < len(chosen) else 0,
     )
 
 
@@ -158,7 +152,3 @@ def choose_names(names: Iterable[str], query: PageQuery) -> list[str]:
     """Choose and order the names of the columns of all pages."""
     chosen = dict.fromkeys([*query.first, *(query.fields or names)])
     return [name for name in chosen if name not in query.hidden]
-
-
-def _link_columns(address: QueryString, start: int) -> str:
-    return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link

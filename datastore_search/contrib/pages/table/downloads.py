@@ -16,7 +16,6 @@ from ....filters.names import quote_name
 from ....models import Resource
 from ....web.addresses import find_path, reverse_in_locale
 from ..api_parameters import build_query_parameters
-from ..links import add_query_string
 from .columns import choose_names
 from .page_query import PageQuery
 from .records import RecordTable
@@ -46,7 +45,8 @@ def list_downloads(
     """
     List the records that a page asks for in each format of the dump, and their schema.
 
-    There is nothing without a dump.  Files are in groups, each with a title that ends in a colon.
+    There is nothing without a dump.  Each group is a form: a title that ends in a colon, ``hidden``
+    parameters, and a button for each file.
 
     Where fields have labels, the formats with headers are offered with labels too; where there are
     many records, the formats of text are offered packed.
@@ -61,35 +61,32 @@ def list_downloads(
         parameters["fields"] = ",".join(map(quote_name, names))
     value_bytes = (len(names) + 1) * (table.value_bytes + 1)
     name_bytes = sum(len(name.encode()) for name in names)
-    kinds = [
-        kind
-        for kind in formats.values()
-        if kind.is_installed and (has_places or not kind.needs_places)
+    kinds = [each for each in formats.values() if each.is_installed]
+    kinds = [each for each in kinds if has_places or not each.needs_places]
+    groups: list[tuple[str, str, Mapping[str, str], Iterable[DumpFormat]]] = [
+        ("all", _("Download all records found:"), {}, kinds)
     ]
-
-    def build_group(
-        name: str, title: str, kinds: Iterable[DumpFormat], **options: str
-    ) -> dict[str, Any]:
-        files = []
-        for kind in kinds:
-            asked = {"format": kind.name, **options, **parameters}
-            of_values, of_names, once = _SIZES.get("gzip" not in options and kind.name, (0, 0, 0))
-            size = (of_values * value_bytes + of_names * name_bytes) * table.total + once
-            address = add_query_string(path, asked.items())
-            files.append({"label": kind.label, "address": address, "size": round(size)})
-        return {"name": name, "title": title, "downloads": files}
-
-    everything = build_group("all", _("Download all records found:"), kinds)
-    if schema := find_path(request, "schema", resource.pk):
-        everything["downloads"].append({"label": "Table Schema", "address": schema})
-    groups = [everything]
     if choose_headers(names, resource.infos[get_language()]) != names:
         title = _("With labels instead of column names:")
         with_header = [kind for kind in kinds if kind.has_header]
-        groups.append(build_group("labels", title, with_header, headers="labels"))
+        groups.append(("labels", title, {"headers": "labels"}, with_header))
     version = resource.table_version
     if version is not None and version.record_count >= _MIN_PACKED_RECORDS:
         title = _("Compressed, as smaller files (gzip):")
-        of_text = [kind for kind in kinds if kind.is_text]
-        groups.append(build_group("packed", title, of_text, gzip="true"))
-    return groups
+        groups.append(("packed", title, {"gzip": "true"}, [kind for kind in kinds if kind.is_text]))
+
+    def measure(kind: DumpFormat) -> int:
+        of_values, of_names, once = _SIZES.get(kind.name, (0, 0, 0))
+        return round((of_values * value_bytes + of_names * name_bytes) * table.total + once)
+
+    return [
+        {
+            "name": name,
+            "title": title,
+            "path": path,
+            "hidden": {**options, **parameters},
+            "files": [(kind, "gzip" not in options and measure(kind)) for kind in kinds],
+            "schema": name == "all" and find_path(request, "schema", resource.pk),
+        }
+        for name, title, options, kinds in groups
+    ]

@@ -193,15 +193,13 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
     """
     List the parameters that ask for the same on a page in another language.
 
-    A condition is written as the user's language writes values; the API's ``filters`` are not.
+    Dates and numbers are written as the user's language does, but not in the API's ``filters``.
     """
-    pairs = [
-        (name, value)
-        for name, value in query.query_string.pairs
-        if name != "filters" and not split_parameter(name)
-    ]
-    if query.all_conditions:
-        pairs.append(("filters", dump_json_as_sent(format_filters(query.all_conditions))))
+    written = [each for each in query.conditions if each.field.type != "text"]
+    left_out = {"filters", *(each.parameter for each in written)}
+    pairs = [pair for pair in query.query_string.pairs if pair[0] not in left_out]
+    if conditions := (*_join_conditions(written), *query.filters):
+        pairs.append(("filters", dump_json_as_sent(format_filters(conditions))))
     return pairs
 
 

@@ -25,7 +25,7 @@ from ..sections import PageQuestion, Place, are_complete, build_sections
 from .chips import build_chips
 from .columns import Column, ColumnChoice, choose_columns
 from .downloads import list_downloads
-from .headings import build_headings, build_plain_headings
+from .headings import build_headings
 from .page_query import PAGE_SIZES, PageQuery, clean_parameters
 from .pagination import Pagination
 from .profiles import describe_fields
@@ -68,9 +68,9 @@ class ResourceView(ResourcePageView):
             question, Place.HEAD, Place.BESIDE, Place.RESULT, Place.BELOW
         )
         notes = describe_fields(choice.columns, profiles)
-        context["headings"] = build_headings(notes.fields, query)
+        context["headings"] = build_headings(choice.columns, query, notes.fields)
         context["total"] = format_count(pagination.total)
-        context["sizes"] = list_sizes(query)
+        context["sizes"] = PAGE_SIZES
         if pagination.total:
             has_places = has_map(columns, profiles.fields if profiles else {})
             context["download_groups"] = list_downloads(
@@ -109,15 +109,5 @@ class ResourceView(ResourcePageView):
         }
         if query.is_valid:
             context["pagination"], context["table"] = self._read_table(read, query, choice)
-            context["headings"] = build_plain_headings(choice.columns, query)
+            context["headings"] = build_headings(choice.columns, query)
         return context
-
-
-def list_sizes(query: PageQuery) -> list[tuple[int, str]]:
-    """List the sizes of pages, each with its link; empty for the present one."""
-    default, *others = PAGE_SIZES
-    values = {default: [], **{size: [str(size)] for size in others}}
-    return [
-        (size, "" if size == query.size else query.query_string.replace("limit", *value).link)
-        for size, value in values.items()
-    ]

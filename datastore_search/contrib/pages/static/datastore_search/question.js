@@ -73,8 +73,8 @@
         }
     }
 
-    function send(form) {
-        const pairs = [...new FormData(form)].filter(([, value]) => value);
+    function send(form, button) {
+        const pairs = [...new FormData(form, button)].filter(([, value]) => value);
         show(`${form.action}?${new URLSearchParams(pairs)}`, true);
     }
 
@@ -84,9 +84,11 @@
         }
     });
     listen("submit", (event) => {
-        if (event.target.matches(".datastore-facets, .datastore-search")) {
+        const { target, submitter } = event;
+        const isQuestion = target.matches(".datastore-facets, .datastore-search, #ask");
+        if (isQuestion && !submitter?.hasAttribute("formaction")) {
             event.preventDefault();
-            send(event.target);
+            send(target, submitter);
         }
     });
     window.addEventListener("popstate", () => {
