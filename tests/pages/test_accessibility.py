@@ -156,6 +156,7 @@ def test_every_page_is_accessible(
             f"{page}chart/?by=nope",
             f"datastore/{sites.pk}/map/",
             f"datastore/{sites.pk}/map/?to.lat=11",
+            f"datastore/{sites.pk}/r/3/",
             f"datastore/{sites.pk}/map/?to.lat=11&embed=1",
             f"datastore/{sites.pk}/map/?lat=nope",
             f"datastore/{hidden.pk}/",

@@ -106,3 +106,14 @@ def test_the_link_to_the_api_gives_the_record(client: Client, resource: Resource
     link = re.search(r'<a href="([^"]*)">This record as JSON</a>', page)
     assert link
     assert get_ids(client.get(html.unescape(link[1]))) == [3]
+
+
+def test_a_record_with_a_place_has_a_map_of_it_alone(client: Client, db: None) -> None:
+    sites = make_resource("name,lat,lon\nHuế,16.4,107.5\nHà Nội,21,105.8\nnowhere,,\n")
+
+    pages = [open_record(client, sites, key).content.decode() for key in ("1", "2", "3")]
+
+    places = [re.findall('<circle class="s1".*?<title>(.*?)</title>', page) for page in pages]
+    assert places == [["Huế · 16.4; 107.5"], ["Hà Nội · 21; 105.8"], []]
+    # Its surroundings are in sight, not only some metres around it.
+    assert ">200 km<" in pages[0]

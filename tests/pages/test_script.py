@@ -18,8 +18,16 @@ from datastore_search.contrib.pages.table.views import ResourceView
 from datastore_search.models import Resource
 
 from ..files.builders import make_loaded_resource
+from .conftest import list_violations
 from .parsing import open_page
-from .test_browser import list_errors, press, set_size, tab_to, wait_until
+from .test_browser import (
+    list_errors,
+    measure_overflow,
+    press,
+    set_size,
+    tab_to,
+    wait_until,
+)
 
 HEADER = "no,kind,place,day"
 ROWS = "".join(
@@ -257,6 +265,25 @@ def test_keys_walk_through_the_values_and_leave_them(browser: Chrome, page: str)
     wait_until(browser, lambda: len(list_options(browser)) == 5)
     find(browser, "[role=option]").click()
     wait_until(browser, lambda: read_status(browser) == "25 records")
+
+
+@pytest.mark.parametrize("locale", ["en", "ar"])
+def test_values_and_a_view_that_was_replaced_are_accessible(
+    browser: Chrome, page: str, axe: str, locale: str
+) -> None:
+    set_size(browser, 360, 800)
+    browser.get(page.replace("/en/", f"/{locale}/"))
+    browser.execute_script(axe)
+    search = find(browser, "#q")
+    search.send_keys("pla")
+    wait_until(browser, lambda: len(list_options(browser)) == 5)
+    search.send_keys(Keys.ARROW_DOWN)
+    assert list_violations(browser) == []
+    search.send_keys(Keys.ENTER)
+    wait_until(browser, lambda: "q=Place" in browser.current_url)
+    wait_until(browser, lambda: not browser.find_elements(By.CSS_SELECTOR, "[aria-busy]"))
+    assert list_violations(browser) == []
+    assert measure_overflow(browser) <= 0
 
 
 def test_values_of_categories_alone_are_suggested(client: Client, survey: Resource) -> None:

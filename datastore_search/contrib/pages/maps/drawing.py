@@ -19,9 +19,9 @@ from .outlines import SCALE, list_layers, read_names
 _WIDTH = 720
 _MIN_HEIGHT, _MAX_HEIGHT = 300, 620
 
-#: Around the places, as a share of their span; and the least span, in degrees.
+#: Around the places, as a share of their span; and the least span, in degrees, also of one place.
 _PADDING = 0.06
-_MIN_SPAN = 0.002
+_MIN_SPAN, _SPAN_OF_ONE = 0.002, 8.0
 
 _KILOMETRES_PER_DEGREE = 111.195
 _MIN_COSINE = 0.02
@@ -145,8 +145,9 @@ def _choose_projection(positions: Sequence[Position]) -> tuple[_Projection, int]
     west, east = min(xs), max(xs)
     south, north = min(ys), max(ys)
     cosine = max(math.cos(math.radians((south + north) / 2)), _MIN_COSINE)
-    width = max((east - west) * (1 + 2 * _PADDING), _MIN_SPAN)
-    height = max((north - south) * (1 + 2 * _PADDING), _MIN_SPAN)
+    least = _MIN_SPAN if (west, south) != (east, north) else _SPAN_OF_ONE
+    width = max((east - west) * (1 + 2 * _PADDING), least)
+    height = max((north - south) * (1 + 2 * _PADDING), least)
     shape = _WIDTH * height / (width * cosine)
     drawn_height = round(min(max(shape, _MIN_HEIGHT), _MAX_HEIGHT))
     scale = min(_WIDTH / (width * cosine), drawn_height / height)

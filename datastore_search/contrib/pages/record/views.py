@@ -15,6 +15,8 @@ from ....models import Resource
 from ....search import ID, ConsistentRead, Query, read_page
 from ....web.addresses import find_search_path, reverse_in_locale
 from ..links import add_query_string
+from ..maps.query import has_map
+from ..maps.views import Map
 from ..page import ResourcePageView
 from ..table.columns import Column
 from ..table.marks import Marker
@@ -41,9 +43,12 @@ class RecordView(ResourcePageView):
         record, beside = found or (_find_by_key(read, key), {})
         asked = query.build_search(1) if query.q and query.is_valid else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
+        own = PageQuery(query.query_string, filters=decode_key(resource, key) or ())
+        drawn = Map(read, own, columns, {}, "../../").describe() if has_map(columns, {}) else {}
         page_address = reverse_in_locale(self.request, "resource", resource.pk)
         return {
             "beside": beside,
+            "drawing": drawn.get("drawing"),
             "id": record[ID],
             "members": [
                 (column, None if value is None else render_value(marker, column, value))
