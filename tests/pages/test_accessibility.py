@@ -150,6 +150,7 @@ def test_every_page_is_accessible(
             f"{page}about/?q=watershed",
             "datastore/?sort=modified&topic=water",
             f"{page}chart/",
+            f"{page}chart/?by=day&per=month&split=subject&as=shares",
             f"{page}chart/?show=sum&of=budget&by=subject&split=open",
             f"{page}?q=watershed&embed=1",
             f"{page}chart/?by=subject&embed=1",

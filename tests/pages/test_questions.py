@@ -83,9 +83,8 @@ QUESTIONS = [
         [
             check("subject", "survey"),
             APPLY,
-            Step("legend a[href$='by=start_date']"),
-            Step("#per", "per year"),
-            Step(".datastore-chart-form button"),
+            Step(".datastore-tabs a[href*='/chart/']"),
+            Step("#proposals + ul a[href*='count&by=start_date'][href$='year']"),
         ],
         ".datastore-figures tbody tr",
         ["2012 6", "2013 16", "2014 20", "2015 29", "2016 34", "2017 22", "2018 28", "2019 41"],
