@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 from itertools import pairwise
 from typing import Any
@@ -158,6 +159,27 @@ def test_a_heading_and_a_chip_need_no_new_page(browser: Chrome, page: str) -> No
     find(browser, ".datastore-chips button").click()
     wait_until(browser, lambda: browser.current_url == page)
     assert is_same_page(browser)
+
+
+def test_a_heading_keeps_the_focus_and_a_fault_is_told_in_place(browser: Chrome, page: str) -> None:
+    browser.get(page)
+    mark_window(browser)
+    tab_to(browser, "thead th:nth-child(3) > button")
+    for order in ("ascending", "descending"):
+        press(browser, Keys.ENTER)
+        wait_until(browser, partial(find, browser, f"[aria-sort={order}] > :focus"))
+    assert list_errors(browser) == []
+    start = find(browser, ".datastore-facets [name='from.day']")
+    browser.execute_script("arguments[0].type = 'text'; arguments[0].value = 'soon'", start)
+    start.send_keys(Keys.ENTER)
+    wait_until(browser, lambda: find(browser, "[aria-invalid]"))
+    assert is_same_page(browser)
+
+
+def test_the_columns_of_about_need_the_page_itself(browser: Chrome, page: str) -> None:
+    browser.get(f"{page}about/?hide=kind")
+    find(browser, ".datastore-columns button").click()
+    wait_until(browser, lambda: browser.current_url == f"{page}about/")
 
 
 def test_the_page_says_that_it_waits(browser: Chrome, page: str, gate: threading.Event) -> None:

@@ -18,7 +18,7 @@
     let shown = location.search;
     let latest = 0;
 
-    /** Show the view of another page; the focus, the opened part and what is in sight stay. */
+    /** Show the view of another page; focus, column, opened part and what is in sight stay. */
     function replaceView(page) {
         const active = document.activeElement;
         const { id, type, name, value } = active;
@@ -26,9 +26,13 @@
         const view = find(VIEW);
         const next = find(VIEW, page);
         const isInside = view.contains(active);
-        const twin = [...next.querySelectorAll("input, button")].find((each) =>
-            each.id ? each.id === id : each.type + each.name + each.value === type + name + value,
-        );
+        const controls = [...next.querySelectorAll("input, button")];
+        const column = active.closest("th")?.cellIndex;
+        const twin =
+            controls.find((each) => each.closest("th")?.cellIndex === (column ?? -1)) ??
+            controls.find((each) =>
+                each.id ? each.id === id : each.type + each.name + each.value === type + name + value,
+            );
         find(PART, next)?.toggleAttribute("open", !!find(PART)?.open);
         view.replaceWith(next);
         find(".datastore-tools")?.replaceWith(find(".datastore-tools", page));
@@ -36,7 +40,9 @@
         status.textContent = find("[role=status], h2", next)?.textContent;
         prepareSearch();
         if (isInside && twin) {
-            twin.value = value; // perhaps typed meanwhile
+            if (id) {
+                twin.value = value; // perhaps typed meanwhile
+            }
             twin.focus();
             scrollBy({ top: twin.getBoundingClientRect().top - top, behavior: "instant" });
         } else if (isInside) {
@@ -58,14 +64,11 @@
             if (mine !== latest) {
                 return;
             }
-            if (!response.ok) {
-                throw new Error(address);
-            }
+            replaceView(page); // or fail, where the page has none
             if (isNew) {
                 history.pushState(null, "", response.url);
             }
             shown = location.search;
-            replaceView(page);
         } catch {
             if (mine === latest) {
                 location.assign(address);
@@ -79,13 +82,13 @@
     }
 
     listen("change", ({ target }) => {
-        if (target.matches(".datastore-facets [type=checkbox]")) {
+        if (target.matches(`${VIEW} .datastore-facets [type=checkbox]`)) {
             send(target.form);
         }
     });
     listen("submit", (event) => {
         const { target, submitter } = event;
-        const isQuestion = target.matches(".datastore-facets, .datastore-search, #ask");
+        const isQuestion = target.matches(`${VIEW} :is(.datastore-facets, .datastore-search, #ask)`);
         if (isQuestion && !submitter?.hasAttribute("formaction")) {
             event.preventDefault();
             send(target, submitter);
