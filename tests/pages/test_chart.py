@@ -377,10 +377,37 @@ def test_a_category_is_split_by_periods(client: Client, survey: Resource) -> Non
 def test_every_link_finds_the_records_of_its_mark(
     client: Client, survey: Resource, query: Any
 ) -> None:
+    check_links(client, survey, query)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"by": "kind", "split": "stage"},
+        {
+            "by": "kind",
+            "split": "title",
+            "field.title": ["title 1", "title 2", "title 3", "title 4"],
+        },
+        {"by": "kind", "split": "day", "per": "year"},
+        {"by": "open", "split": "budget", "per": "ranges"},
+    ],
+)
+def test_others_lead_to_their_records(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch, query: Any, most: int
+) -> None:
+    monkeypatch.setattr(chart_data, "MAX_SERIES", most)
+
+    check_links(client, survey, query)
+
+
+def check_links(client: Client, survey: Resource, query: Any) -> None:
+    """Check that every bar leads to as many records as it says."""
     page = html.unescape(open_chart(client, survey, query).content.decode())
 
     marks = re.findall(r'<a href="\.\./([^"]*)" tabindex="-1"><rect.*?<title>(.*?)</title>', page)
-    assert marks
+    assert len(marks) == page.count("<rect x=") > 0
     for link, text in marks:
         found = extract_text(client.get(f"/en/datastore/{survey.pk}/{link}"))
         count = text.rpartition(" · ")[2]
@@ -469,6 +496,23 @@ def test_a_scale_has_round_numbers_and_zero(sizes: list[float], labels: list[str
     drawing = draw(*sizes)
 
     assert re.findall('"end">(.*?)<', drawing.labels) == labels
+
+
+def test_labels_of_ranges_are_below_their_beginnings(client: Client, db: None) -> None:
+    resource = make_loaded_resource("n\n" + "".join(f"{n / 2}\n" for n in range(80)))
+
+    page = open_chart(client, resource).content.decode()
+
+    labels = re.findall('<text x="([0-9.]+)%"[^>]*"middle"[^>]*>(.*?)<', page)
+    assert labels[:3] == [("0", "0"), ("5", "2"), ("10", "4")]
+
+
+def test_counts_have_whole_numbers(client: Client, db: None) -> None:
+    resource = make_loaded_resource("d\n2020-01-01\n2020-01-05\n")
+
+    labels = re.findall('"end">(.*?)<', open_chart(client, resource).content.decode())
+
+    assert labels == ["0", "1"]
 
 
 def test_a_negative_figure_is_a_bar_on_the_other_side() -> None:

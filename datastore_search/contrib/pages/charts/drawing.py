@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -20,11 +20,11 @@ from ....messages import shorten
 from ..languages import write_language
 from ..table.records import format_number
 from .data import ChartData, Group, Value
-from .query import GROUPED, LINES, SHARES, STACKED, ChartQuery
+from .query import GROUPED, LINES, RANGES, SHARES, STACKED, ChartQuery
 
-#: The width for which labels are chosen, and that of a phone, where fewer are shown.
-_WIDTH, _NARROW = 720, 250
-_HEIGHT, _LINE, _TOP = 300, 18, 8
+#: The width of a file, the least for which labels are chosen, and that of a phone with fewer.
+_WIDTH, _WIDE, _NARROW = 720, 620, 220
+_HEIGHT, _LINE, _TOP, _RIGHT, _GAP = 300, 18, 8, 16, 6
 
 #: A group of bars: its label, a bar alone, one of several, and the gap below.
 _LABEL, _BAR, _SERIES_BAR, _BAR_GAP = 18, 14, 8, 9
@@ -84,26 +84,22 @@ _Bar = tuple[int, float, float]
 
 @dataclass(slots=True)
 class Drawing:
-    """Everything that the template writes; a file has a legend in addition."""
+    """Everything that the template writes, with ``lanes`` bars of a group side by side."""
 
     chart: ChartQuery
     groups: Sequence[Group]
     series: Sequence[DrawnSeries]
     title: str
     link: Callable[[Value, Value], str]
+    lanes: int
     height: int = _HEIGHT
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
     labels: SafeString = field(default_factory=SafeString)
 
     @property
-    def lanes(self) -> int:
-        """The number of bars of a group side by side."""
-        return len(self.series) if self.chart.form == GROUPED else 1
-
-    @property
     def frame(self) -> tuple[int, int, int, int]:
         """Where the drawing is in a file, below a title and a legend, and the size of the file."""
-        left, right = (12, 80) if self.chart.by.has_categories else (70, 20)
+        left, right = (12, 80) if self.chart.by.has_categories else (70, _RIGHT)
         top = _LINE * (len(self.series) + 2)
         return left, top, left + _WIDTH + right, top + self.height + _TOP
 
@@ -127,11 +123,13 @@ def draw_chart(
     if not any(point for group in groups for point in group.points):
         return None
     series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
-    drawing = Drawing(chart, groups, series, title, link)
+    lanes = len(series) if chart.form == GROUPED else 1
+    drawing = Drawing(chart, groups, series, title, link, lanes)
     bars = [list(_stack(group, chart.form)) for group in groups]
     ends = [end for each in bars for _number, start, stop in each for end in (start, stop)]
     draw = _draw_bars if chart.by.has_categories else _draw_columns
-    draw(drawing, bars, _Scale.of(ends, "%" if chart.form == SHARES else ""))
+    unit, least = "%" if chart.form == SHARES else "", 1.0 if chart.figure == "count" else _MIN_STEP
+    draw(drawing, bars, _Scale.of(ends, unit, least))
     return drawing
 
 
@@ -161,12 +159,12 @@ class _Scale:
     unit: str = ""
 
     @classmethod
-    def of(cls, sizes: Sequence[float], unit: str) -> _Scale:
-        """Choose a scale that includes 0, whose lines are multiples of 1, 2 or 5."""
+    def of(cls, sizes: Sequence[float], unit: str, least: float) -> _Scale:
+        """Choose a scale with 0, whose lines are multiples of 1, 2 or 5, ``least`` or more."""
         # The sums of shares are not exact.
         low, high = min(0.0, *sizes), min(max(0.0, *sizes), 100.0 if unit else math.inf)
         high = high if low < high else 1.0
-        rough = max((high - low) / _SCALE_LINES, _MIN_STEP)
+        rough = max((high - low) / _SCALE_LINES, least)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next((each * power for each in (1, 2, 5) if each * power >= rough), 10 * power)
         return cls(math.floor(low / step) * step, math.ceil(high / step) * step, step, unit)
@@ -194,14 +192,12 @@ def _draw_bars(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scale) 
     bottom = row * len(bars)
     drawing.height = bottom + _LINE + 4
     for number, place, text in scale.lines:
-        drawing.lines.append((write_share(place), write_share(place), "0", str(bottom)))
-        anchor = "middle" if place else "start"
-        drawing.labels += write_text(
-            write_share(place), bottom + _LINE, text, anchor, _MINOR * (number % 2)
-        )
+        at, anchor = write_share(place), "middle" if place else "start"
+        drawing.lines.append((at, at, "0", str(bottom)))
+        drawing.labels += write_text(at, bottom + _LINE, text, anchor, _MINOR * (number % 2))
     for number, (group, own) in enumerate(zip(drawing.groups, bars, strict=True)):
         y, label = number * row + _LABEL, group.value.label
-        while measure_text(label) > _NARROW + 70:
+        while measure_text(label) > _NARROW + 100:
             label = shorten(label, len(label) - 2)
         lang = write_language(group.value.language)
         drawing.labels += write_text("0", y - 5, label, "start", lang)
@@ -232,13 +228,14 @@ def _draw_columns(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scal
         y = _TOP + (1 - share) * (bottom - _TOP)
         drawing.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
         drawing.labels += write_text("-6", y + 4, text, "end")
-    wide, narrow = (_choose_labels(drawing, width) for width in (_WIDTH, _NARROW))
+    middle = 0.0 if drawing.chart.by.step == RANGES else 0.5
+    wide = _choose_labels(drawing)
+    narrow = list(wide)[:: math.ceil(_measure_row(wide) / _NARROW)]
     for number, text in wide.items():
-        x, half = (number + 0.5) * step, measure_text(text) / 2 / _NARROW
-        x, anchor = (0.0, "start") if x < half else (x, "middle")
-        x, anchor = (1.0, "end") if 1 - x < half else (x, anchor)
+        x, room = (number + middle) * step, _NARROW if number in narrow else _WIDE
         attributes = write_language(groups[number].value.language) + _MINOR * (number not in narrow)
-        drawing.labels += write_text(write_share(x), bottom + _LINE, text, anchor, attributes)
+        if measure_text(text) / 2 <= (1 - x) * room + _RIGHT:
+            drawing.labels += write_text(write_share(x), bottom + _LINE, text, "middle", attributes)
     for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
         for position, start, end in own:
             if drawing.chart.form == LINES:
@@ -261,13 +258,12 @@ def _draw_columns(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scal
 _CALENDAR = ((7, 1), (7, 3), (7, 6), *((4, 12 * years) for years in (1, 2, 5, 10, 20, 50, 100)))
 
 
-def _choose_labels(drawing: Drawing, width: float) -> dict[int, str]:
-    """Choose the labels of steps that fit a width: all, first months of periods, or each n-th."""
+def _choose_labels(drawing: Drawing) -> dict[int, str]:
+    """Choose labels that fit: all, first months of periods, or each n-th; of ranges low ends."""
     groups = [group.value for group in drawing.groups]
-    labels = {number: value.label for number, value in enumerate(groups)}
-    widest = max(map(measure_text, labels.values())) + 12
-    every = math.ceil(len(groups) * widest / width)
-    is_calendar = every > 1 and drawing.chart.by.group.interval
+    labels = {number: value.label.partition("–")[0] for number, value in enumerate(groups)}
+    every = math.ceil(_measure_row(labels) / _WIDE)
+    is_calendar = every > 1 and drawing.chart.by.group.interval not in {"", "week"}
     for length, months in _CALENDAR if is_calendar else ():
         firsts = {
             number: labels[number][:length]
@@ -275,9 +271,14 @@ def _choose_labels(drawing: Drawing, width: float) -> dict[int, str]:
             if value.bounds and (low := value.bounds[0]).day == 1 and not low.hour
             if (low.year * 12 + low.month - 1) % months == 0
         }
-        if firsts and len(firsts) * (max(map(measure_text, firsts.values())) + 12) <= width:
+        if len(firsts) > 1 and _measure_row(firsts) <= _WIDE:
             return firsts
     return {number: labels[number] for number in range(0, len(groups), every)}
+
+
+def _measure_row(labels: Mapping[int, str]) -> float:
+    """Measure labels side by side, each as wide as the widest."""
+    return len(labels) * (max(map(measure_text, labels.values())) + _GAP)
 
 
 def write_text(x: str, y: float, text: str, anchor: str, attributes: str = "") -> SafeString:
