@@ -23,7 +23,7 @@ _PICTURES: list[tuple[str, str, int, int, dict[str, str]]] = [
     ("chart", f"en/{_SURVEY}chart/?q=river", 1280, 1100, {}),
     ("map", f"en/{_CAPITALS}map/", 1280, 960, {}),
     ("about", f"de/{_SURVEY}about/", 1280, 960, {}),
-    ("record", f"en/{_CAPITALS}r/10/?n=10", 1280, 640, {}),
+    ("record", f"en/{_CAPITALS}r/76/?field.continent=Europe&at=21", 1280, 640, {}),
     ("catalogue", "es/datastore/", 1280, 800, {}),
     ("phone", f"vi/{_SURVEY}?q=river", 360, 960, {}),
     ("right-to-left", f"ar/{_SURVEY}?q=river", 1024, 800, {}),

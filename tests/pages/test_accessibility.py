@@ -144,7 +144,7 @@ def test_every_page_is_accessible(
             f"{page}?q={'a' * 2001}",
             f"{page}?from.budget=many",
             f"{page}?from.budget=many&embed=1",
-            f"{page}r/3/?q=watershed&n=2",
+            f"{page}r/3/?q=watershed&at=2",
             f"{page}r/999/",
             f"{page}api/?q=watershed",
             f"{page}about/?q=watershed",
