@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from datastore_search.contrib.catalogue.models import Dataset
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource, make_user
@@ -64,6 +65,39 @@ def test_resources_are_found_by_words_of_their_description(
     make_resource("a\n1\n", name="forest-name", title="Forest", description="to 50% of 100%")
 
     assert {q: list_titles(client, q=q) for q in WORDS} == WORDS
+
+
+NAMES = ("Office", "Ministry")
+
+
+def list_options(client: Client, name: str) -> list[str]:
+    """Return the options of a choice but for the first, with their numbers."""
+    page = client.get(PATH).content.decode()
+    return re.findall(r'<option value="[^"]+">([^<]*)', page.partition(f'id="{name}"')[2])
+
+
+def test_publishers_and_topics_are_chosen_and_counted_as_they_are(
+    client: Client, no_resource: None
+) -> None:
+    make_resource(title="River", publisher="Office", tags=["water"])
+    make_resource(title="Lake", publisher="Ministry", tags=["water", "fish"])
+    make_resource(title="Secret", publisher="Ministry", tags=["secret"], private=True)
+
+    assert list_options(client, "publisher")[:2] == ["Ministry (1)", "Office (1)"]
+    assert list_options(client, "topic")[:2] == ["water (2)", "fish (1)"]
+    page = client.get(PATH).content.decode()
+    values = dict(re.findall(r'<option value="([^"]+)">(\w+) \(', page))
+    office, ministry = (next(k for k, v in values.items() if v == name) for name in NAMES)
+    assert list_titles(client, publisher=office) == ["River"]
+    assert list_titles(client, topic="Water") == ["Lake", "River"]
+    assert list_titles(client, topic="water", publisher=ministry, sort="modified") == ["Lake"]
+    assert list_titles(client, publisher="a\0b", topic="") == ["Lake", "River"]
+    sea = make_resource(title="Sea", publisher="Office")
+    assert list_options(client, "publisher")[:2] == ["Office (2)", "Ministry (1)"]
+    Dataset.objects.filter(resource=sea).update(publisher="Ministry")
+    assert list_options(client, "publisher")[:2] == ["Ministry (2)", "Office (1)"]
+    client.force_login(make_user(permissions=("view_resource",)))
+    assert "Ministry (3)" in list_options(client, "publisher")
 
 
 @pytest.mark.parametrize("q", ["x" * 201, "a\0b"])

@@ -6,20 +6,23 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, cast
 
-from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
+from ....field_types import is_storable
 from ....guards.clients import Client
 from ....messages.numbers import format_count
 from ....messages.requests import UnknownPage
-from ....models import Resource
+from ....models import Reader, Resource
 from ....search import open_snapshot
 from ....signals import CATALOGUE_KEY
 from ....web.addresses import reverse_in_locale
 from ....web.views import parse_page_number
 from ...catalogue.datasets import Datasets, open_readable_datasets
+from ...catalogue.facet_counts import count_facets
 from ...catalogue.listing import CatalogueFilterSet
 from ...catalogue.query import SortTerm
 from ...catalogue.views.published import build_catalogue_links, describe_catalogue
@@ -34,14 +37,6 @@ MAX_OPTIONS = 50
 
 #: The values of ``sort``, and their words.
 _ORDERS = {"": gettext_lazy("title"), "modified": gettext_lazy("last change")}
-
-
-class _Choice(forms.Form):
-    """What is chosen beside the words; what is not valid is not chosen."""
-
-    publisher = forms.CharField(required=False, max_length=200)
-    topic = forms.CharField(required=False, max_length=200)
-    sort = forms.ChoiceField(required=False, choices=[*_ORDERS.items()])
 
 
 class CatalogueView(PageView):
@@ -59,9 +54,8 @@ class CatalogueView(PageView):
     def _answer(self, using: str) -> HttpResponse:
         request = self.request
         readable = open_readable_datasets(using, request.user)
-        form = _Choice(request.GET)
-        form.full_clean()
-        chosen = {name: form.cleaned_data.get(name, "") for name in form.fields}
+        sent = {name: request.GET.get(name, "") for name in ("publisher", "topic", "sort")}
+        chosen = {name: text[:200] if is_storable(text) else "" for name, text in sent.items()}
         datasets = readable.owned_by(chosen["publisher"]) if chosen["publisher"] else readable
         datasets = datasets.tagged(chosen["topic"]) if chosen["topic"] else datasets
         filters = CatalogueFilterSet(request.GET, datasets.rows, datasets.match_word)
@@ -72,7 +66,8 @@ class CatalogueView(PageView):
         number, q = parse_page_number(request), filters.form.cleaned_data["q"]
         offset = (number - 1) * ENTRIES_PER_PAGE
         bounds = slice(offset, offset + ENTRIES_PER_PAGE)
-        first = SortTerm("metadata_modified", True) if chosen["sort"] else SortTerm("title")
+        is_recent = chosen["sort"] == "modified"
+        first = SortTerm("metadata_modified", True) if is_recent else SortTerm("title")
         order = [first, SortTerm("id")]
         listed, total = datasets.read_page(order, bounds, filters.qs)
         if offset >= max(total, 1):
@@ -83,8 +78,8 @@ class CatalogueView(PageView):
             "entries": [(each, list(map(self._describe_table, each.resources))) for each in listed],
             "filters": filters,
             "is_asked": q or chosen["publisher"] or chosen["topic"],
-            "formats": list_format_labels(),
-            "choices": list(_list_choices(readable, chosen)),
+            "formats": ", ".join(list_format_labels()),
+            "choices": list(_list_choices(readable, request.user, chosen)),
             "pagination": Pagination(
                 request,
                 self.shared_parameters,
@@ -107,22 +102,30 @@ class CatalogueView(PageView):
 
     def _describe_table(self, resource: Resource) -> dict[str, Any]:
         """Describe a resource with its numbers of records and fields as text."""
-        version = resource.table_version
+        version, fields = resource.table_version, cast("Any", resource).field_count
+        records = version.record_count if version else 0
+        loaded = localtime(version.published_at) if version and version.published_at else None
         return {
             "resource": resource,
             "address": reverse_in_locale(self.request, "resource", resource.pk),
-            "records": format_count(version.record_count if version else 0),
-            "fields": format_count(cast("Any", resource).field_count),
+            "loaded_at": loaded.isoformat() if loaded else "",
+            "loaded": _("Loaded on %(date)s") % {"date": date_format(loaded)} if loaded else "",
+            "facts": (  # faster than the template
+                ngettext("%(number)s record", "%(number)s records", records)
+                % {"number": format_count(records)},
+                ngettext("%(number)s field", "%(number)s fields", fields)
+                % {"number": format_count(fields)},
+            ),
         }
 
 
 def _list_choices(
-    datasets: Datasets, chosen: Mapping[str, str]
+    datasets: Datasets, reader: Reader, chosen: Mapping[str, str]
 ) -> Iterator[tuple[str, str, list[tuple[str, Any]], str]]:
     """List what can be chosen: the parameter, its label, its options, and the chosen one."""
-    names = (("publisher", "organization", _("Publisher")), ("topic", "tags", _("Topic")))
-    for name, facet, label in names:
-        counted = datasets.count_facet(facet, MAX_OPTIONS, 0)
+    names = (("publisher", _("Publisher")), ("topic", _("Topic")))
+    facets = count_facets(datasets, reader, ("organization", "tags"), MAX_OPTIONS)
+    for (name, label), counted in zip(names, facets, strict=True):
         options = {each.name: f"{each.title} ({format_count(each.count)})" for each in counted}
         if chosen[name]:
             options.setdefault(chosen[name], chosen[name])
