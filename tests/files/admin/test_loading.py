@@ -618,6 +618,19 @@ def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -
     assert empty.loads.count() == 2
 
 
+def test_the_report_of_a_load_names_types_in_words(staff: Client, empty: Resource) -> None:
+    draft = upload(staff, empty, 'n,day,price\n1,2024-02-29,"1,234"\nmany,2024-03-01,"5,678"\n')
+    load = submit(staff, draft, type_0="int4", type_1="timestamptz")
+
+    page = get_page(staff, load, "change/")
+    report = b"".join(staff.get(f"{LOADS}{load.pk}/bad-rows.csv")).decode()
+
+    for text in (page, report):
+        assert "The value is not of type whole number." in text
+        assert not re.search("int4|timestamptz|numeric", text)
+    assert "Choose whole number · 1,234 or number · 1.234,50." in page
+
+
 def test_many_bad_rows_are_paged(staff: Client, empty: Resource) -> None:
     load = upload_bad_file(staff, empty)
     stored_message = {"code": "row.empty_key", "parameters": {}}

@@ -43,6 +43,7 @@ from .display import (
     show_source,
 )
 from .drafts import add_failure_message, handle_preview, handle_upload
+from .preview import render_in_words
 from .uploads import accept_uploads
 
 BAD_ROWS_PER_PAGE = 100
@@ -163,13 +164,13 @@ class LoadAdmin(ViewableAdmin):
                 "step": _STEPS.index(LoadState(load.state)) if load.state in _STEPS else None,
                 "progress": format_progress(load),
                 "duration": format_duration(load),
+                "notices": list(filter(None, map(render_in_words, load.notices))),
                 "page": page,
                 "can_change": has_permission(request, "change", load.resource),
                 "record_count": format_count(load.record_count),
                 "bad_row_count": format_count(load.row_error_count),
                 "badge": render_badge(load),
                 "address": get_page_address(load.resource),
-                "failure": (load.failure or {}).get("code"),
             },
         )
 

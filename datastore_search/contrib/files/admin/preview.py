@@ -69,7 +69,7 @@ def build_preview_context(stored: Mapping[str, Any]) -> dict[str, Any]:
         "row_count": format_count(row_count),
         "bad_row_count": bad_row_count,
         "bad_rows": [
-            {**row, "line": format_count(row["line"]), "reason": _render_message(row["reason"])}
+            {**row, "line": format_count(row["line"]), "reason": render_in_words(row["reason"])}
             for row in bad_rows
         ],
         "bad_row_offers": list(errors.values()),
@@ -87,7 +87,7 @@ def build_fields(stored: Mapping[str, Any], form: PreviewForm) -> list[dict[str,
         {
             **fields[position],
             "label": fields[position]["label"] if fields[position]["label"] != name else "",
-            "found": _render_message(fields[position]["explanation"])
+            "found": render_in_words(fields[position]["explanation"])
             or describe_type(fields[position]["format"]),
             "before": label_type(fields[position]["before"]),
             "input": form[f"type_{position}"],
@@ -111,7 +111,7 @@ def _list_findings(
         )
         offers = [offer for offer in _make_offers(message) if offer.key not in offered]
         offered.update(offer.key for offer in offers)
-        finding = {"field": field, "text": _render_message(message), "offers": offers}
+        finding = {"field": field, "text": render_in_words(message), "offers": offers}
         if formats:
             typed.setdefault(formats, {}).setdefault(field or parameters["field"], finding)
         elif finding["text"] and (offers or not field):
@@ -144,7 +144,8 @@ def _make_offers(message: Mapping[str, Any]) -> Iterator[Offer]:
                 yield from (Offer(name, value, value, label) for value, label in choices)
 
 
-def _render_message(stored: dict[str, Any] | None) -> str:
+def render_in_words(stored: dict[str, Any] | None) -> str:
+    """Render a stored message with formats in words; empty for none, or an unknown code."""
     return "".join(render_messages([_use_words(stored)] if stored else ()))
 
 
@@ -152,4 +153,4 @@ def _use_words(stored: Any, name: str = "") -> Any:
     """Replace the names of formats among the parameters of a stored message by words."""
     if isinstance(stored, dict):
         return {each: _use_words(value, each) for each, value in stored.items()}
-    return describe_type(stored) if name in _FORMATS else stored
+    return describe_type(stored) if name in {*_FORMATS, "chosen"} else stored
