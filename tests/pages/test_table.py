@@ -167,6 +167,17 @@ def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
     assert about.content.decode().count("<h3>") == 9
 
 
+def test_the_values_of_a_category_are_tags(client: Client, db: None) -> None:
+    rows = "".join(f"{'even' if n % 2 == 0 else 'odd'},name {n},{n % 2}\n" for n in range(30))
+    resource = make_loaded_resource(f"kind,name,number\n{rows}")
+
+    page = open_page(client, resource, {"field.kind": "even"})
+
+    assert page.count('<td data-l="kind"><i>even</i>') == 15
+    assert page.count("<i>") == 15
+    assert "<i>" not in open_page(client, resource, {"embed": "1"})
+
+
 # Cells --------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from ....field_types import FieldType, Ordered, field_types, label_type
 from ....messages.bidi import show_bidi_controls
 from ....messages.parameters import UnknownField
-from ....models import Field, Resource
+from ....models import Field, Profiles, Resource
 from ..languages import Phrase, mark_text, write_language
 from .page_query import PAGE_SIZES, PageQuery
 
@@ -45,6 +45,7 @@ class Column:
     notes_language: str = ""
     value_language: str = ""
     unit: str = ""
+    is_category: bool = field(default=False, compare=False)
 
     @property
     def field_type(self) -> FieldType:
@@ -129,8 +130,13 @@ def _build_column(field: Field, plain_language: str) -> Column:
     )
 
 
-def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
-    """Choose and order the columns that a page shows."""
+def choose_columns(
+    columns: Sequence[Column], query: PageQuery, profiles: Profiles | None = None
+) -> ColumnChoice:
+    """Choose and order the columns that a page shows; texts of few values are categories."""
+    fields = profiles.fields if profiles else {}
+    lengths = {name: len(each.get("top", ())) for name, each in fields.items() if "longest" in each}
+    few = {name for name, each in lengths.items() if fields[name]["distinct"] <= each}
     by_name = {column.name: column for column in columns}
     chosen = choose_names(by_name, query)
     most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
@@ -139,7 +145,7 @@ def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
         start = 0
     end = min(start + most, len(chosen))
     return ColumnChoice(
-        tuple(by_name[name] for name in chosen[start:end]),
+        tuple(replace(by_name[name], is_category=name in few) for name in chosen[start:end]),
         frozenset(chosen),
         min(start + 1, len(chosen)),
         end,

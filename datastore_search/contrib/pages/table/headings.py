@@ -37,8 +37,7 @@ def build_headings(
     columns: Sequence[Column], query: PageQuery, notes: Sequence[FieldNote] = ()
 ) -> list[Heading]:
     """Build the headings of columns, with menus and statistics where notes describe these."""
-    described = zip_longest(columns, notes)
-    return [_build_heading(column, query, note) for column, note in described]
+    return [_build_heading(column, query, note) for column, note in zip_longest(columns, notes)]
 
 
 def _build_heading(column: Column, query: PageQuery, note: FieldNote | None) -> Heading:

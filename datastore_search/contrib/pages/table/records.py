@@ -114,7 +114,8 @@ def build_rows(
             shown = format_value(column, value)
             if len(shown) > MAX_CELL_LENGTH:
                 cut.append(column)
-            cells += format_html("<td{}>{}", attribute, _render_cell(marker, column, value, shown))
+            cell = "<td{}><i>{}</i>" if column.is_category else "<td{}>{}"
+            cells += format_html(cell, attribute, _render_cell(marker, column, value, shown))
         excerpts = _list_excerpts(marker, record, [*cut, *hidden], cells) if marker else ()
         link = build_link(record, position) if build_link else ""
         rows.append(Row(str(record[ID]), link, cells, bool(cut), list(excerpts)))

@@ -46,15 +46,15 @@ class ResourceView(ResourcePageView):
         resource = read.resource
         parameters = clean_parameters(self.request.GET)
         sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
-        address = add_query_string(self.request.path, parameters)
-        if address != add_query_string(self.request.path, sent):
-            return redirect(address)
+        if sent != parameters:
+            return redirect(add_query_string(self.request.path, parameters))
         if not query.is_valid:
             self.status = HTTPStatus.BAD_REQUEST
-        choice = choose_columns(columns, query)
         if self.is_embedded:
+            choice = choose_columns(columns, query)
             return self._describe_embedded_table(read, query, columns, choice)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        choice = choose_columns(columns, query, profiles)
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
         context = describe_head(question, "table")
         if not query.is_valid:
