@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -203,7 +204,7 @@ def test_a_hostile_table_is_shown_as_it_is(
         assert "&lt;script&gt;window.hostile=1;alert(1)&lt;/script&gt;" in page
         assert "{{ 7|add:42 }}{% debug %}" in page
         assert "safe‹U+202E›gnp.exe‹U+2066›" in page
-        assert '<td data-l="select">javascript:alert(1)' in page
+        assert re.search(r'<td data-l="select">(<i>)?javascript:alert\(1\)', page)
         cells = page.partition("<tbody>")[2].partition("</tbody>")[0]
         assert UNBROKEN[:60] in cells
         assert UNBROKEN[:61] not in cells

@@ -135,8 +135,11 @@ def choose_columns(
 ) -> ColumnChoice:
     """Choose and order the columns that a page shows; texts of few values are categories."""
     fields = profiles.fields if profiles else {}
-    lengths = {name: len(each.get("top", ())) for name, each in fields.items() if "longest" in each}
-    few = {name for name, each in lengths.items() if fields[name]["distinct"] <= each}
+    few = {
+        name
+        for name, each in fields.items()
+        if "longest" in each and len(each.get("top", ())) >= each["distinct"] <= each["count"] / 2
+    }
     by_name = {column.name: column for column in columns}
     chosen = choose_names(by_name, query)
     most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE

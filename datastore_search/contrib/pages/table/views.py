@@ -51,8 +51,7 @@ class ResourceView(ResourcePageView):
         if not query.is_valid:
             self.status = HTTPStatus.BAD_REQUEST
         if self.is_embedded:
-            choice = choose_columns(columns, query)
-            return self._describe_embedded_table(read, query, columns, choice)
+            return self._describe_embedded_table(read, query, columns)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         choice = choose_columns(columns, query, profiles)
         question = PageQuestion(self.request, read, query, columns, choice, profiles)
@@ -93,13 +92,10 @@ class ResourceView(ResourcePageView):
         return Pagination(self.request, parameters, number, query.size, table.total), table
 
     def _describe_embedded_table(
-        self,
-        read: ConsistentRead,
-        query: PageQuery,
-        columns: Sequence[Column],
-        choice: ColumnChoice,
+        self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any]:
         """Show the table alone, for a frame of another page."""
+        choice = choose_columns(columns, query)
         context: dict[str, Any] = {
             "table_version": read.resource.table_version,
             "column_choice": choice,
