@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from ....filters.names import SortKey, format_sort_key
@@ -22,15 +24,22 @@ class Heading:
 
     ``sort`` changes to the next order: ascending, descending, none; empty for a type without an
     order.  ``aria_sort`` is the order that the records have by this column, if any.  ``note`` has
-    the statistics of all values, where they are shown.  A button of the ``menu`` has a label and a
-    change, or the page to which it leads.
+    the statistics of all values, where they are shown.  A button of the ``menu`` has a change and
+    a label.
     """
 
     column: Column
     sort: str
     aria_sort: str
     note: FieldNote | None = None
-    menu: Sequence[tuple[str, str, str]] = ()
+    menu: Sequence[tuple[str, str]] = ()
+
+    @property
+    def buttons(self) -> SafeString:
+        """The HTML of the menu, for which a template would take twice the time."""
+        return format_html_join(
+            "", '<li><button form=ask name=set value="{}">{}</button>', self.menu
+        )
 
 
 def build_headings(
@@ -52,18 +61,16 @@ def _build_heading(column: Column, query: PageQuery, note: FieldNote | None) -> 
     return Heading(column, change, aria_sort, note, list(_list_menu(note, query)) if note else ())
 
 
-def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str, str]]:
+def _list_menu(note: FieldNote, query: PageQuery) -> Iterator[tuple[str, str]]:
     """List the buttons of a menu."""
     name = note.column.name
     if note.column.field_type.is_sortable:
         ascending, descending = SortKey(name), SortKey(name, descending=True)
         for label, key in ((_("Sort ascending"), ascending), (_("Sort descending"), descending)):
-            yield label, write_change("sort", format_sort_key(key)), ""
+            yield write_change("sort", format_sort_key(key)), label
     if not note.is_complete:
-        yield _("Only empty values"), write_change(f"empty.{name}", "yes"), ""
-        yield _("Without empty values"), write_change(f"empty.{name}", "no"), ""
+        yield write_change(f"empty.{name}", "yes"), _("Only empty values")
+        yield write_change(f"empty.{name}", "no"), _("Without empty values")
     first = [each for each in query.first if each != name]
-    yield _("Move first"), write_change("first", name, *first), ""
-    yield _("Hide"), write_change("hide", *query.hidden, name), ""
-    if note.facts:
-        yield _("Statistics"), "", f"about/#{note.id}"
+    yield write_change("first", name, *first), _("Move first")
+    yield write_change("hide", *query.hidden, name), _("Hide")
