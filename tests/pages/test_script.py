@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from selenium.webdriver import Chrome, Keys
+from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 
 from datastore_search.contrib.pages.table.views import ResourceView
@@ -174,6 +174,24 @@ def test_a_heading_keeps_the_focus_and_a_fault_is_told_in_place(browser: Chrome,
     start.send_keys(Keys.ENTER)
     wait_until(browser, lambda: find(browser, "[aria-invalid]"))
     assert is_same_page(browser)
+
+
+def test_a_column_is_dragged_to_another_place(browser: Chrome, page: str) -> None:
+    browser.get(f"{page}?q=river")
+    mark_window(browser)
+    heads = browser.find_elements(By.CSS_SELECTOR, "thead th:has(details)")
+    ActionChains(browser).drag_and_drop(heads[0], heads[2]).perform()
+    moved = f"{page}?q=river&first=kind&first=place&first=no"
+    wait_until(browser, lambda: browser.current_url == moved)
+    wait_until(
+        browser,
+        lambda: (
+            [each.text for each in browser.find_elements(By.CSS_SELECTOR, "thead bdi")]
+            == ["kind", "place", "no", "day"]
+        ),
+    )
+    assert is_same_page(browser)
+    assert list_errors(browser) == []
 
 
 def test_the_columns_of_about_need_the_page_itself(browser: Chrome, page: str) -> None:

@@ -1,6 +1,6 @@
 /*
- * Ask another question without loading the page again, and suggest values for the search.  Where
- * something fails, the browser opens the address, as it does without this script.
+ * Ask another question without loading the page again, move columns by drag, and suggest values for
+ * the search.  Where something fails, the browser opens the address, as it does without this script.
  */
 "use strict";
 
@@ -98,6 +98,47 @@
         if (location.search !== shown) {
             show(location.pathname + location.search);
         }
+    });
+
+    // Columns by drag ------------------------------------------------------------------------------
+
+    const MOVE = '[value^="first="]'; // of the button "Move first", which names its column first
+    const findHeads = () => [...document.querySelectorAll(`thead th:has(${MOVE})`)];
+    const findHead = ({ target }) => findHeads().find((each) => each.contains(target));
+    let dragged;
+
+    listen("mouseover", (event) => {
+        // On another page of columns, others stand before these.
+        if (!find("#ask [name=columns]")) {
+            findHead(event)?.setAttribute("draggable", true);
+        }
+    });
+    listen("dragstart", (event) => {
+        dragged = findHead(event);
+    });
+    listen("dragover", (event) => {
+        if (dragged && findHead(event)) {
+            event.preventDefault();
+        }
+    });
+    listen("dragend", () => {
+        dragged = undefined;
+    });
+    listen("drop", (event) => {
+        const heads = findHeads();
+        const from = heads.indexOf(dragged);
+        const to = heads.indexOf(findHead(event));
+        if (from < 0 || to < 0) {
+            return;
+        }
+        event.preventDefault();
+        heads.splice(to, 0, ...heads.splice(from, 1));
+        const names = heads.slice(0, Math.max(from, to) + 1).map((each) => {
+            return ["first", new URLSearchParams(find(MOVE, each).value).get("first")];
+        });
+        const button = find(MOVE, dragged);
+        button.value = new URLSearchParams(names);
+        button.click();
     });
 
     // Values for the search ------------------------------------------------------------------------
