@@ -177,6 +177,6 @@ def test_a_page_offers_geojson_only_where_records_have_places(
     offered = client.get(f"/en/datastore/{sites.pk}/").content.decode()
     elsewhere = client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
-    assert "format=geojson" in offered
-    assert "format=geojson" not in elsewhere
-    assert "format=ndjson" in elsewhere
+    assert 'value="geojson"' in offered
+    assert 'value="geojson"' not in elsewhere
+    assert 'value="ndjson"' in elsewhere

@@ -32,7 +32,7 @@ def test_a_format_is_in_every_entrance(
     assert dump["Content-Type"] == kind.content_type
     assert f".{kind.extension}" in dump["Content-Disposition"]
     assert b"".join(dump)
-    assert f"format={name}" in page
+    assert f'name=format value="{name}"' in page
     assert (kind.media_type in dcat) != kind.needs_places
     assert kind.content_type.partition(";")[0] in answer
     assert name in document["components"]["schemas"]["DatastoreFormat"]["enum"]

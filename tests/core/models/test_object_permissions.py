@@ -135,7 +135,7 @@ def test_lists_check_no_single_resource_and_take_the_same_queries_for_many(
     if user:
         client.force_login(user, backend=PASSWORD)
 
-    with pytest.MonkeyPatch.context() as patch, django_assert_max_num_queries(23):
+    with pytest.MonkeyPatch.context() as patch, django_assert_max_num_queries(24):
         patch.setattr(Resource, "permits", None)
         page = extract_text(client.get(CATALOGUE))
         result = find_names(client, user)
