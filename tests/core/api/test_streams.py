@@ -196,10 +196,16 @@ def test_a_download_whose_database_goes_away_ends_as_broken(
 ) -> None:
     with serve(name, uploads) as port:
         address = f"http://127.0.0.1:{port}/en/datastore/dump/{large.pk}?format=json"
+        got = uploads.with_name("answer")
         with subprocess.Popen(
-            ["curl", "-s", "--limit-rate", "2M", "--max-time", "120", "-o", "/dev/null", address]
+            ["curl", "-s", "--limit-rate", "2M", "--max-time", "120", "-o", str(got), address]
         ) as curl:
-            wait_until(end_dumps, "the dump", alive=lambda: curl.poll() is None)
+            # Before the first byte the answer is a whole one, of the status 503.
+            wait_until(
+                lambda: got.exists() and got.stat().st_size and end_dumps(),
+                "the dump",
+                alive=lambda: curl.poll() is None,
+            )
 
     assert curl.returncode == CURLE_PARTIAL_FILE
 
