@@ -17,10 +17,9 @@ INSTALLED_APPS = [
     for name in ALL_APPS
     if not name.startswith(_PREFIX) or name.removeprefix(_PREFIX) in _CHOSEN
 ]
-if "pages" not in _CHOSEN:
-    del DATASTORE_SEARCH_PAGES_VERSION  # noqa: F821 - a setting of pages
-if "scale" not in _CHOSEN:
-    del DATASTORE_SEARCH_PLACEMENT  # noqa: F821 - a setting of scale
+for _app, _name in (("pages", "PAGES_VERSION"), ("scale", "PLACEMENT")):
+    if _app not in _CHOSEN:
+        del globals()[f"DATASTORE_SEARCH_{_name}"]
 ROOT_URLCONF = "tests.contrib_urls"
 TASKS = IMMEDIATE
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}  # no rates

@@ -29,8 +29,8 @@ from .sections import PageQuestion, Place, are_complete, build_sections
 from .table.chips import build_chips
 from .table.columns import Column, choose_columns
 from .table.page_query import OF_TABLE, PageQuery
+from .table.parameter_errors import describe_parameter_errors
 from .table.query_string import Pair, QueryString
-from .table.type_labels import describe_parameter_errors
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]

@@ -12,7 +12,7 @@ from ...api.actions import actions
 from ...downloads.formats import formats
 from ...messages.numbers import format_count
 from ...web.addresses import find_path, reverse_in_locale
-from .facets.choice import FacetKind, find_kind
+from .facets.choice import FacetKind, describe_fields
 from .links import add_query_string
 from .maps.query import has_map
 from .markdown import render_markdown
@@ -67,10 +67,9 @@ def _list_suggestions(question: PageQuestion) -> list[str]:
         return []
     profiles = question.profiles.fields if question.profiles else {}
     texts = [each for each in question.columns if each.type == "text" and each.name in profiles]
-    categories = [
-        each for each in texts if find_kind(each, profiles[each.name]) == FacetKind.VALUES
-    ]
-    names = sorted((each.name for each in categories), key=lambda name: -profiles[name]["distinct"])
+    fields = [each for each in describe_fields(texts, profiles) if each.kind is FacetKind.VALUES]
+    names = [each.column.name for each in fields]
+    names.sort(key=lambda name: -profiles[name]["distinct"])
     sent = (("resource_id", str(resource.pk)), ("limit", str(MAX_SUGGESTED_VALUES)))
     return [
         add_query_string(path, [*sent, ("field", name)]) for name in names[:MAX_SUGGESTED_FIELDS]

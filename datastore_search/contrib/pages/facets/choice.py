@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from ..table.columns import Column
+from ..table.columns import Column, has_few_values
 from ..table.page_query import PageQuery
 
 #: Facets that a page shows, unless its address names more, which has at most this many values.
@@ -18,9 +18,6 @@ MAX_FACETS = 8
 #: Values of a whole number that has checkboxes, and of a text.
 MAX_NUMBERS = 20
 MAX_CATEGORIES = 1_000
-
-#: Letters of a value that has a checkbox.
-MAX_VALUE_LENGTH = 100
 
 #: Values of a category that is offered before others, counting none as one.
 _USEFUL_VALUES = range(3, 51)
@@ -111,23 +108,15 @@ def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | 
     """Find the kind of a field's facet; None for lists and nested data."""
     if column.type == "bool":
         return FacetKind.VALUES
-    if column.field_type.is_integer and profile and _has_few_values(profile, MAX_NUMBERS):
+    if column.field_type.is_integer and profile and has_few_values(profile, MAX_NUMBERS):
         return FacetKind.VALUES
     if column.field_type.has_range:
         return FacetKind.RANGE
     if column.type != "text":
         return None
     # Of a table without profiles, the number of values is known once they are counted.
-    is_category = profile is None or _has_few_values(profile, MAX_CATEGORIES)
+    is_category = profile is None or has_few_values(profile, MAX_CATEGORIES)
     return FacetKind.VALUES if is_category else FacetKind.TEXT
-
-
-def _has_few_values(profile: Mapping[str, Any], most: int) -> bool:
-    """Return whether values are few, short, and on average at least twice there."""
-    distinct: int = profile["distinct"]
-    longest: int = profile.get("longest", 0)
-    is_repeated: bool = 2 * distinct <= profile["count"]
-    return is_repeated and distinct <= most and longest <= MAX_VALUE_LENGTH
 
 
 def is_skewed(column: Column, profile: Mapping[str, Any] | None) -> bool:

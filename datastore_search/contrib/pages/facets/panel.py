@@ -27,7 +27,7 @@ from ....search import ConsistentRead, Query
 from ...analysis.facets import Facet, FacetsQuery, read_facets
 from ...analysis.groups import GroupBy
 from ...analysis.stored_facets import list_stored_counts
-from ..table.columns import Column
+from ..table.columns import MAX_VALUE_LENGTH, Column
 from ..table.conditions import YES_OR_NO
 from ..table.filter_form import Input, build_input
 from ..table.page_query import OF_TABLE, PageQuery
@@ -35,7 +35,7 @@ from ..table.profiles import Histogram, draw_histogram, measure_bar
 from ..table.query_string import Pair, write_change
 from ..table.records import Digits, format_value
 from ..table.typed_values import parse_typed_value, write_value
-from .choice import MAX_VALUE_LENGTH, FacetField, FacetKind, choose_facets
+from .choice import FacetField, FacetKind, choose_facets
 
 logger = logging.getLogger(__name__)
 
@@ -290,13 +290,15 @@ class _Builder:
     def build(self, position: int, field: FacetField, counts: Counts) -> ShownFacet:
         """Describe a facet; values that turn out to be many have the inputs of a text."""
         column = field.column
-        own = self._query.query_string.remove_pairs(("facet", column.name)).remove(_FIND)
+        others = [name for name in self._query.facets if name != column.name]
+        address = self._query.query_string.remove(_FIND)
+        own = address.replace("facet", *others)
         shown = ShownFacet(
             column,
             counts,
             f"field.{column.name}",
             close_link=own.link if field.is_wanted else "",
-            chart_query=own.remove(*OF_TABLE).add("by", column.name).query,
+            chart_query=own.remove(*OF_TABLE).replace("by", column.name).query,
         )
         records = counts.others + sum(count for _value, count in counts.values)
         is_category = not field.is_guessed or 2 * counts.distinct <= records
@@ -312,7 +314,9 @@ class _Builder:
                     shown,
                     values=tuple(listed),
                     more=format_count(max(counts.distinct, len(listed))) if is_cut else "",
-                    open_link="" if field.can_be_searched else self._open(column),
+                    open_link=address.replace("facet", column.name, *others).link
+                    if not field.can_be_searched
+                    else "",
                     found=self._query.find if field.can_be_searched else None,
                     empty=self._build_empty(column, counts),
                 )
@@ -331,12 +335,6 @@ class _Builder:
         )
         empty = None if is_range else self._build_empty(column, counts)
         return replace(shown, inputs=inputs, empty=empty)
-
-    def _open(self, column: Column) -> str:
-        """Link to the page on which the facet of a field is the first, with more values."""
-        wanted = [name for name in self._query.facets if name != column.name]
-        address = self._query.query_string.remove(_FIND)
-        return address.replace("facet", column.name, *wanted).link
 
     def _list_values(self, column: Column, counts: Counts) -> Iterator[FacetValue]:
         """List the values, texts without regard to their case, then those asked for in vain."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -22,6 +23,9 @@ MAX_COLUMNS_OF_LONG_PAGE = 13
 
 #: Letters of a label in front of each value, on a narrow screen.
 _MAX_CELL_LABEL_LENGTH = 30
+
+#: Values of a text that are shown as tags, and letters of a value that can be chosen.
+_MAX_TAGS, MAX_VALUE_LENGTH = 10, 100
 
 _KINDS: Mapping[Ordered | None, str] = {Ordered.NUMBERS: "number", Ordered.DATES: "moment"}
 _TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
@@ -135,11 +139,8 @@ def choose_columns(
 ) -> ColumnChoice:
     """Choose and order the columns that a page shows; texts of few values are categories."""
     fields = profiles.fields if profiles else {}
-    few = {
-        name
-        for name, each in fields.items()
-        if "longest" in each and len(each.get("top", ())) >= each["distinct"] <= each["count"] / 2
-    }
+    texts = [each.name for each in columns if each.type == "text" and each.name in fields]
+    few = {name for name in texts if has_few_values(fields[name], _MAX_TAGS)}
     by_name = {column.name: column for column in columns}
     chosen = choose_names(by_name, query)
     most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
@@ -155,6 +156,14 @@ def choose_columns(
         start - most + 1 if start else 0,
         end + 1 if end < len(chosen) else 0,
     )
+
+
+def has_few_values(profile: Mapping[str, Any], most: int) -> bool:
+    """Return whether values are few, short, and on average at least twice there."""
+    distinct: int = profile["distinct"]
+    longest: int = profile.get("longest", 0)
+    is_repeated: bool = 2 * distinct <= profile["count"]
+    return is_repeated and distinct <= most and longest <= MAX_VALUE_LENGTH
 
 
 def choose_names(names: Iterable[str], query: PageQuery) -> list[str]:

@@ -36,8 +36,8 @@ from ....search import ID, Query
 from ..api_parameters import format_filters
 from ..embedding.framing import EMBED
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
+from .parameter_errors import describe_parameter_errors
 from .query_string import Pair, QueryString
-from .type_labels import describe_parameter_errors
 
 MAX_Q_LENGTH = 1_000
 MAX_SORT_KEYS = 10

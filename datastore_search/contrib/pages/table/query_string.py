@@ -33,18 +33,9 @@ class QueryString:
         """Leave out all parameters of some names."""
         return QueryString(tuple(pair for pair in self.pairs if pair[0] not in names))
 
-    def remove_pairs(self, *pairs: Pair) -> QueryString:
-        """Leave out some parameters."""
-        return QueryString(tuple(pair for pair in self.pairs if pair not in pairs))
-
     def replace(self, name: str, *values: str) -> QueryString:
         """Give a parameter other values, at the end."""
         return QueryString((*self.remove(name).pairs, *((name, value) for value in values)))
-
-    def add(self, name: str, value: str) -> QueryString:
-        """Add a value, unless it is there."""
-        pair = name, value
-        return self if pair in self.pairs else QueryString((*self.pairs, pair))
 
     @property
     def query(self) -> str:
