@@ -1,3 +1,3 @@
 """CKAN's ``datastore_search`` for Django portals, on PostgreSQL."""
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0rc2"
