@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 from django.apps import AppConfig, apps
+from django.core.signals import request_started
 from django.db.models.signals import pre_migrate
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
@@ -22,10 +23,12 @@ class DatastoreSearchConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the system checks, and what looks before a migration."""
+        """Register the system checks, and what looks before a migration and a request."""
         import_module("datastore_search.checks")
         from .database.history import refuse_old_database
+        from .database.sessions import close_lost_connections
 
+        request_started.connect(close_lost_connections)
         pre_migrate.connect(refuse_old_database, sender=self)
 
 

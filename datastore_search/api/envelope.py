@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, cast
 
+import psycopg
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db.utils import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
@@ -82,7 +83,7 @@ _STATUSES: Final = (
     (ShareExceeded, ShareExceeded.status, None),
     ((TemporarilyUnavailable, RecordsIncomplete), TemporarilyUnavailable.status, None),
     (
-        (OperationalError, InterfaceError),
+        (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError),
         status.HTTP_503_SERVICE_UNAVAILABLE,
         DatabaseUnreachable.message,
     ),

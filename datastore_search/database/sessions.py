@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import Any, Literal, LiteralString, NamedTuple, Self, TypeVar
 
 import psycopg
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
@@ -199,7 +199,8 @@ class Session:
                 stack.enter_context(transaction.atomic(using=connection.alias))
                 keeping = stack.enter_context(connection.cursor())
                 stack.enter_context(_restore_settings_after(keeping, settings))
-            message = statement.text.as_bytes(connection.connection)
+            with connection.wrap_database_errors:  # of a connection that is closed
+                message = statement.text.as_bytes(connection.connection)
             if self._settings:  # a statement before this one sets them
                 workers = _NO_WORKERS if clients.process_shares.is_needed_by_others else {}
                 all_settings = {**self._settings, **settings, **workers}
@@ -210,6 +211,7 @@ class Session:
             if batches is None:
                 cursor = psycopg.ClientCursor(connection.connection)
             else:
+                stack.callback(close_if_lost, connection)
                 cursor = BatchCursor(connection.connection, before, *batches)
             is_logged = connection.queries_logged
             wrap: Any = connection.make_debug_cursor if is_logged else connection.make_cursor
@@ -221,6 +223,18 @@ class Session:
             if before:
                 wrapped.nextset()
             return wrapped.fetchall()
+
+
+def close_if_lost(connection: BaseDatabaseWrapper) -> None:
+    """Let Django connect anew if its connection was closed below it, unless in a transaction."""
+    if getattr(connection.connection, "closed", False) and not connection.in_atomic_block:
+        connection.close()
+
+
+def close_lost_connections(**_signal: object) -> None:
+    """Let a request begin without connections that were closed below Django."""
+    for connection in connections.all(initialized_only=True):
+        close_if_lost(connection)
 
 
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)
@@ -271,6 +285,7 @@ def open_snapshot(
         if is_ours:
             # Before the transaction, so that the check cannot replace the connection in it.
             connection.close_if_health_check_failed()
+            close_if_lost(connection)
             connection.ensure_connection()
             stack.enter_context(_begin_repeatable_read(connection))
         stack.enter_context(transaction.atomic(using=connection.alias))

@@ -73,9 +73,11 @@ class Watched:
         _watchdog.watched.discard(self)
         with self._lock:  # a cancellation that is under way must not reach the next statement
             self._is_over = True
-        if self._is_uncertain and self.connection.connection is not None:
-            self.connection.connection.close()
-        if self._reason is not None and _is_cancellation(error):
+        if self._is_uncertain:
+            self.connection.close()  # by Django, which connects anew
+        # Django would end a transaction that has lost its connection so without an error.
+        is_lost = self._is_uncertain and self.connection.closed_in_transaction
+        if self._reason is not None and (is_lost or _is_cancellation(error)):
             raise self._reason from error
 
     def check(self, now: float) -> None:

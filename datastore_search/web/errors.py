@@ -9,6 +9,7 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
+import psycopg
 from django.contrib.auth.models import AnonymousUser
 from django.db import DatabaseError, InterfaceError
 from django.db.utils import InternalError, OperationalError, ProgrammingError
@@ -80,6 +81,8 @@ REPORTED_ERRORS: tuple[type[Exception], ...] = (
     QueryTooSlow,
     RecordsIncomplete,
     TemporarilyUnavailable,
+    psycopg.InterfaceError,
+    psycopg.OperationalError,
 )
 
 
