@@ -11,11 +11,14 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError, connection
+from django.db.migrations import RunSQL
+from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.operations import doctor
-from datastore_search.contrib.operations.tables import restore_functions
+from datastore_search.contrib.operations.schema import diagnose_schema, restore_functions
+from datastore_search.database.findings import Finding
 from datastore_search.database.indexes import Indexes, add_indexes, name_key_index, set_key
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
@@ -89,6 +92,142 @@ def test_a_trigger_that_does_not_fire_is_restored(resource: Resource, statement:
     execute(statement)
 
     check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "message"),
+    [
+        (
+            "ALTER TABLE datastore_search_files_load ADD http_validators jsonb NOT NULL",
+            "datastore_search_files_load.http_validators",
+            "The column is jsonb NOT NULL, not there.",
+        ),
+        (
+            "ALTER TABLE datastore_search_field DROP COLUMN extra_info",
+            "datastore_search_field.extra_info",
+            "The column is missing, not jsonb NOT NULL.",
+        ),
+        (
+            "ALTER TABLE datastore_search_field ALTER label TYPE varchar(100)",
+            "datastore_search_field.label",
+            "The column is character varying(100) NOT NULL, not character varying(500) NOT NULL.",
+        ),
+        (
+            "ALTER TABLE datastore_search_field ALTER translations DROP DEFAULT",
+            "datastore_search_field.translations",
+            "The column is jsonb NOT NULL, not jsonb NOT NULL DEFAULT '{}'::jsonb.",
+        ),
+        (
+            "ALTER TABLE datastore_search_field ALTER label DROP NOT NULL",
+            "datastore_search_field.label",
+            "The column is character varying(500), not character varying(500) NOT NULL.",
+        ),
+        (
+            "ALTER TABLE datastore_search_field ADD UNIQUE (label, id)",
+            "datastore_search_field.UNIQUE (label, id)",
+            "The constraint is not of this version.",
+        ),
+        (
+            "ALTER TABLE datastore_search_alias DROP CONSTRAINT datastore_search_alias_name_key",
+            "datastore_search_alias.UNIQUE (name)",
+            "The constraint is missing, or not that of this version.",
+        ),
+        (
+            "DROP TABLE datastore_search_files_rowerror",
+            "datastore_search_files_rowerror",
+            "The table is missing.",
+        ),
+        (
+            "DROP TABLE datastore_search_scale_placed",
+            "datastore_search_scale_placed",
+            "The table is missing.",
+        ),
+        (
+            "DROP INDEX datastore_search_catalogue_tags",
+            (
+                "datastore_search_catalogue_dataset.CREATE INDEX ON"
+                " datastore_search_catalogue_dataset"
+                " USING gin (datastore_search_catalogue_fold(tags))"
+            ),
+            "The index is missing, or not that of this version.",
+        ),
+    ],
+)
+def test_tables_of_another_version_are_named_and_left_to_a_person(
+    resource: Resource, statement: str, name: str, message: str
+) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute(statement)
+
+    found = [each for each in examine_schema() if not each.name.endswith("_like")]
+
+    assert (name, message) in [(each.name, each.message) for each in found]
+    assert {(each.code, each.is_damage, each.mend) for each in found} == {
+        ("schema.different", True, None)
+    }
+
+
+def examine_schema() -> list[Finding]:
+    return list(diagnose_schema(connection))
+
+
+def test_a_column_that_no_write_notices_is_no_damage(resource: Resource) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("ALTER TABLE datastore_search_field ADD later text, ADD own int NOT NULL DEFAULT 1")
+
+    found = examine()
+
+    assert [(each["name"], each["is_damage"]) for each in found] == [
+        ("datastore_search_field.later", False),
+        ("datastore_search_field.own", False),
+    ]
+
+
+def test_indexes_triggers_and_functions_of_a_portal_are_its_own(resource: Resource) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute(
+        "CREATE INDEX ON datastore_search_field (label);"
+        "CREATE FUNCTION portal() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';"
+        "CREATE TRIGGER portal AFTER INSERT ON datastore_search_field"
+        " FOR EACH ROW EXECUTE FUNCTION portal()"
+    )
+
+    assert examine() == []
+
+
+def test_a_trigger_of_another_definition_is_replaced(resource: Resource) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute(
+        "CREATE OR REPLACE TRIGGER datastore_search_version BEFORE UPDATE"
+        " ON datastore_search_resource FOR EACH ROW"
+        " EXECUTE FUNCTION datastore_search_set_version()"
+    )
+
+    check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
+
+
+def test_functions_are_restored_though_others_call_them(db: None) -> None:
+    for name in ("split(text)", "letters(text)", "values(jsonb)"):
+        execute(f"DROP FUNCTION datastore_search_{name} CASCADE")
+
+    assert "function.outdated" in list_codes(examine("--fix"))
+    assert examine_schema() == []
+
+
+def test_the_last_definition_of_the_migrations_is_expected(
+    resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "-- It's new; see above.\n"
+        "CREATE OR REPLACE FUNCTION datastore_search_phrase(run text)\n RETURNS text"
+        " LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$SELECT 'new; 1'$$"
+    )
+    node = MigrationLoader(None).disk_migrations["datastore_search", "0004_placement"]
+    operations = [*node.operations, RunSQL(text)]
+    monkeypatch.setattr(type(node), "operations", operations)
+
+    check_is_mended("function.outdated", "datastore_search_phrase(text)")
+    execute("SELECT datastore_search_phrase('')")
 
 
 @pytest.mark.parametrize(

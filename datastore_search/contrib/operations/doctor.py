@@ -29,16 +29,13 @@ from ...database.tables import count_records as count_table_records
 from ...database.tables import drop_indexes, has_table, limit_lock_waits, mark_unserved
 from ...field_types import field_types
 from ...models import IndexKind, Resource, TableVersion
+from .schema import diagnose_schema
 from .tables import (
     FoundIndex,
     diagnose_record_table,
     has_outdated_vectors,
-    list_damaged_functions,
-    list_damaged_triggers,
     list_value_names,
     rebuild_index,
-    restore_functions,
-    restore_triggers,
 )
 
 #: Of so many tables, the oldest ones, a few search vectors are computed: some milliseconds each.
@@ -55,14 +52,14 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     What a finding mends is done before the next one is looked for.
     """
     connection = connections[router.db_for_write(Resource)]
-    yield from _diagnose_functions(connection)
+    yield from diagnose_schema(connection)
     kept: set[int] = set()
     resources = Resource.objects.using(connection.alias).select_related("table_version")
     for resource in resources.order_by("name"):
         yield from _diagnose_resource(connection, resource, kept)
     for find in finders.values():
         yield from find(connection, kept)
-    if not list_damaged_functions(connection):
+    if all(each.code != "function.outdated" for each in diagnose_schema(connection)):
         yield from _find_outdated_vectors(connection, resources)
     if count_records:
         yield from _count_records(connection, resources)
@@ -96,23 +93,6 @@ def _count_records(
             if found not in {version.record_count, None}:  # None without the table, reported above
                 message = f"There are {found} records, not {version.record_count}."
                 yield Finding("count.wrong", str(resource.pk), message)
-
-
-def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
-    for name in list_damaged_functions(connection):
-        yield Finding(
-            "function.outdated",
-            name,
-            "The function is missing, or not that of this version.",
-            partial(restore_functions, connection),
-        )
-    for trigger, table in list_damaged_triggers(connection):
-        yield Finding(
-            "trigger.disabled",
-            f"{table}.{trigger}",
-            "The trigger is missing or disabled.",
-            partial(restore_triggers, connection),
-        )
 
 
 def _diagnose_resource(

@@ -1,92 +1,18 @@
-"""What is damaged in the database: functions, triggers, columns, indexes and statistics."""
+"""What is damaged in a record table: columns and indexes."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ...database.server import read_sql_file
 from ...database.statements import execute, fetch_value
 from ...database.tables import limit_lock_waits, name_record_table, quote_record_table
 
 #: The columns of a record table, with their types; PostgreSQL generates the search vectors.
 _COLUMNS: Final = {("_id", "bigint", ""), ("data", "jsonb", ""), ("search", "tsvector", "s")}
-
-_TRIGGER_FILES: Final = ("versions.sql", "names.sql")
-_FUNCTION_FILES: Final = ("functions.sql", "casts.sql", *_TRIGGER_FILES)
-_TRIGGER: Final = re.compile(r"^CREATE OR REPLACE TRIGGER (\w+)\s[^;]*?\bON (\w+)", re.MULTILINE)
-
-_DEFINITIONS = (
-    "SELECT oid::regprocedure::text, pg_get_functiondef(oid) FROM pg_proc"
-    " WHERE pronamespace = current_schema()::regnamespace"
-    " AND starts_with(proname, 'datastore_search_')"
-)
-
-
-def list_damaged_functions(connection: BaseDatabaseWrapper) -> list[str]:
-    """
-    List the functions that are missing or differ from this version of the app.
-
-    They are created in a transaction that is rolled back, so that PostgreSQL itself compares.
-
-    Raises: Django's ``Error`` when the role may not replace them.
-    """
-    with transaction.atomic(using=connection.alias):
-        before = dict(execute(connection, _DEFINITIONS))
-        restore_functions(connection)
-        after = execute(connection, _DEFINITIONS)
-        transaction.set_rollback(True, using=connection.alias)
-    return sorted(name for name, text in after if before.get(name) != text)
-
-
-def restore_functions(connection: BaseDatabaseWrapper) -> None:
-    """Create the functions of this version of the app."""
-    with transaction.atomic(using=connection.alias):
-        for name in _FUNCTION_FILES:
-            execute(connection, _read_functions(name))
-
-
-def _read_functions(name: str) -> str:
-    """Read the functions of a file, without the triggers after them, which lock tables."""
-    return read_sql_file(name).partition("CREATE OR REPLACE TRIGGER")[0]
-
-
-def list_damaged_triggers(connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
-    """List the triggers that are missing or disabled, each with its table."""
-    expected = set(_TRIGGER.findall(_read_triggers()))
-    found = execute(
-        connection,
-        "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
-        " WHERE relnamespace = current_schema()::regnamespace AND tgenabled IN ('O', 'A')",
-    )
-    return sorted(expected - set(found))
-
-
-def restore_triggers(connection: BaseDatabaseWrapper) -> None:
-    """
-    Create the triggers of resources and what belongs to them, and enable them.
-
-    Raises: Django's ``OperationalError`` while a table is written to for longer than
-    ``LOCK_TIMEOUT``.
-    """
-    text = _read_triggers()
-    with limit_lock_waits(connection) as cursor:
-        cursor.execute(text)
-        for trigger, table in sorted(set(_TRIGGER.findall(text))):
-            cursor.execute(
-                sql.SQL("ALTER TABLE {} ENABLE TRIGGER {}").format(
-                    sql.Identifier(table), sql.Identifier(trigger)
-                )
-            )
-
-
-def _read_triggers() -> str:
-    return "\n".join(map(read_sql_file, _TRIGGER_FILES))
 
 
 @dataclass(frozen=True, slots=True)
