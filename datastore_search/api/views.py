@@ -24,6 +24,7 @@ from rest_framework.views import APIView
 from ..conf import conf
 from ..guards import clients
 from ..guards.clients import Client
+from ..guards.rates import check_throttles
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search import RawJson
 from ..search.spool import MAX_MEMORY_BYTES, Spool
@@ -184,7 +185,7 @@ class EnvelopeView(Answering, APIView):
         vars(request).update(_data=_NO_DATA, _full_data=_NO_DATA)
         renderer = self.renderer_classes[0]()
         request.accepted_renderer, request.accepted_media_type = renderer, renderer.media_type
-        self.check_throttles(request)
+        check_throttles(self.get_throttles(), request, self)
 
     def get_throttles(self) -> list[BaseThrottle]:
         """Read the setting at each request, so that it can change; a subclass may name others."""

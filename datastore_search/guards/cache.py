@@ -1,14 +1,26 @@
-"""Caches for all threads of a process: of what was used last, and of one value for a second."""
+"""
+Caches for all threads of a process: of what was used last, and of one value for a second.
+
+``SharedCache`` is Django's cache, for what the processes of a portal count and mark together.
+"""
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from django.conf import settings
+from django.core.cache import DEFAULT_CACHE_ALIAS, CacheHandler
+from django.utils.module_loading import import_string
+
+logger = logging.getLogger(__name__)
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -123,3 +135,73 @@ class BriefCache(Generic[Value]):
     def clear(self) -> None:
         """Let the next ``refresh`` ask for a value."""
         self._set_at = -math.inf
+
+
+#: The options of Django's and other known caches that limit the wait for their server.
+_TIMEOUTS: Final[Mapping[str, tuple[str, str]]] = {
+    "django.core.cache.backends.redis.RedisCache": ("socket_connect_timeout", "socket_timeout"),
+    "django.core.cache.backends.memcached.PyMemcacheCache": ("connect_timeout", "timeout"),
+    "django_redis.cache.RedisCache": ("SOCKET_CONNECT_TIMEOUT", "SOCKET_TIMEOUT"),
+}
+
+#: The log has one line in this time while the cache does not answer.
+_LOG_SECONDS: Final = 60.0
+
+
+class CacheUnavailable(Exception):
+    """Django's cache does not answer at the moment."""
+
+
+class SharedCache:
+    """
+    Django's cache, with its methods, for counts and marks: no answer waits for them.
+
+    Where its server fails or does not answer in time, every method raises ``CacheUnavailable``, and
+    for the next second without a wait.
+    """
+
+    max_wait_seconds: ClassVar[float] = 0.05
+    retry_seconds: ClassVar[float] = 1.0
+
+    def __init__(self) -> None:
+        """Begin as if the cache answers."""
+        self._failed_at = self._logged_at = -math.inf
+        self._configured: object = None
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        """Return a method of Django's cache."""
+        return partial(self._call, method)
+
+    def _call(self, method: str, *args: Any, **options: Any) -> Any:
+        if self._configured is not settings.CACHES:
+            self._caches = CacheHandler({DEFAULT_CACHE_ALIAS: self._limit_wait()})
+            self._configured, self._failed_at = settings.CACHES, -math.inf
+        now = time.monotonic()
+        if now - self._failed_at < self.retry_seconds:
+            raise CacheUnavailable
+        if self._failed_at > -math.inf:
+            self._failed_at = now  # the other threads do not wait for this attempt
+        try:
+            result = getattr(self._caches[DEFAULT_CACHE_ALIAS], method)(*args, **options)
+        except Exception as error:
+            self._failed_at = time.monotonic()
+            if now - self._logged_at >= _LOG_SECONDS:
+                self._logged_at = now
+                logger.warning("Nothing is counted: Django’s cache does not answer. %r", error)
+            raise CacheUnavailable from error
+        self._failed_at = -math.inf
+        return result
+
+    def _limit_wait(self) -> Mapping[str, Any]:
+        """Copy the settings of Django's cache, with a limit of the wait if none is shorter."""
+        configured = settings.CACHES[DEFAULT_CACHE_ALIAS]
+        backend: Any = import_string(configured["BACKEND"])
+        bases = [f"{base.__module__}.{base.__qualname__}" for base in backend.__mro__]
+        names = next((_TIMEOUTS[base] for base in bases if base in _TIMEOUTS), ())
+        given = configured.get("OPTIONS", {})
+        limits = {name: min(given.get(name) or math.inf, self.max_wait_seconds) for name in names}
+        return {**configured, "OPTIONS": {**given, **limits}}
+
+
+#: Django's cache of this process.
+shared_cache: Final = SharedCache()

@@ -3,7 +3,7 @@ How often one client may ask: REST framework's throttles, for the API, dumps and
 
 A portal names them in ``DEFAULT_THROTTLE_CLASSES``, with ``DEFAULT_THROTTLE_RATES``; they count in
 Django's cache.  The classes here count a client as the rest of ``guards`` does, and a request with
-a large body as several.
+a large body as several.  While the cache is away, requests and logins are answered uncounted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from django.core.cache import cache
 from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
@@ -22,6 +23,7 @@ from rest_framework.throttling import (
     UserRateThrottle,
 )
 
+from .cache import CacheUnavailable, shared_cache
 from .clients import find_address
 
 #: A body counts once for each block of this size, or part of it.
@@ -79,7 +81,7 @@ def check_login_rate(request: HttpRequest) -> None:
 
     Raises: ``Throttled`` with the seconds to wait.
     """
-    _check((LoginThrottle(),), request, None)
+    check_throttles((LoginThrottle(),), request, None)
 
 
 def check_rates(request: HttpRequest, view: Any) -> None:
@@ -89,11 +91,24 @@ def check_rates(request: HttpRequest, view: Any) -> None:
     Raises: ``Throttled`` with the seconds to wait.
     """
     classes: Any = api_settings.DEFAULT_THROTTLE_CLASSES
-    _check([throttle() for throttle in classes], request, view)
+    check_throttles([throttle() for throttle in classes], request, view)
 
 
-def _check(throttles: Iterable[BaseThrottle], request: Any, view: Any) -> None:
-    """Check all; throttles read the address and the user, which Django's requests have, too."""
-    refusing = [each for each in throttles if not each.allow_request(request, view)]
+def check_throttles(throttles: Iterable[BaseThrottle], request: Any, view: Any) -> None:
+    """
+    Check all throttles, which read the address and the user: Django's requests have these, too.
+
+    Raises: ``Throttled`` with the seconds to wait.
+    """
+    refusing = [each for each in throttles if not _is_allowed(each, request, view)]
     if refusing:
         raise Throttled(wait=max(each.wait() or 0 for each in refusing))
+
+
+def _is_allowed(throttle: Any, request: Any, view: Any) -> bool:
+    if getattr(throttle, "cache", None) is cache:  # not one that the portal has chosen for it
+        throttle.cache = shared_cache
+    try:
+        return bool(throttle.allow_request(request, view))
+    except CacheUnavailable:
+        return True

@@ -11,11 +11,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.contrib.auth.signals import user_logged_out
-from django.core.cache import cache
 from django.db import Error, connections, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from knox.models import get_token_model
 
+from ...guards.cache import CacheUnavailable, shared_cache
 from ...models import Resource
 from .conf import conf
 from .routers import find_primary
@@ -36,9 +36,10 @@ def list_keys(request: Any) -> list[str]:
 def find_written(*keys: str) -> int:
     """Find the position that a replica must have replayed: for everyone, a client, a resource."""
     try:
-        return max(cache.get_many(map(_KEY.format, ("everyone", *keys))).values(), default=0)
-    except Exception:  # noqa: BLE001 - of any cache that is away: then the primary answers
+        found = shared_cache.get_many(map(_KEY.format, ("everyone", *keys)))
+    except CacheUnavailable:  # then the primary answers
         return 2**64
+    return max(found.values(), default=0)
 
 
 def remember_write(keys: Iterable[str], **_signal: Any) -> None:
@@ -49,8 +50,8 @@ def remember_write(keys: Iterable[str], **_signal: Any) -> None:
         cursor.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
         (position,) = cursor.fetchone()
     seconds = conf.MAX_REPLICA_LAG.total_seconds() + 60  # PostgreSQL's ``wal_receiver_timeout``
-    with suppress(Exception):  # a commit is not an error without a cache
-        cache.set_many(dict.fromkeys(map(_KEY.format, keys), position), seconds)
+    with suppress(CacheUnavailable):  # a commit is not an error without a cache
+        shared_cache.set_many(dict.fromkeys(map(_KEY.format, keys), position), seconds)
 
 
 def watch_changes() -> None:

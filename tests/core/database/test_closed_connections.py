@@ -179,8 +179,8 @@ def test_a_dump_that_is_cut_off_so_leaves_the_next_one_whole(
 ) -> None:
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.3)
     path = f"/en/datastore/dump/{committed.pk}"
-    expected = Browser().get(path).getvalue()  # type: ignore[attr-defined]
+    expected = Browser().get(path).getvalue()
     make_slow(committed, 1)
     assert Browser().get(path).status_code in {200, 409, 503}
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=30)
-    assert Browser().get(path).getvalue() == expected  # type: ignore[attr-defined]
+    assert Browser().get(path).getvalue() == expected
