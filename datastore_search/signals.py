@@ -21,6 +21,10 @@ request_answered = Signal()
 #: ``deleted``.  A resource whose table was dropped has no ``table_version``.
 resource_written = Signal()
 
+#: Sent by ``Resource`` when a change is committed after which the profiles of the fields no longer
+#: describe the records, so that they are deleted: ``resource``.
+profiles_outdated = Signal()
+
 #: Sent by a model when a change is committed that answers depend on: ``keys``, the surrogate keys
 #: of these answers, which are the id of each changed resource, and ``CATALOGUE_KEY``.
 answers_changed = Signal()

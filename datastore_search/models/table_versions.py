@@ -95,29 +95,31 @@ class TableVersion(models.Model):
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Statistics of fields' values by name; ``is_current`` until a record changes."""
+    """Statistics of fields' values by name, of the records as they are."""
 
     fields: Mapping[str, Mapping[str, Any]]
     record_count: int
     created_at: datetime
-    is_current: bool
 
 
 def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | None:
-    """Read the profiles of a table version, which no search needs, from a database."""
+    """
+    Read the profiles of a table version, which no search needs; None unless they are current.
+
+    Others have values of records that were changed or deleted.
+    """
     if table_version_id is None:
         return None
     wanted = TableVersion.objects.using(using).filter(pk=table_version_id)
     found = wanted.values_list("profiles", "fingerprint", "record_count").first()
     profiles, fingerprint, record_count = found or ({}, "", 0)
-    if not profiles:
+    if not profiles or (profiles["fingerprint"], profiles["records"]) != (
+        fingerprint,
+        record_count,
+    ):
         return None
-    return Profiles(
-        profiles["fields"],
-        profiles["records"],
-        datetime.fromisoformat(profiles["created_at"]),
-        is_current=(profiles["fingerprint"], profiles["records"]) == (fingerprint, record_count),
-    )
+    created_at = datetime.fromisoformat(profiles["created_at"])
+    return Profiles(profiles["fields"], profiles["records"], created_at)
 
 
 # Deleting -----------------------------------------------------------------------------------------

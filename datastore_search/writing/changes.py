@@ -8,7 +8,9 @@ The caller has locked the row of the resource, and works in one transaction.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Max
 from django.utils import timezone
@@ -26,6 +28,7 @@ from ..database.tables import drop_indexes
 from ..field_types import field_types
 from ..messages.access import UnknownResource
 from ..models import Field, IndexKind, Resource, TableVersion
+from ..signals import profiles_outdated
 
 #: Bytes of the longest value that an order index can hold.  An entry of a B-tree has at most 2,704
 #: bytes, of which the header, the length and the ``_id`` take up to 32.
@@ -152,6 +155,8 @@ def record_change(
     belong to the file that is merged.
     """
     alias, table_id = connection.alias, get_table_id(resource)
+    served = resource.table_version
+    is_profiled = served is not None and bool(served.profiles)
     version = TableVersion.objects.using(alias).filter(pk=table_id)
     if has_outgrown_scans(connection, table_id):
         indexes = Indexes(version.values_list("indexes", flat=True).get())
@@ -159,12 +164,17 @@ def record_change(
     changed = {
         "record_count": F("record_count") + added,
         "value_counts": {},
+        "profiles": {},  # they would show values that no record has
         "fingerprint": fingerprint,
     }
     if field_formats:
         before = version.values_list("field_formats", flat=True).get()
         changed["field_formats"] = {**before, **field_formats}
     version.update(**changed)
+    if served is not None and is_profiled:
+        served.profiles = {}
+        send = partial(profiles_outdated.send_robust, Resource, resource=resource)
+        transaction.on_commit(send, using=alias, robust=True)
     Resource.objects.using(alias).filter(pk=resource.pk).update(modified_at=timezone.now())
 
 

@@ -127,7 +127,9 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     """
     with translate_database_errors(plain=query.query.plain):
         bound, tasks = _check(read, query)
-        get_profiles = cache(partial(_read_current_profiles, read))
+        version_id, using = read.resource.table_version_id, read.connection.alias
+        # The version that statements see is compared after the profiles are read.
+        get_profiles = cache(partial(read_profiles, version_id, using=using))
         # The cache comes first: it needs no stored profiles to be read.
         facets = [
             (task.cache_key and facet_cache.get(task.cache_key))
@@ -168,12 +170,6 @@ def _build_cache_key(read: ConsistentRead, facet: Facet) -> FacetKey | None:
 
 
 # What is stored -----------------------------------------------------------------------------------
-
-
-def _read_current_profiles(read: ConsistentRead) -> Profiles | None:
-    """Read the profiles of the fields; the version that statements see is compared after them."""
-    found = read_profiles(read.resource.table_version_id, using=read.connection.alias)
-    return found if found is not None and found.is_current else None
 
 
 def _render_stored(

@@ -23,12 +23,15 @@ class FilesConfig(ContribAppConfig):
         from ...admin import parts
         from ...database.findings import cleanups, finders
         from ...downloads import formats
+        from ...signals import profiles_outdated
         from .admin.part import loads_of_resource
         from .downloads.parquet import write_parquet
         from .downloads.workbook import write_workbook
         from .jobs.leftovers import clean_up, find_leftovers
+        from .jobs.queue import queue_renewal
 
         parts.register(loads_of_resource)
+        profiles_outdated.connect(queue_renewal)
         finders["loads"], cleanups["loads"] = find_leftovers, clean_up
         formats.register(
             formats.DumpFormat(

@@ -268,7 +268,7 @@ def _build_info() -> Schema:
         },
     )
     profile = {
-        "description": "What the values of the field were like when its file was loaded.",
+        "description": "What the values of the field are like; missing after a change.",
         **OBJECT,
     }
     fields = list_of(_build_field(schema=stored, profile=profile))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.contrib.files.publishing import profiles
-from datastore_search.models import Resource, read_profiles
+from datastore_search.models import Resource, TableVersion, read_profiles
 
 from ...builders import act, make_writer_token
 from ...core.writing.tables import Table
@@ -248,30 +249,43 @@ def table(db: None) -> Table:
     return table
 
 
-def read_currency(table: Table) -> tuple[int, bool]:
-    profile = read_profiles(table.resource.table_version_id, using="default")
-    assert profile is not None
-    return profile.record_count, profile.is_current
+def count_profiled(table: Table) -> int | None:
+    profiles = read_profiles(table.resource.table_version_id, using="default")
+    return profiles.record_count if profiles else None
 
 
-def test_profiles_are_current_until_records_change(table: Table) -> None:
-    assert read_currency(table) == (2, True)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda table: table.run("upsert", records=[{"a": 2, "b": "z"}], force=True),
+        lambda table: table.run("upsert", records=[{"a": 3}], method="insert", force=True),
+        lambda table: table.run("records_delete", filters={"a": 2}, force=True),
+        lambda table: table.run("delete", filters={"a": 9}, force=True),
+        lambda table: table.run("create", fields=[{"id": "c", "type": "text"}], force=True),
+        lambda table: load_text(table.resource, "a,b\n3,z\n", mode="append"),
+        lambda table: load_text(table.resource, "a,b\n2,z\n", mode="upsert"),
+    ],
+    ids=["update", "insert", "delete", "delete nothing", "add a field", "append", "merge"],
+)
+def test_profiles_are_deleted_when_records_change(
+    table: Table, write: Callable[[Table], object]
+) -> None:
+    assert count_profiled(table) == 2
 
-    table.run("upsert", records=[{"a": 2, "b": "z"}], force=True)
+    write(table)
 
-    assert read_currency(table) == (2, False)
-    load_text(table.resource, "a,b\n1,x\n")
-    assert read_currency(table) == (1, True)
-
-
-@pytest.mark.parametrize("mode", ["append", "upsert"])
-def test_a_merge_leaves_profiles_of_the_records_before(table: Table, mode: str) -> None:
-    load_text(table.resource, "a,b\n3,z\n", mode=mode)
-
-    assert read_currency(table) == (2, False)
+    assert count_profiled(table) is None
+    assert not TableVersion.objects.get().profiles
 
 
-def test_the_api_tells_whether_profiles_are_current(table: Table) -> None:
+def test_profiles_that_an_older_version_has_kept_are_not_read(table: Table) -> None:
+    TableVersion.objects.update(fingerprint="")
+
+    assert count_profiled(table) is None
+    assert "profiled" not in table.run("info")["meta"]
+
+
+def test_the_api_tells_that_profiles_are_current(table: Table) -> None:
     profile = table.run("info")["meta"]["profiled"]
 
     assert (profile["records"], profile["current"]) == (2, True)

@@ -16,7 +16,7 @@ from .cleanup import (
     list_kept_tables,
     select_tables_being_filled,
 )
-from .queue import requeue_waiting_loads
+from .queue import queue_renewals, requeue_waiting_loads
 
 
 def find_leftovers(connection: BaseDatabaseWrapper, kept: set[int]) -> Iterator[Finding]:
@@ -47,6 +47,8 @@ def clean_up() -> Iterator[str]:
     yield f"Dropped tables: {clean_up_loads()}."
     if waiting := requeue_waiting_loads():
         yield f"Waiting loads that are queued again: {waiting}."
+    if renewed := queue_renewals():
+        yield f"Resources whose profiles are made anew: {renewed}."
     connection = connections[router.db_for_write(TableVersion)]
     for table_id, until in list_kept_tables(connection).items():
         moment = until.isoformat(timespec="seconds")

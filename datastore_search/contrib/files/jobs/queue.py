@@ -6,15 +6,18 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.files import File
 from django.db import router, transaction
+from django.db.models import F
+from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from ....models import Resource
+from ....models import Origin, Resource, TableVersion
 from ..conf import conf
 from ..messages.failures import LoadCancelled, LoadFailed
 from ..models import FINISHED, Load, LoadState
@@ -27,6 +30,9 @@ from .runner import run_load
 from .uploads import MAX_SOURCE_LENGTH
 
 logger = logging.getLogger(__name__)
+
+#: Profiles that a write has outdated are made anew once the resource has not changed for this time.
+REST = timedelta(minutes=10)
 
 
 def load_file(
@@ -107,9 +113,13 @@ def _enqueue_run(load: Load) -> None:
         mark_failed(load, LoadFailed("load.not_queued"))
 
 
-def enqueue_task(name: str, load: Load) -> bool:
+def enqueue_task(
+    name: str, subject: Load | TableVersion, run_after: datetime | None = None
+) -> bool:
     """
     Enqueue one of ``tasks`` with the portal's backend, which may run it at once; False if it fails.
+
+    A backend that cannot wait gets no task for later.
 
     The module of the tasks is imported here, since the import asks the backend whether it can run
     them.  Both may raise anything.
@@ -117,12 +127,14 @@ def enqueue_task(name: str, load: Load) -> bool:
     try:
         from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
 
-        task = getattr(tasks, name)
-        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
+        task = getattr(tasks, name).using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+        if run_after and not task.get_backend().supports_defer:
+            return False
+        (task.using(run_after=run_after) if run_after else task).enqueue(subject.pk)
     except Exception:
-        logger.exception("The task of load %s could not be queued.", load.pk)
+        logger.exception("The task %s of %s could not be queued.", name, subject.pk)
         return False
-    load.refresh_from_db()
+    subject.refresh_from_db()
     return True
 
 
@@ -197,3 +209,21 @@ def requeue_waiting_loads() -> int:
         with suppress(Load.DoesNotExist):  # deleted meanwhile
             enqueue_task(name, load)
     return len(waiting)
+
+
+def queue_renewal(resource: Resource, **_signal: Any) -> None:
+    """Let a worker make the profiles anew, if its backend can wait; else a clean-up does it."""
+    if version := resource.table_version:
+        enqueue_task("renew_profiles", version, timezone.now() + REST)
+
+
+def queue_renewals() -> int:
+    """Queue the renewal of the profiles of files that are not current, and return how many."""
+    at_rest = TableVersion.objects.filter(
+        origin=Origin.FILE,
+        record_count__gt=0,
+        resource__table_version=F("pk"),
+        resource__modified_at__lt=timezone.now() - REST,
+    )
+    outdated = at_rest.exclude(fingerprint=KT("profiles__fingerprint"), profiles__has_key="fields")
+    return sum(enqueue_task("renew_profiles", version) for version in outdated)

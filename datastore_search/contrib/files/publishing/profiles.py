@@ -188,7 +188,7 @@ def _find_top_values(table: StagedTable, columns: Sequence[str], decision: Decis
     parts: _Parts = {}
     for name, total, shown_value, number in found:
         part = parts.setdefault(name, {"distinct": total})
-        if number > 1 and shown_value != '""':
+        if number > 1 and shown_value not in {'""', None}:  # infinite moments have no text
             top = part.setdefault("top", [])
             if len(top) < _MAX_TOP_VALUES:
                 top.append({"value": _parse_value(shown_value), "count": number})

@@ -162,7 +162,6 @@ class _Counter:
 
     def __init__(self, read: ConsistentRead, query: PageQuery, profiles: Profiles | None) -> None:
         self._read, self._query, self._profiles = read, query, profiles
-        self._current = profiles if profiles and profiles.is_current else None
         self.is_complete = True
 
     def count(self, fields: Sequence[FacetField]) -> Mapping[str, Counts]:
@@ -251,7 +250,7 @@ class _Counter:
 
     def _read_stored(self, field: FacetField) -> Counts | None:
         """Read what a load has counted of the records as they are; None if that is nothing."""
-        name, profiles = field.column.name, self._current
+        name, profiles = field.column.name, self._profiles
         if not _has_values(field):
             profile = profiles.fields.get(name) if profiles else None
             if profile is None:
@@ -269,7 +268,7 @@ class _Counter:
 
     def _find_nulls(self, field: FacetField) -> int | None:
         """Return 0 where no record of all lacks a value; None where that is not known."""
-        profile = self._current.fields.get(field.column.name) if self._current else None
+        profile = self._profiles and self._profiles.fields.get(field.column.name)
         return 0 if profile and not profile["nulls"] else None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.utils.formats import number_format
@@ -77,36 +76,23 @@ class FieldNote:
 
 @dataclass(frozen=True, slots=True)
 class FieldNotes:
-    """
-    All fields of a resource.
-
-    Where the statistics are of older records, ``records`` is the number of those and
-    ``made_at`` the time at which they were counted.
-    """
+    """All fields of a resource."""
 
     fields: tuple[FieldNote, ...]
-    has_figures: bool = False
-    records: str = ""
-    made_at: datetime | None = None
+    has_figures: bool
 
 
 def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> FieldNotes:
     """Describe the fields of columns, with the statistics of their values if there are any."""
     found = profiles.fields if profiles else {}
-    is_current = profiles is not None and profiles.is_current
     notes = tuple(
-        _describe_field(column, f"about-{number}", found.get(column.name), is_current=is_current)
+        _describe_field(column, f"about-{number}", found.get(column.name))
         for number, column in enumerate(columns, 1)
     )
-    if profiles is None or is_current:
-        return FieldNotes(notes, has_figures=is_current)
-    count = format_count(profiles.record_count)
-    return FieldNotes(notes, True, count, profiles.created_at)
+    return FieldNotes(notes, has_figures=profiles is not None)
 
 
-def _describe_field(
-    column: Column, id_: str, profile: Mapping[str, Any] | None, *, is_current: bool
-) -> FieldNote:
+def _describe_field(column: Column, id_: str, profile: Mapping[str, Any] | None) -> FieldNote:
     if profile is None:
         return FieldNote(column, id_)
     return FieldNote(
@@ -115,7 +101,7 @@ def _describe_field(
         tuple(_list_facts(column, profile)),
         _build_bars(column, profile),
         draw_histogram(column, profile.get("histogram")),
-        is_complete=is_current and not profile["nulls"],
+        is_complete=not profile["nulls"],
     )
 
 
