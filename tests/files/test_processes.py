@@ -92,3 +92,44 @@ def test_every_process_refuses_a_resource_that_has_turned_private(uploads: Path)
     assert [status for answers in before for status, _tag in answers] == [200] * 10
     assert all(tags)
     assert after == asked_again == [[(403, "")] * 5] * 2
+
+
+#: Prints which of the modules of its arguments a web process has after its first requests.
+IMPORTS = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
+import django
+django.setup()
+from django.test import Client
+client = Client(headers={"Host": "localhost"})
+for address in ("/datastore/", "/api/action/status_show", "/admin/login/"):
+    status = client.get(address, follow=True).status_code
+    assert status == 200, (address, status)
+print(*(name for name in sys.argv[1:] if name in sys.modules))
+"""
+
+#: What reads files and writes workbooks: a web process imports each when it needs it.
+OF_WORKERS = (
+    "duckdb",
+    "pyarrow",
+    "numpy",
+    "pyogrio",
+    "python_calamine",
+    "xlrd",
+    "xlsxwriter",
+    "mcp",
+)
+
+
+def test_a_web_process_does_not_import_what_reads_files(db: None, tmp_path: Path) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", IMPORTS, *OF_WORKERS],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=PROJECT,
+        env=build_environment(build_database_url(), tmp_path),
+        timeout=MAX_SECONDS,
+    )
+
+    assert process.stdout == "\n", process.stderr

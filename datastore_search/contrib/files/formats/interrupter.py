@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from ..messages.failures import LoadFailed
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 class Interrupter:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-
-import duckdb
+import sys
 
 from ..messages.failures import LoadFailed
 
@@ -21,11 +20,17 @@ _FILE_TOO_LARGE = frozenset({errno.EFBIG})
 _OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc", "failed to pin block")
 
 
+def is_duckdb_error(error: BaseException, name: str = "Error") -> bool:
+    """Return whether an error is one of DuckDB, which a web process does not import."""
+    module = sys.modules.get("duckdb")
+    return module is not None and isinstance(error, getattr(module, name))
+
+
 def find_shortage(error: BaseException) -> LoadFailed | None:
     """Return the failure for an error that is a shortage; None for any other."""
-    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+    if isinstance(error, MemoryError) or is_duckdb_error(error, "OutOfMemoryException"):
         return LoadFailed("load.out_of_memory")
-    if isinstance(error, duckdb.Error) and any(words in str(error) for words in _OUT_OF_MEMORY):
+    if is_duckdb_error(error) and any(words in str(error) for words in _OUT_OF_MEMORY):
         return LoadFailed("load.out_of_memory")
     state = getattr(error.__cause__ or error, "sqlstate", None)  # Django's errors have a cause
     if state == _DISK_FULL_STATE or _has_errno(error, _DISK_FULL):
@@ -47,4 +52,4 @@ def _has_errno(error: BaseException, numbers: frozenset[int]) -> bool:
     if isinstance(error, OSError):
         return error.errno in numbers
     # DuckDB's message includes the system's.
-    return isinstance(error, duckdb.Error) and any(os.strerror(n) in str(error) for n in numbers)
+    return is_duckdb_error(error) and any(os.strerror(n) in str(error) for n in numbers)

@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from ....conf import conf as core_conf
 from ..conf import conf
@@ -19,6 +17,9 @@ from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .interrupter import Interrupter
 from .stored_rows import STAGED_ROWS, StoredRows, list_columns
+
+if TYPE_CHECKING:
+    import duckdb
 
 #: What is wrong with the other rows: see ``StagingArea``.
 ROW_ERRORS = quote_identifier("stage", "row_errors")
@@ -233,6 +234,8 @@ def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Ite
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Start DuckDB with limits that a file must not exceed."""
+    import duckdb  # noqa: PLC0415 - 28 MB and 0.2 s, which no web process needs
+
     config = {
         "memory_limit": f"{core_conf.LOAD_MEMORY_BYTES}B",
         "temp_directory": str(folder),

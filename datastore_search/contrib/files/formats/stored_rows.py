@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+
+if TYPE_CHECKING:
+    import duckdb
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.  The
 #: process that loads a file may have a view of them.
@@ -28,7 +30,7 @@ _CELLS = quote_identifier("temp", "cells")
 #: More than any ``rowid``.
 _END = 2**62
 
-_Execute = Callable[..., duckdb.DuckDBPyConnection]
+_Execute = Callable[..., "duckdb.DuckDBPyConnection"]
 
 
 def get_column(position: int) -> Composed:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-import duckdb
 from django.db import InterfaceError, OperationalError, connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
@@ -16,7 +15,7 @@ from django.utils import timezone
 from ....database.refusals import is_connection_lost
 from ....database.tables import drop_record_table, has_table
 from ....models import Resource, TableVersion
-from ..formats.shortages import find_shortage
+from ..formats.shortages import find_shortage, is_duckdb_error
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, Load, LoadState
 from ..signals import load_failed, resource_loaded
@@ -24,9 +23,6 @@ from ..tables.filling import drop_staging_table, list_staging_tables
 from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)
-
-#: The process, or a statement of DuckDB, was ended from outside.
-_INTERRUPTED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
 
 #: How long the record of a failure waits for a database that does not respond.
 _DATABASE_TIMEOUT = timedelta(seconds=60)
@@ -108,7 +104,8 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
     """Find the failure that describes an error; an unexpected error is logged."""
     if isinstance(error, LoadFailed):
         return error
-    if isinstance(error, _INTERRUPTED):
+    is_ended = isinstance(error, KeyboardInterrupt | SystemExit)
+    if is_ended or is_duckdb_error(error, "InterruptException"):
         return LoadFailed("load.interrupted")
     if is_connection_lost(error):
         return LoadFailed("load.database_lost")
