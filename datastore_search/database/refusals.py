@@ -10,6 +10,7 @@ from psycopg import errors
 from ..messages.availability import (
     DatabaseFull,
     DatabaseReadOnly,
+    DatabaseUnreachable,
     PrivilegeMissing,
     TemporarilyUnavailable,
 )
@@ -32,6 +33,8 @@ def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
         return PrivilegeMissing()
     if isinstance(cause, errors.DiskFull):
         return DatabaseFull()
+    if isinstance(cause, psycopg.InternalError) and is_connection_lost(error):
+        return DatabaseUnreachable()
     return None
 
 
@@ -40,11 +43,12 @@ def is_connection_lost(error: BaseException) -> bool:
     Return whether the connection to PostgreSQL is lost: the server or its session has ended.
 
     Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
+    psycopg raises an ``InternalError`` without a code where PgBouncer sends an error after another.
     """
     cause = error.__cause__ if isinstance(error, Error) else error
-    if isinstance(error, InterfaceError) or isinstance(cause, psycopg.InterfaceError):
+    if isinstance(error, InterfaceError | DatabaseUnreachable | psycopg.InterfaceError):
         return True
-    if not isinstance(cause, psycopg.OperationalError):
-        return False
+    if not isinstance(cause, psycopg.OperationalError | psycopg.InternalError):
+        return isinstance(cause, psycopg.InterfaceError)
     state = cause.sqlstate
     return state is None or state.startswith(("57P", "08"))

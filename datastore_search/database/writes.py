@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import Error
 from psycopg import errors, sql
 
 from ..conf import conf
-from ..messages.availability import WriteBlocked, WriteTooSlow
+from ..messages.availability import CommitUnconfirmed, WriteBlocked, WriteTooSlow
+from .refusals import is_connection_lost
 from .sessions import to_milliseconds
 from .statements import execute, translate_errors
 
@@ -66,15 +69,40 @@ def begin_write_transaction(
     One thread of a process waits for a row, and holds its connection meanwhile; others are refused.
     Within a transaction of the caller the former limits are restored at the end.
 
-    Raises: ``WriteBlocked``; ``WriteTooSlow``.
+    Raises: ``WriteBlocked``; ``WriteTooSlow``; ``CommitUnconfirmed``.
     """
     is_ours = not connection.in_atomic_block
     turn = _take_turn(row) if row and is_ours else nullcontext()
-    with turn, refuse_if_blocked(), transaction.atomic(using=connection.alias):
+    with turn, refuse_if_blocked(), begin_transaction(connection):
         before, is_found = _begin(connection, row)
         yield is_found
         if not is_ours and not connection.needs_rollback:  # which restores them
             execute(connection, _RESTORE, before)
+
+
+class Report(partial[Any]):
+    """What ``transaction.on_commit`` calls also after a COMMIT of which no answer has arrived."""
+
+
+@contextmanager
+def begin_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """
+    Run a transaction, or a part of one; a change that may be committed is reported.
+
+    Raises: ``CommitUnconfirmed``.
+    """
+    is_ours, waiting = not connection.in_atomic_block, None
+    try:
+        with transaction.atomic(using=connection.alias):
+            yield
+            if is_ours and not connection.needs_rollback:
+                waiting = connection.run_on_commit
+    except Error as error:
+        if waiting is None or not is_connection_lost(error):
+            raise
+        for report in (each[1] for each in waiting if isinstance(each[1], Report)):
+            report()
+        raise CommitUnconfirmed from error
 
 
 def refuse_if_blocked() -> AbstractContextManager[None]:

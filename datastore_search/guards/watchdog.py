@@ -139,8 +139,13 @@ class _Watchdog:
         """Start the thread, or let it look for statements."""
         with self._condition:
             if self._thread is None:
-                self._thread = Thread(target=self._run, name="datastore_search", daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._run, name="datastore_search", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the process has too many; the next statement tries again
+                    logger.exception("Slow statements are not watched: no thread can start.")
+                    return
+                self._thread = thread
             self._condition.notify()
 
     def _run(self) -> None:

@@ -104,6 +104,13 @@ class DatabaseUnreachable(TemporarilyUnavailable):
     message = _("The database cannot be reached. Try again in a moment.")
 
 
+class CommitUnconfirmed(DatabaseUnreachable):
+    message = _(
+        "The connection to the database was lost while the change was stored. It is stored as a "
+        "whole or not at all. Read the records, or send the change again."
+    )
+
+
 class TooManyStreams(TemporarilyUnavailable):
     wait = 5
     message = _(

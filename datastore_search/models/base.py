@@ -9,12 +9,12 @@ write to; only searches ask the router where to read, and pass the answer with `
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 from django.db import connections, models, transaction
 
+from ..database.writes import Report
 from ..signals import CATALOGUE_KEY, answers_changed
 
 _View = TypeVar("_View", bound=Callable[..., Any])
@@ -28,7 +28,7 @@ def report_change(rows: models.QuerySet[Any]) -> None:
         return
     if found := list(rows.values_list(*paths)):
         keys = {CATALOGUE_KEY, *map(str, {*chain.from_iterable(found)} - {None})}
-        send = partial(answers_changed.send_robust, rows.model, keys=keys)
+        send = Report(answers_changed.send_robust, rows.model, keys=keys)
         transaction.on_commit(send, using=rows.db, robust=True)
 
 

@@ -26,9 +26,10 @@ from datastore_search.contrib.files.publishing.row_errors import write_row_error
 from datastore_search.contrib.files.tables.locks import is_running
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource, TableVersion
+from datastore_search.signals import answers_changed
 from datastore_search.web.tokens import issue_token
 
-from ..builders import act, ask, get_result, make_user
+from ..builders import act, ask, check_error, get_result, make_user
 from ..files.builders import get_version_id
 from ..processes import build_database_url
 from ..reader_threads import ReaderThreads
@@ -306,6 +307,93 @@ def test_writes_and_searches_leave_nothing_behind(
     call_command("datastore_cleanup", verbosity=0)
 
     assert list_pool_leftovers(address) == set()
+
+
+@contextmanager
+def end_at_commit(server: ThrowawayServer, table: str) -> Iterator[None]:
+    """End the session of each transaction that changes a table, while it is committed."""
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$"
+        )
+        connection.execute(
+            f"CREATE CONSTRAINT TRIGGER end_session AFTER INSERT OR UPDATE ON {table}"
+            " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION end_session()"
+        )
+        try:
+            yield
+        finally:
+            connection.execute("DROP FUNCTION end_session CASCADE")
+
+
+@pytest.fixture
+def reported() -> Iterator[list[set[str]]]:
+    """The keys of the changes that caches in front are purged of."""
+    found: list[set[str]] = []
+
+    def note(*, keys: set[str], **_signal: Any) -> None:
+        found.append(keys)
+
+    answers_changed.connect(note)
+    yield found
+    answers_changed.disconnect(note)
+
+
+def test_a_commit_without_an_answer_is_503_and_is_purged(
+    server: ThrowawayServer, address: str, reported: list[set[str]]
+) -> None:
+    token = issue_token(make_user("writer", is_superuser=True))
+    table = {"resource": {"name": "written"}, "primary_key": ["k"], "records": [{"k": 1}]}
+    created = get_result(act(Client(), "datastore_create", table, token), "datastore_create")
+    resource_id = created["resource_id"]
+    for action, sent in (
+        ("datastore_upsert", {"resource_id": resource_id, "records": [{"k": 2}]}),
+        ("datastore_create", {"resource_id": resource_id, "fields": [{"id": "k"}, {"id": "l"}]}),
+        ("datastore_records_delete", {"resource_id": resource_id, "filters": {"k": 1}}),
+        ("datastore_delete", {"resource_id": resource_id}),
+        ("resource_patch", {"id": resource_id, "description": "changed"}),
+    ):
+        reported.clear()
+        with end_at_commit(server, "datastore_search_resource"):
+            answer = act(Client(), action, sent, token)
+        error = check_error(answer, 503, "Service Unavailable")
+        assert "whole or not at all" in error["message"], action
+        assert answer["Retry-After"] == "5"
+        assert any(resource_id in keys for keys in reported), action
+
+    changes = {"resource_id": resource_id, "records": [{"k": 2}]}
+    assert act(Client(), "datastore_upsert", changes, token).status_code == 200
+
+
+def test_a_commit_without_an_answer_in_the_admin_is_503(
+    server: ThrowawayServer, address: str, reported: list[set[str]]
+) -> None:
+    resource = Resource.objects.create(name="edited")
+    browser = Client()
+    browser.force_login(make_user("editor", is_superuser=True, is_staff=True))
+    path = f"/en/admin/datastore_search/resource/{resource.pk}/delete/"
+    reported.clear()
+    with end_at_commit(server, "django_admin_log"):
+        answer = browser.post(path, {"post": "yes"})
+    assert answer.status_code == 503
+    assert any(str(resource.pk) in keys for keys in reported)
+
+
+def test_a_load_whose_commit_has_no_answer_is_purged_and_fails_as_lost(
+    server: ThrowawayServer, address: str, reported: list[set[str]]
+) -> None:
+    resource = Resource.objects.create(name="loaded")
+    load_text(resource, write_csv(1, 10), key=("key",))
+    reported.clear()
+    with (
+        end_at_commit(server, "datastore_search_resource"),
+        pytest.raises(LoadFailed) as caught,
+    ):
+        load_text(resource, write_csv(2, 10))
+    assert caught.value.code == "load.database_lost"
+    assert any(str(resource.pk) in keys for keys in reported)
+    assert load_text(resource, write_csv(2, 10)).state == LoadState.READY
 
 
 @pytest.fixture

@@ -131,3 +131,37 @@ def test_a_forked_process_purges_what_it_changes(received: tuple[str, list[str]]
         flush()
 
     assert sorted(keys) == ["child", "child", "parent", "parent"]
+
+
+def test_a_thread_that_cannot_start_ends_no_purges(
+    received: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    def fail(_thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    address, keys = received
+    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
+        with monkeypatch.context() as full:
+            full.setattr(Thread, "start", fail)
+            purge(keys={"a"})
+            flush()
+            assert "wait until a thread can start" in caplog.text
+            assert "are lost" in caplog.text
+        purge(keys={"b"})
+        wait_until(lambda: {"a", "b"} <= set(" ".join(keys).split()))
+        flush()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_has_died_ends_no_purges(
+    received: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, keys = received
+    with override_settings(DATASTORE_SEARCH_CACHE_ADDRESSES=[address]):
+        with monkeypatch.context() as broken:
+            broken.setattr(purging, "sleep", lambda: None)  # which ends the thread
+            purge(keys={"a"})
+            flush()
+        purge(keys={"b"})
+        wait_until(lambda: "b" in " ".join(keys).split())
+        flush()

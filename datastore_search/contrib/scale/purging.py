@@ -40,6 +40,7 @@ class Purger:
         self._host = address.removeprefix("http://")
         self._waiting: list[tuple[float, int, Collection[str]]] = []
         self._lock, self._is_running = Lock(), False
+        self._thread: Thread | None = None
 
     def add(self, keys: Collection[str], delay: float, failures: int = 0) -> None:
         """Purge keys after a delay in seconds; without room, or after too many failures, log it."""
@@ -48,9 +49,22 @@ class Purger:
                 logger.error("The purge of %s keys at %s is lost.", len(keys), self._host)
                 return
             self._waiting.append((monotonic() + delay, failures, keys))
-            if not self._is_running:
-                self.thread, self._is_running = Thread(target=self._run, daemon=True), True
-                self.thread.start()
+            if self._is_running and self._thread and self._thread.is_alive():
+                return
+            thread = Thread(target=self._run, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the process has too many; the next purge tries again
+                logger.exception("The purges at %s wait until a thread can start.", self._host)
+            else:
+                self._thread, self._is_running = thread, True
+
+    def flush(self) -> None:
+        """Wait until nothing waits, but not for long."""
+        if self._thread:
+            self._thread.join(_MAX_FLUSH_SECONDS)
+        if self._waiting or self._is_running:
+            logger.error("The last purges at %s are lost.", self._host)
 
     def _run(self) -> None:
         while True:
@@ -104,7 +118,5 @@ def purge(*, keys: Collection[str], **_signal: Any) -> None:
 @atexit.register
 def flush() -> None:
     """Wait for the purges of this process, such as a command that ends after its commit."""
-    for address, purger in list(_purgers.items()):
-        purger.thread.join(_MAX_FLUSH_SECONDS)
-        if purger.thread.is_alive():
-            logger.error("The last purges at %s are lost.", address)
+    for purger in list(_purgers.values()):
+        purger.flush()

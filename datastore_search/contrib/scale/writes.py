@@ -15,6 +15,7 @@ from django.db import Error, connections, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from knox.models import get_token_model
 
+from ...database.writes import Report
 from ...guards.cache import CacheUnavailable, shared_cache
 from ...models import Resource
 from .conf import conf
@@ -72,4 +73,4 @@ def _note_change(*, update_fields: Any = None, created: bool = False, **signal: 
     is_harmless = update_fields and update_fields <= _HARMLESS
     key = f"load.{signal['instance'].pk}" if is_harmless else "everyone"
     if conf.REPLICAS and not created:  # a row that is new is looked up in the primary
-        transaction.on_commit(lambda: remember_write([key]), using=find_primary(), robust=True)
+        transaction.on_commit(Report(remember_write, [key]), using=find_primary(), robust=True)

@@ -224,3 +224,20 @@ def test_no_thread_wakes_while_nothing_runs(transactional_db: None) -> None:
     while not watchdog._watchdog.is_idle:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_thread_that_cannot_start_fails_no_statement_and_is_started_later(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    def fail(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    watchdog._reset_watchdog()
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", fail)
+        with watch():
+            sleep(0)
+    assert "no thread can start" in caplog.text
+
+    with pytest.raises(QueryTooSlow), watch(limit=timedelta(seconds=0.2)):
+        sleep(30)

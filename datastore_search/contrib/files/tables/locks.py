@@ -14,12 +14,13 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Lock
 
-from django.db import Error, OperationalError, connections, transaction
+from django.db import Error, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
 from ....database.sessions import override_setting, to_milliseconds
 from ....database.statements import execute, fetch_value
+from ....database.writes import begin_transaction
 from ..messages.failures import LoadFailed
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
@@ -147,7 +148,7 @@ def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int) -> Ite
     Within a transaction of the caller it is a part of it, and does not change its settings.
     """
     is_ours = not connection.in_atomic_block
-    with transaction.atomic(using=connection.alias):
+    with begin_transaction(connection):
         if is_ours:
             _prepare_transaction(connection, load_id)
         yield
