@@ -237,7 +237,9 @@ class ActionView(EnvelopeView):
         elif answer.public is None:
             add_never_cache_headers(response)
         else:
-            set_cache_headers(response, private=not answer.public, vary=VARY, key=CATALOGUE_KEY)
+            set_cache_headers(
+                request, response, private=not answer.public, vary=VARY, key=CATALOGUE_KEY
+            )
         return response
 
     get = post

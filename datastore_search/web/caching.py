@@ -19,7 +19,12 @@ from http import HTTPStatus
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from django.utils.cache import get_conditional_response, patch_cache_control, patch_vary_headers
+from django.utils.cache import (
+    add_never_cache_headers,
+    get_conditional_response,
+    patch_cache_control,
+    patch_vary_headers,
+)
 from django.utils.http import http_date
 
 from .. import __version__
@@ -109,7 +114,7 @@ class Validators:
             response["ETag"] = self.etag
             if self.last_modified is not None:
                 response["Last-Modified"] = http_date(self.last_modified.timestamp())
-        set_cache_headers(response, private=self.private, vary=self.vary, key=self.key)
+        set_cache_headers(request, response, private=self.private, vary=self.vary, key=self.key)
 
 
 def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
@@ -119,19 +124,36 @@ def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
     return f'W/"{digest}"'
 
 
+def _has_body(request: HttpRequest) -> bool:
+    """Return whether a request was sent with a body, which may have its parameters."""
+    sent = getattr(request, "_request", request)  # that REST framework has wrapped
+    is_declared = sent.META.get("CONTENT_LENGTH") not in {None, "", "0"}
+    return is_declared or "HTTP_TRANSFER_ENCODING" in sent.META or bool(vars(sent).get("_body"))
+
+
 def set_cache_headers(
-    response: HttpResponseBase, *, private: bool, vary: Iterable[str], key: str = ""
+    request: HttpRequest,
+    response: HttpResponseBase,
+    *,
+    private: bool,
+    vary: Iterable[str],
+    key: str = "",
 ) -> None:
     """
     Allow the client, or all caches, to store an answer that they revalidate.
 
-    A cache in front may keep a public and whole one with a ``key`` until this is purged.
+    A cache in front may keep a public and whole one with a ``key`` until this is purged.  Caches
+    know an answer by its address, so they must not store one to a GET with a body.
     """
+    patch_vary_headers(response, vary)
+    is_get = request.method in _SAFE_METHODS
+    if is_get and _has_body(request):
+        add_never_cache_headers(response)
+        return
     patch_cache_control(
         response, max_age=0, must_revalidate=True, **{"private" if private else "public": True}
     )
-    patch_vary_headers(response, vary)
     is_whole = not response.streaming or "Content-Length" in response
-    if key and not private and is_whole and conf.SURROGATE_MAX_AGE:
+    if key and not private and is_get and is_whole and conf.SURROGATE_MAX_AGE:
         response["Surrogate-Control"] = f"max-age={conf.SURROGATE_MAX_AGE.total_seconds():.0f}"
         response["Surrogate-Key"] = key

@@ -21,6 +21,43 @@ acl portals {
     "::1";
 }
 
+# A server of WSGI names X_Forwarded_For and X-Forwarded-For alike, so a client could set what only a
+# proxy may set. VCL has no pattern for names: add the headers that your portal reads. With the package
+# varnish-modules and "import header;" one line removes every name with "_":
+#     header.regsub(req, "^[^:]*_[^:]*:.*$", "");
+sub remove_forged_headers {
+    # Read by Django or gunicorn, and set by no proxy here.
+    unset req.http.X-Forwarded-Host;
+    unset req.http.X-Forwarded-Port;
+    unset req.http.X-Forwarded-Protocol;
+    unset req.http.X-Forwarded-Ssl;
+    unset req.http.SCRIPT_NAME;
+    unset req.http.PATH_INFO;
+    # The same, and those that proxies, clients and the portal do use, under names with "_".
+    unset req.http.X-Forwarded_For; unset req.http.X_Forwarded-For; unset req.http.X_Forwarded_For;
+    unset req.http.X-Forwarded_Host; unset req.http.X_Forwarded-Host; unset req.http.X_Forwarded_Host;
+    unset req.http.X-Forwarded_Port; unset req.http.X_Forwarded-Port; unset req.http.X_Forwarded_Port;
+    unset req.http.X-Forwarded_Proto; unset req.http.X_Forwarded-Proto; unset req.http.X_Forwarded_Proto;
+    unset req.http.X-Forwarded_Protocol; unset req.http.X_Forwarded-Protocol; unset req.http.X_Forwarded_Protocol;
+    unset req.http.X-Forwarded_Ssl; unset req.http.X_Forwarded-Ssl; unset req.http.X_Forwarded_Ssl;
+    unset req.http.X-Forwarded_Prefix; unset req.http.X_Forwarded-Prefix; unset req.http.X_Forwarded_Prefix;
+    unset req.http.X-Real_IP; unset req.http.X_Real-IP; unset req.http.X_Real_IP;
+    unset req.http.X-Script_Name; unset req.http.X_Script-Name; unset req.http.X_Script_Name;
+    unset req.http.X-Request_ID; unset req.http.X_Request-ID; unset req.http.X_Request_ID;
+    unset req.http.X-CKAN-API_Key; unset req.http.X-CKAN_API-Key; unset req.http.X-CKAN_API_Key;
+    unset req.http.X_CKAN-API-Key; unset req.http.X_CKAN-API_Key; unset req.http.X_CKAN_API-Key;
+    unset req.http.X_CKAN_API_Key;
+    unset req.http.Accept_Encoding;
+    unset req.http.Accept_Language;
+    unset req.http.If_Match;
+    unset req.http.If-Modified_Since; unset req.http.If_Modified-Since; unset req.http.If_Modified_Since;
+    unset req.http.If-None_Match; unset req.http.If_None-Match; unset req.http.If_None_Match;
+    unset req.http.If_Range;
+    unset req.http.If-Unmodified_Since; unset req.http.If_Unmodified-Since; unset req.http.If_Unmodified_Since;
+    unset req.http.Remote_User;
+    unset req.http.X_CSRFToken;
+}
+
 sub vcl_recv {
     if (req.method == "PURGE") {
         # A request that another proxy passes on has more addresses in X-Forwarded-For.
@@ -33,10 +70,14 @@ sub vcl_recv {
         }
         return (synth(400, std.ban_error()));
     }
-    unset req.http.X-Forwarded-Host;
+    call remove_forged_headers;
     # change: unset req.http.X-Forwarded-Proto;    (unless a proxy of yours in front sets it)
 
     if (req.method != "GET" && req.method != "HEAD") {
+        return (pass);
+    }
+    # The portal reads the body of a GET, which is not in the key.
+    if (req.http.Content-Length || req.http.Transfer-Encoding) {
         return (pass);
     }
     # Whoever is signed in is answered by the portal.
@@ -55,6 +96,9 @@ sub vcl_hash {
 
 sub vcl_backend_fetch {
     set bereq.http.X-Started = std.time2real(now, 0.0);
+    if (bereq.uncacheable) {
+        return (fetch);             # with the body of a GET, which Varnish removes otherwise
+    }
 }
 
 sub vcl_backend_response {

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from http.client import HTTPException, HTTPResponse
 from http.server import ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -41,7 +43,7 @@ from ..builders import (
     make_user,
     make_writer_token,
 )
-from ..example_project.test_nginx import EchoHandler, send, send_from
+from ..example_project.test_nginx import EchoHandler, connect, send, send_from
 from ..processes import PROJECT, build_database_url, build_environment
 from ..test_access import DESCRIBING, LISTS, PAGES, PUBLIC_LISTING, PUBLIC_LISTS
 
@@ -400,6 +402,267 @@ def test_of_1000_private_requests_none_is_answered_to_another_user(front: Front)
             assert b"zq" not in body, (address, headers, body)
 
 
+@contextmanager
+def serve_caching_nginx(front: Front, folder: Path, changes: Mapping[str, str]) -> Iterator[str]:
+    """Run nginx with its cache before the portal."""
+    lines = CONFIGURATION.with_name("nginx-cache.conf").read_text(encoding="utf-8")
+    lines = lines.replace("/var/cache/nginx/portal", str(folder / "cache"))
+    included = {"server {\n    listen": f"{lines}\nserver {{\n    listen"}
+    with serve_nginx(front.portal, included | dict(changes)) as server:
+        yield server
+
+
+# What is not in the key ---------------------------------------------------------------------------
+
+
+class Forged(NamedTuple):
+    """A request for an address, which must not change what others get there."""
+
+    lines: tuple[str, ...] = ()
+    body: bytes = b""
+    method: str = "GET"
+    target: str = "{path}{query}"
+
+
+WRONG = json.dumps({"q": "nothingfound"}).encode()
+IN_CHUNKS = b"%x\r\n%s\r\n0\r\n\r\n" % (len(WRONG), WRONG)
+FORM = b"q=nothingfound&rows=0&_method=DELETE"
+FORGED_ID = "11111111222243338444555555555555"
+
+
+def list_names(name: str) -> list[str]:
+    """List the names of headers that a server of WSGI takes for the same one."""
+    parts = name.split("-")
+    joints = product("-_", repeat=len(parts) - 1)
+    return ["".join(f"{joint}{part}" for joint, part in zip(("", *each), parts, strict=True))
+            for each in joints]  # fmt: skip
+
+
+#: Headers that the app server may believe, and what a client would like them to be.
+BELIEVED = {
+    "X-Forwarded-For": "192.0.2.1",
+    "X-Forwarded-Host": "evil.example",
+    "X-Forwarded-Port": "4444",
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Protocol": "ssl",
+    "X-Forwarded-Ssl": "on",
+}
+#: What is read besides, and must not come by another name.
+READ = {
+    "Accept-Encoding": "gzip",
+    "Accept-Language": "vi",
+    "If-Modified-Since": "Fri, 31 Dec 2100 23:59:59 GMT",
+    "If-None-Match": "*",
+    "X-CKAN-API-Key": "0" * 64,
+    "X-Real-IP": "192.0.2.1",
+    "X-Request-ID": FORGED_ID,
+    "X-Script-Name": "/evil",
+}
+HEADERS = [
+    *(f"{name}: {value}" for each, value in BELIEVED.items() for name in list_names(each)),
+    *(f"{name}: {value}" for each, value in READ.items() for name in list_names(each)),
+    *(
+        "SCRIPT_NAME: /en",
+        "PATH_INFO: /vi/datastore/",
+        "REMOTE_USER: admin",
+        "Forwarded: host=evil",
+    ),
+    *("X-Original-URL: /vi/datastore/", "X-Rewrite-URL: /vi/datastore/", "Referer: http://evil/"),
+    *("X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "X-Method-Override: POST"),
+    *("Accept: text/html", "Accept: image/png", "Accept: application/xml", "Accept: nothing"),
+    *("Accept-Encoding: identity;q=0", "Accept-Encoding: br", "Accept-Charset: utf-16"),
+    *("Range: bytes=0-3", "Range: bytes=-1", 'If-Match: "x"', 'If-None-Match: W/"x"', "TE: gzip"),
+    "If-Unmodified-Since: Fri, 31 Dec 1999 23:59:59 GMT",
+    *(f"Cookie: {name}=vi" for name in ("sessionid", "csrftoken", "messages", "django_language")),
+    *("Cookie: _statistics=1", "Authorization: Bearer x", "Authorization: Basic eDp4"),
+    *("Origin: http://evil.example", "User-Agent: robot", "X-Requested-With: XMLHttpRequest"),
+    *("Cache-Control: no-cache", "Cache-Control: only-if-cached", "Pragma: no-cache"),
+    *("Connection: X-Forwarded-Proto", "Surrogate-Capability: x=ESI/1.0", "Via: 1.1 evil"),
+    *("Content-Type: application/json", "Content-Length: 0", "Sec-Fetch-Mode: navigate"),
+    *("Upgrade-Insecure-Requests: 1", "Save-Data: on", "Max-Forwards: 0", "Surrogate-Key: evil"),
+]
+FORGERIES = [
+    *(Forged((line,)) for line in HEADERS),
+    *(
+        Forged((f"Content-Type: {kind}", f"Content-Length: {len(body)}"), body, method)
+        for kind, body in [
+            ("application/json", WRONG),
+            ("text/plain", WRONG),
+            ("application/x-www-form-urlencoded", FORM),
+        ]
+        for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
+    ),
+    Forged((f"Content-Length: {len(WRONG)}",), WRONG),
+    Forged(("Transfer-Encoding: chunked",), IN_CHUNKS),
+    Forged(("Transfer-Encoding: chunked", "Content-Type: application/json"), IN_CHUNKS, "HEAD"),
+    *(Forged(method=method) for method in ("HEAD", "POST", "OPTIONS", "get", "PURGE")),
+    *(
+        Forged(target=target)
+        for target in [
+            "{path}{query}#&q=nothingfound",
+            "{path}#?q=nothingfound",
+            "{path};q=nothingfound{query}",
+            "{path}{query}&q=nothingfound",
+            "{path}{query};q=nothingfound",
+            "/.{path}{query}",
+            "/vi/..{path}{query}",
+            "http://evil.example{path}{query}",
+            "{path}{reversed}",
+        ]
+    ),
+]
+
+
+def send_raw(
+    server: str, target: str, forged: Forged | None = None, host: str = "localhost"
+) -> tuple[int, Any, bytes]:
+    """Send a request as it stands; return status, headers and body; 0 where there is no answer."""
+    sent = forged or Forged()
+    lines = [f"{sent.method} {target} HTTP/1.1", f"Host: {host}", "Connection: close"]
+    with connect(server, "127.0.0.1") as connection:
+        connection.sendall("\r\n".join([*lines, *sent.lines, "", ""]).encode() + sent.body)
+        answer = HTTPResponse(connection, method=sent.method)
+        try:
+            answer.begin()
+            headers = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, headers, answer.read()
+        except (HTTPException, OSError):
+            return 0, {}, b""
+
+
+#: The headers of an answer that differ from time to time, or from server to server.
+PASSING = {
+    "accept-ranges", "age", "connection", "content-length", "date", "keep-alive", "last-modified",
+    "server", "surrogate-control", "surrogate-key", "transfer-encoding", "vary", "x-cache",
+    "x-request-id",
+}  # fmt: skip
+
+
+def read_honest(server: str, target: str, host: str) -> tuple[int, Any, bytes]:
+    """Send an honest request; return what must be the same for everyone."""
+    status, headers, body = send_raw(server, target, host=host)
+    assert headers.get("x-request-id") != FORGED_ID
+    return status, {name: headers[name] for name in sorted(headers.keys() - PASSING)}, body
+
+
+def read_after_forgery(server: str, target: str, forged: Forged, host: str) -> Any:
+    """Send a forged request and then an honest one, within one second of the clock."""
+    path, mark, query = target.partition("?")
+    reverse = "&".join(reversed(query.split("&")))
+    forged_target = forged.target.format(path=path, query=mark + query, reversed=f"{mark}{reverse}")
+    while True:
+        second = int(time.time())
+        for _ in range(2):
+            send_raw(server, forged_target, forged, host)
+        honest = read_honest(server, target, host)
+        if int(time.time()) == second:
+            return honest
+
+
+@pytest.fixture(params=["varnish", "nginx"])
+def cache(request: pytest.FixtureRequest, front: Front, tmp_path: Path) -> Iterator[Front]:
+    """Each cache before the portal, for many requests of one client."""
+    if request.param == "varnish":
+        yield front
+        return
+    zones = [("requests", 20), ("downloads", 1)]
+    rates = {
+        f"zone={zone}:10m rate={rate}r/s;": f"zone={zone}:10m rate=9999r/s;" for zone, rate in zones
+    }
+    with serve_caching_nginx(front, tmp_path, rates) as server:
+        yield Front(front.portal, server)
+
+
+def check_no_forgery_changes(cache: Front, target: str) -> None:
+    for port, forged in enumerate(FORGERIES, 2_000):
+        host = f"localhost:{port}"  # which is in the key: nothing is kept yet
+        expected = read_honest(cache.portal, target, host)
+        assert expected[0] == 200
+        assert (forged, read_after_forgery(cache.cache, target, forged, host)) == (forged, expected)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/en/api/3/action/package_search",
+        *(
+            pytest.param(target, marks=pytest.mark.slow)
+            for target in [
+                "/en/api/3/action/package_search?q=rivers&rows=5",
+                "/en/api/3/action/package_list",
+                "/en/api/3/action/organization_list?all_fields=true",
+                "/en/api/3/action/datastore_search?resource_id={id}&limit=1",
+                "/en/api/3/action/datastore_info?id={id}",
+                "/en/datastore/dump/{id}?format=csv",
+                "/en/datastore/{id}/?sort=code",
+                "/en/datastore/{id}/schema.json",
+                "/en/datastore/",
+                "/en/datastore/catalog.jsonld",
+                "/en/datastore/changes.atom",
+            ]
+        ),
+    ],
+)
+def test_nothing_that_is_not_in_the_key_changes_a_kept_answer(cache: Front, target: str) -> None:
+    resource = make_resource(CSV, name="rivers", publisher="Office", tags=["water"])
+    flush()  # what has made the resource
+
+    check_no_forgery_changes(cache, target.format(id=resource.pk))
+
+
+@pytest.mark.parametrize("forged", [Forged(), Forged(("Content-Type: application/json",))])
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_get_with_a_body_is_answered_and_never_kept(
+    front: Front, cache: Front, forged: Forged, is_chunked: bool
+) -> None:
+    first, other = make_resource(CSV, name="first"), make_resource("a\n1\n", name="other")
+    flush()
+    for target, body, found in [
+        ("/en/api/3/action/package_search", {"q": "other"}, b'"count": 1'),
+        ("/en/api/3/action/datastore_search", {"resource_id": str(other.pk)}, b'"total": 1'),
+    ]:
+        sent = json.dumps(body).encode()
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(sent), sent)
+        length = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {len(sent)}"
+        request = Forged((*forged.lines, length), chunks if is_chunked else sent)
+        for _ in range(2):
+            status, headers, answer = send_raw(cache.cache, target, request)
+            assert headers.get("x-cache", "miss") == "miss"
+            # Under WSGI the portal reads no body without a length; nginx sends it with one.
+            if not is_chunked or cache.cache != front.cache:
+                assert (status, found in answer) == (200, True)
+            if status == 200:
+                assert "no-store" in headers["cache-control"]
+        direct = send_raw(
+            cache.portal, target, Forged((*forged.lines, f"Content-Length: {len(sent)}"), sent)
+        )
+        assert not {"surrogate-control", "surrogate-key"} & direct[1].keys()
+    kept = f"/en/api/3/action/datastore_search?resource_id={first.pk}&limit=1"
+    assert b"first" in send_raw(cache.cache, kept)[2]
+
+
+def test_the_portal_gets_no_header_under_another_name(echo: str) -> None:
+    port = find_free_port()
+    with serve_varnish(echo, port), serve_nginx(echo) as nginx:
+        received = {
+            server: [
+                json.loads(send_raw(server, "/", Forged((line,)))[2])
+                for line in (*HEADERS, "x_forwarded_for: 192.0.2.1", "X__Forwarded: 1")
+                if "_" in line.partition(":")[0]
+            ]
+            for server in (f"127.0.0.1:{port}", nginx)
+        }
+
+    for server, answers in received.items():
+        for each in answers:
+            names = [
+                name for name in each if "_" in name and name not in {"X__Forwarded", "REMOTE_USER"}
+            ]
+            assert not names, server
+            assert "192.0.2.1" not in each.values()
+            assert each["X-Forwarded-For"] == "127.0.0.1"
+
+
 # Addresses of clients -----------------------------------------------------------------------------
 
 
@@ -410,6 +673,13 @@ def serve_echo() -> Iterator[str]:
         Thread(target=echo.serve_forever).start()
         yield f"127.0.0.1:{echo.server_address[1]}"
         echo.shutdown()
+
+
+@pytest.fixture
+def echo() -> Iterator[str]:
+    """A server that answers with the request."""
+    with serve_echo() as server:
+        yield server
 
 
 @pytest.mark.parametrize("proxies", [1, 2])
@@ -438,11 +708,7 @@ def test_the_portal_knows_the_address_of_a_client_behind_the_cache(
 @pytest.fixture
 def nginx(_front: Front, transactional_db: None, tmp_path: Path) -> Iterator[str]:
     """nginx with its cache before the portal."""
-    lines = CONFIGURATION.with_name("nginx-cache.conf").read_text(encoding="utf-8")
-    lines = lines.replace("/var/cache/nginx/portal", str(tmp_path / "cache"))
-    with serve_nginx(
-        _front.portal, {"server {\n    listen": f"{lines}\nserver {{\n    listen"}
-    ) as server:
+    with serve_caching_nginx(_front, tmp_path, {}) as server:
         yield server
         Resource.objects.all().delete()
 

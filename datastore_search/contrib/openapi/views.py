@@ -61,7 +61,7 @@ class SchemaView(SpectacularAPIView):  # type: ignore[misc, unused-ignore]
             response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call] # drf-spectacular has no types
         is_open = all(type(each) is AllowAny for each in self.get_permissions())
         private = not (self.serve_public and is_open)
-        set_cache_headers(response, private=private, vary=("Accept",), key=CATALOGUE_KEY)
+        set_cache_headers(request, response, private=private, vary=("Accept",), key=CATALOGUE_KEY)
         return response
 
     def _answer_once_built(self, request: Request) -> HttpResponseBase:

@@ -171,7 +171,7 @@ class DrawingView(ResourcePageView):
             response = HttpResponse(content, content_type=content_type)
             response["Content-Disposition"] = f'attachment; filename="{drawing.name}.{name}"'
             response["X-Content-Type-Options"] = "nosniff"
-            set_cache_headers(response, private=resource.private, vary=("Cookie",))
+            set_cache_headers(self.request, response, private=resource.private, vary=("Cookie",))
             return response
         address = QueryString((*drawing.question.pairs, *drawing.pairs))
         asked = replace(query, query_string=address, sort=(), fields=(), hidden=())

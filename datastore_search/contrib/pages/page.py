@@ -67,7 +67,7 @@ class PageView(WebView):
         """Render a page; ``private`` means that caches must not share it between users."""
         response = self._render(template, context, status)
         key = key if conf.PAGES_VERSION else ""
-        set_cache_headers(response, private=private, vary=_VARY, key=key)
+        set_cache_headers(self.request, response, private=private, vary=_VARY, key=key)
         return response
 
     def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:

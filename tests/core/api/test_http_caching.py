@@ -312,6 +312,28 @@ def test_a_public_answer_may_be_stored_by_shared_caches(
     assert response["Cache-Control"] == "max-age=0, must-revalidate, public"
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize(
+    "action", ["datastore_search", "datastore_info", "package_search", "package_list"]
+)
+@pytest.mark.needs("catalogue")
+def test_an_answer_to_a_request_with_a_body_has_no_key(
+    client: Client, resource: Resource, settings: Any, method: str, action: str
+) -> None:
+    settings.DATASTORE_SEARCH_SURROGATE_MAX_AGE = timedelta(seconds=60)
+    sent = {"id": str(resource.pk)} if "datastore" in action else {"limit": 5}
+    if action == "package_search":
+        sent = {"q": "nothing"}
+    address = f"/en/api/3/action/{action}"
+
+    response = client.generic(method, address, json.dumps(sent), content_type="application/json")
+
+    assert response.status_code == 200
+    assert not {"Surrogate-Control", "Surrogate-Key"} & response.headers.keys()
+    assert ("no-store" in response["Cache-Control"]) is (method != "POST")
+    assert "Surrogate-Key" in client.get(address, sent).headers
+
+
 def test_an_answer_to_a_write_is_never_stored(client: Client, resource: Resource) -> None:
     token = make_token(make_user("writer", permissions=("change_resource", "view_resource")))
     sent = {"resource_id": str(resource.pk), "force": True, "records": [{"code": "1"}]}
