@@ -12,9 +12,10 @@ from ..database.server import list_search_languages
 from ..database.tables import WEIGHTS
 from ..models import Field, IndexKind, Resource
 from .translations import list_language_choices
+from .versions import VersionedForm
 
 
-class ResourceForm(forms.ModelForm):
+class ResourceForm(VersionedForm, forms.ModelForm):
     """The form of a resource."""
 
     class Meta:

@@ -6,12 +6,13 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.forms import BaseInlineFormSet, ModelForm
+from django.forms import ModelForm
 from django.http import Http404, HttpRequest
 from django.utils.text import capfirst
 
 from ..models import MAX_ALIAS_LENGTH, Resource
 from ..models.object_permissions import Permitted
+from .versions import VersionedFormSet
 
 #: A user who may change a resource may view it.
 _VIEW_VERBS = ("view", "change")
@@ -93,7 +94,7 @@ class ViewableAdmin(admin.ModelAdmin):
             return None
 
 
-class LabelledFormSet(BaseInlineFormSet):
+class LabelledFormSet(VersionedFormSet):
     """Forms in the rows of a table: each input names its column and its row."""
 
     def add_fields(self, form: ModelForm, index: int | None) -> None:

@@ -37,6 +37,7 @@ from .permissions import (
     has_permission,
 )
 from .translations import handle_translation, link_translations
+from .versions import OPENED
 
 #: The inputs of a field: its key, its resource, its type for the next load, its label, its notes.
 _INPUTS_OF_FIELD = 5
@@ -183,7 +184,7 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         )
         texts = ["content_language"]
         if obj and has_permission(request, "change", obj):
-            texts.append("translations_display")
+            texts += ["translations_display", OPENED]
         languages = (_("Languages"), {"fields": texts, "classes": ["collapse"]})
         added = [about, languages, indexes]
         return [*added, known] if obj else added
@@ -284,6 +285,15 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         named = [str(resource) for resource in objs]
         return named, {str(self.opts.verbose_name_plural): len(named)}, set(), []
 
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Resource | None:
+        """Find a resource, and lock the one that a form changes: see ``VersionedForm``."""
+        found = super().get_object(request, object_id, from_field)
+        if found is None or request.method != "POST":
+            return cast("Resource | None", found)
+        return Resource.objects.select_for_update().filter(pk=found.pk).first()
+
     def change_view(
         self,
         request: HttpRequest,
@@ -292,7 +302,7 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the page of a resource with its parts."""
-        resource = self.get_object(request, object_id)
+        resource = super().get_object(request, object_id)
         context = dict(extra_context or {})
         for part in parts:
             context |= part.build_context(resource)

@@ -22,11 +22,12 @@ from django.utils.translation.trans_real import get_languages
 from ..models import MAX_LENGTHS, Field, Resource
 from ..web.languages import find_direction, get_own_name
 from .field_parts import get_shown_rows, split_fields
+from .versions import VersionedForm
 
 _OF_FIELDS = ("label", "notes")
 
 
-class TranslationForm(forms.Form):
+class TranslationForm(VersionedForm):
     """The title and the description of a resource, and the label and notes of each field."""
 
     def __init__(

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ...admin.parts import ResourcePart
 from ...admin.permissions import ResourcePermissions, has_permission
+from ...admin.versions import VersionedFormSet
 from ...models import Resource
 from .models import Dataset
 from .resource_members import METADATA
@@ -20,6 +21,7 @@ class MetadataInline(ResourcePermissions, admin.StackedInline):
     """The licence, the publisher and other metadata."""
 
     model = Dataset
+    formset = VersionedFormSet
     verbose_name = verbose_name_plural = _("About the data")
     classes = ("collapse",)
     can_delete = False
