@@ -183,12 +183,11 @@ def get_resource(caller: Caller, resource_id: Name, *, verb: str = "view") -> Re
     """
     request, name = build_request(caller), str(resource_id)
     resource = get_resources().named(name).first()
+    if verb != "view":
+        return check_may_write(request, resource, name, verb)
     if resource is None:
         raise UnknownResource(resource=make_printable(name))
-    if verb == "view":
-        check_may_read(request, resource, name)
-    else:
-        check_may_write(request, resource, name, verb)
+    check_may_read(request, resource, name)
     return resource
 
 

@@ -94,7 +94,10 @@ KINDS: dict[str, Kind] = {
     "reader of all": Kind(permissions=frozenset({"view"})),
     "reader of this": Kind(granted=frozenset({"view"})),
     "reader by group": Kind(granted=frozenset({"view"}), is_in_group=True),
-    "writer of this": Kind(granted=frozenset({"change"})),
+    "writer of this": Kind(granted=frozenset({"view", "change"})),
+    "writer of all": Kind(permissions=frozenset({"view", "change", "delete"})),
+    "blind writer of this": Kind(granted=frozenset({"change", "delete"})),
+    "blind writer of all": Kind(permissions=frozenset({"add", "change", "delete"})),
     "staff": Kind(is_staff=True),
     "staff for this": Kind(granted=frozenset({"view", "change", "delete"}), is_staff=True),
     "superuser": Kind(is_superuser=True),
@@ -247,8 +250,15 @@ class Door:
     def is_open_to(self, kind: Kind) -> bool:
         if self.is_superusers:
             return "add" in kind.verbs and kind.is_superuser
-        verbs = {self.verb, "change"} if self.is_admin and self.verb == "view" else {self.verb}
-        return bool(verbs & kind.verbs) and (may_enter_admin(kind) or not self.is_admin)
+        if self.is_admin:
+            verbs = {self.verb, "change"} if self.verb == "view" else {self.verb}
+            return bool(verbs & kind.verbs) and may_enter_admin(kind)
+        return self.verb in kind.verbs and not self.is_hidden_from(kind)
+
+    def is_hidden_from(self, kind: Kind) -> bool:
+        """Return whether the API says that there is no resource: it is written, but not read."""
+        is_write = not self.is_admin and self.verb in {"change", "delete"}
+        return is_write and self.verb in kind.verbs and "view" not in kind.verbs
 
 
 #: Every action that writes, with parameters and the permission.
@@ -649,7 +659,7 @@ def check_is_refused(door: Door, response: Any, kind: Kind) -> None:
     elif door.name in NOT_FOUND_IN_ADMIN:
         assert (response.status_code, response["Location"]) == (302, "/en/admin/")
     else:
-        assert response.status_code == 403
+        assert response.status_code == (404 if door.is_hidden_from(kind) else 403)
     assert SECRET not in read_text(response)
 
 

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from ..conf import conf
 from ..messages.access import (
     AccessDenied,
+    AddDenied,
     AnonymousDenied,
     AnonymousWriteDenied,
     EveryWriteDenied,
@@ -18,6 +19,7 @@ from ..messages.access import (
     SchemeWriteDenied,
     TokenDenied,
     TokenWriteDenied,
+    UnknownResource,
     WriteDenied,
 )
 from ..messages.requests import RequestTooLarge
@@ -118,14 +120,29 @@ def _check_may_write_something(request: Request) -> None:
         raise EveryWriteDenied(user=user.get_username())
 
 
-def check_may_write(request: Request, resource: Resource, name: str, verb: str = "change") -> None:
-    """Refuse a user who may not add, change or delete a resource, as ``check_may_read`` does."""
+def check_may_write(
+    request: Request, found: Resource | None, name: str, verb: str = "change"
+) -> Resource:
+    """
+    Return the resource that a user may add, change or delete, as ``check_may_read`` does.
+
+    Who may write but not read it is told that it does not exist.  One that does not is checked like
+    a private one, so that both answers take the same time.
+
+    Raises: ``AccessDenied``; ``UnknownResource``.
+    """
+    resource, user = found or Resource(private=True), get_reader(request)
+    may_write, may_read = resource.permits(user, verb), resource.is_readable_by(user)
+    if found is None or (may_write and not may_read):
+        raise UnknownResource(resource=make_printable(name))
     note_resource(request, resource)
-    if resource.permits(get_reader(request), verb):
-        return
-    if isinstance(request.user, AbstractBaseUser):
-        raise WriteDenied(user=request.user.get_username(), resource=make_printable(name))
-    raise _build_anonymous_write_error(request)
+    if may_write:
+        return resource
+    if not isinstance(request.user, AbstractBaseUser):
+        raise _build_anonymous_write_error(request)
+    if verb == "add":
+        raise AddDenied(user=request.user.get_username())
+    raise WriteDenied(user=request.user.get_username(), resource=make_printable(name))
 
 
 def _build_anonymous_write_error(request: Request) -> AccessDenied:

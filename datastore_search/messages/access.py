@@ -34,6 +34,10 @@ class WriteDenied(AccessDenied):
     message = _("Access denied: user %(user)s may not change resource %(resource)s.")
 
 
+class AddDenied(AccessDenied):
+    message = _("Access denied: user %(user)s may not add a resource.")
+
+
 class EveryWriteDenied(AccessDenied):
     message = _("Access denied: user %(user)s may not change any resource.")
 

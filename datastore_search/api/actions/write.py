@@ -13,7 +13,6 @@ from rest_framework.serializers import ValidationError
 from ...database.writes import begin_write_transaction
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
-from ...messages.access import UnknownResource
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.writing import (
     InvalidFieldInfo,
@@ -44,7 +43,7 @@ from ..parameters import (
     UpsertParameters,
     make_printable,
 )
-from ..permissions import check_may_read, check_may_write, get_reader
+from ..permissions import check_may_write, get_reader
 from .action import Action, Answer
 
 # datastore_create ---------------------------------------------------------------------------------
@@ -56,7 +55,6 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     connection = connections[router.db_for_write(Resource)]
     with begin_write_transaction(connection):
         resource = _get_or_add_resource(request, parameters)
-        _check_may_read_records(request, resource, parameters)
         with open_writer(resource) as writer:
             writer.check_writable(force=parameters.get("force", False))
             ids = _write_table(writer, parameters, fields)
@@ -117,7 +115,7 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
         return existing
     may_add = Resource().permits(get_reader(request), "add")
     if name and not (may_add and parse_resource_id(name)):
-        raise UnknownResource(resource=make_printable(name))
+        check_may_write(request, None, name)
     check_may_write(request, Resource(), "", "add")
     try:
         return add_resource(
@@ -145,7 +143,6 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = UpsertParameters.parse(sent)
     method = Method(parameters.get("method", Method.UPSERT))
     resource = _find_writable_resource(request, parameters)
-    _check_may_read_records(request, resource, parameters)
     with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
         ids = writer.write(parameters.get("records") or [], method)
@@ -179,7 +176,6 @@ def _delete_records_only(request: Request, sent: Mapping[str, object]) -> Answer
 def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(parameters["filters"])
     resource = _find_writable_resource(request, parameters)
-    _check_may_read_records(request, resource, parameters)
     with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
         result = _build_result(DeleteParameters, parameters, writer)
@@ -201,20 +197,8 @@ def _find_writable_resource(
 ) -> Resource:
     """Find a loaded resource that the user may change."""
     name = ResourceParameters.get_name(parameters)
-    resource = _find_resource(name)
-    if resource is None or resource.table_version_id is None:
-        raise UnknownResource(resource=make_printable(name))
-    check_may_write(request, resource, name, verb)
-    return resource
-
-
-def _check_may_read_records(
-    request: Request, resource: Resource, parameters: Mapping[str, Any]
-) -> None:
-    """Refuse to return records to a user who may change but not read them."""
-    if parameters.get("include_records") or parameters.get("include_deleted_records"):
-        name = parameters.get("id") or parameters.get("resource_id") or resource.pk
-        check_may_read(request, resource, str(name))
+    resource = get_resources().named(name).filter(table_version__isnull=False).first()
+    return check_may_write(request, resource, name, verb)
 
 
 def _build_result(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 from django.contrib.auth.backends import BaseBackend
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from knox.models import AuthToken
 
@@ -19,6 +22,7 @@ from datastore_search.models import Alias, Resource
 from datastore_search.search import Query
 from datastore_search.web.tokens import find_token_user, issue_token
 
+from ...backends import install_guardian
 from ...builders import (
     READING,
     act,
@@ -27,6 +31,7 @@ from ...builders import (
     fetch_page,
     get_ids,
     get_result,
+    grant,
     make_resource,
     make_token,
     make_user,
@@ -403,24 +408,81 @@ def test_a_user_with_the_permission_to_add_makes_a_resource(client: Client, db: 
     )
 
 
-@pytest.mark.parametrize(
-    ("action", "sent"),
-    [
-        ("datastore_upsert", {"records": [{"_id": 1, "code": "7"}], "include_records": True}),
-        ("datastore_delete", {"filters": {"code": "001"}, "include_deleted_records": True}),
-        ("datastore_records_delete", {"filters": {}, "include_deleted_records": True}),
-    ],
-)
-def test_a_user_who_may_change_but_not_read_gets_no_records(
-    client: Client, hidden: Resource, action: str, sent: dict[str, Any]
+def list_permissions_without_view() -> list[tuple[str, ...]]:
+    return [each for size in (1, 2, 3) for each in combinations(("add", "change", "delete"), size)]
+
+
+@pytest.fixture(params=["general", "for this resource"])
+def guarded(request: pytest.FixtureRequest, hidden: Resource) -> Iterator[Any]:
+    """Give permissions in general, or by django-guardian for the private resource."""
+
+    def make_clerk(*verbs: str) -> str:
+        if request.param == "general":
+            return make_user_token("clerk", *verbs)
+        user = make_user("clerk")
+        for verb in verbs:
+            grant(user, verb, hidden)
+        return issue_token(user)
+
+    with install_guardian():
+        yield make_clerk
+
+
+def answer_without_name(response: Any, name: object) -> tuple[int, str]:
+    return response.status_code, response.content.decode().replace(str(name), "NAME")
+
+
+@pytest.mark.parametrize("verbs", list_permissions_without_view(), ids="+".join)
+@pytest.mark.needs("catalogue")
+def test_who_may_write_but_not_read_a_resource_is_told_that_there_is_none(
+    client: Client,
+    hidden: Resource,
+    guarded: Any,
+    verbs: tuple[str, ...],
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
+    token, before = guarded(*verbs), read_state(hidden)
+    Write("datastore_delete", {}).send(client, "unknown", token)  # knows the content type now
+    more = [
+        Write("datastore_create", {}),
+        Write("datastore_upsert", {"records": [{"_id": 1}], "include_records": True}),
+        Write("datastore_upsert", {"records": [], "dry_run": True}),
+        Write("datastore_delete", {"filters": {}, "include_deleted_records": True}),
+        *(Write(action, {**sent}) for action in ("resource_patch", "resource_update")
+          for sent in ({}, {"private": False}, {"title": "x"})),
+    ]  # fmt: skip
+    for write, name in product([*WRITES, *more], (hidden.pk, "secret")):
+        unknown = uuid.uuid4() if name == hidden.pk else "unknown"
+        if write.action == "datastore_create" and "add" in verbs:
+            unknown = "unknown"  # an id would be made
 
-    refused = Write(action, sent).send(client, "secret", make_user_token("clerk", "change"))
+        with CaptureQueriesContext(connection) as for_unknown:
+            expected = answer_without_name(write.send(client, unknown, token), unknown)
+        with CaptureQueriesContext(connection) as for_hidden:
+            answer = write.send(client, name, token)
 
-    assert check_error(refused, 403, "Authorization Error") == {
-        "message": "Access denied: user clerk may not read resource secret."
-    }
+        assert expected[0] == 404
+        if write.verb in verbs:
+            assert answer_without_name(answer, name) == expected
+            # It takes the same time: a name is found by one or two statements.
+            assert abs(len(for_hidden) - len(for_unknown)) <= 2
+        else:
+            check_error(answer, 403, "Authorization Error")
+        assert read_state(hidden) == before
+    for action, sent in READING.items():
+        refused = act(client, action, {"resource_id": str(hidden.pk), **sent}, token)
+        check_error(refused, 403, "Authorization Error")  # as in CKAN
+
+
+def test_who_may_not_add_a_resource_is_told_so(client: Client, db: None) -> None:
+    token = make_user_token("clerk", "view", "change")
+
+    for action, sent in [
+        ("datastore_create", {"resource": {"name": "n"}}),
+        ("resource_create", {}),
+    ]:
+        error = check_error(act(client, action, sent, token), 403, "Authorization Error")
+        assert error == {"message": "Access denied: user clerk may not add a resource."}
 
 
 # Other names --------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ from ..datasets import find_resource, open_readable_datasets
 from ..descriptions import describe_resource
 from ..models import get_metadata
 from ..resource_members import ChangedMembers, NewMembers, read_metadata_values
-from .datasets import find_visible_resource
 
 # resource_create ----------------------------------------------------------------------------------
 
@@ -49,8 +48,10 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
 def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
     parameters = ChangedMembers.parse(sent)
     name, using = str(parameters["id"]), router.db_for_write(Resource)
-    known = find_visible_resource(request, get_resources(), name)
-    check_may_write(request, known, name)
+    found = find_resource(get_resources(), name)
+    if found and not (found.table_version_id or found.permits(get_reader(request), "change")):
+        found = None  # as for ``find_visible_resource``
+    known = check_may_write(request, found, name)
     row = RowToLock(Resource._meta.db_table, known.pk)
     with begin_write_transaction(connections[using], row) as is_found:
         resource = find_resource(get_resources(), str(known.pk)) if is_found else None
