@@ -208,7 +208,7 @@ def test_the_page_says_that_it_waits(browser: Chrome, page: str, gate: threading
     check(browser, ".datastore-facets [value=lake]")  # before the first answer
     gate.set()
     wait_until(browser, lambda: read_status(browser) == "200 records")
-    assert not browser.find_elements(By.CSS_SELECTOR, "[aria-busy]")
+    wait_until(browser, lambda: not browser.find_elements(By.CSS_SELECTOR, "[aria-busy]"))
     assert len(browser.find_elements(By.CSS_SELECTOR, ".datastore-facets :checked")) == 2
 
 
