@@ -198,11 +198,17 @@ class _Held(local):
 
 
 class Shares:
-    """The slots of a process, the requests that hold them, and those that wait for one."""
+    """
+    The slots of a process, the requests that hold them, and those that wait for one.
 
-    def __init__(self) -> None:
+    There are ``MAX_SLOTS``, or fewer for work of one kind, which takes one of both.
+    """
+
+    def __init__(self, max_slots: int | None = None) -> None:
         """Begin with all slots free."""
+        self._max_slots = max_slots
         self.reset()
+        os.register_at_fork(after_in_child=self.reset)
 
     def reset(self) -> None:
         """Forget all requests, as in a process that was forked from one that held slots."""
@@ -316,7 +322,7 @@ class Shares:
 
     def _may_work(self, request: _Request) -> bool:
         """Return whether a request may have one of the slots that are free."""
-        slots = max(1, conf.MAX_SLOTS)
+        slots = max(1, self._max_slots or conf.MAX_SLOTS)
         if len(self._working) >= 2 * slots:
             return False
         now = monotonic()
@@ -354,14 +360,6 @@ class Shares:
 
 #: The shares of this process.
 process_shares = Shares()
-
-
-def _forget_requests() -> None:
-    """Forget the requests of the process that this one was forked from."""
-    process_shares.reset()
-
-
-os.register_at_fork(after_in_child=_forget_requests)
 
 
 class _Thread(local):

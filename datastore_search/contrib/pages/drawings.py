@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from http import HTTPStatus
@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from ...downloads.xml_rows import clean_xml
+from ...guards.cache import BoundedCache
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...models import read_profiles
 from ...search import ConsistentRead, Query
@@ -34,6 +35,15 @@ from .table.query_string import Pair, QueryString
 
 #: Media type and content of a file.
 File = tuple[str, str | bytes]
+
+#: Files of drawings, by the version of their resource and what was asked.
+_files: BoundedCache[Hashable, File] = BoundedCache(
+    "drawings",
+    200,
+    max_size=16 * 2**20,
+    max_value_size=2**21,
+    measure=lambda file: len(file[1]),
+)
 
 
 class Option(NamedTuple):
@@ -80,6 +90,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         Links lead to pages below ``page_path``, the path of the data page; None means no links.
         """
         self.resource, self.page_path = read.resource, page_path
+        self.client = read.session.client
         self.question = query.query_string.remove(*OF_TABLE)
         self.errors = query.all_errors
         self.shown: Shown | None = None
@@ -143,7 +154,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
         if self.drawing:
             files["svg"] = lambda: ("image/svg+xml", self.draw(is_file=True))
             if can_draw_png(self.drawing):
-                files["png"] = lambda: ("image/png", draw_png(self.draw(is_file=True)))
+                files["png"] = lambda: ("image/png", draw_png(self.draw(is_file=True), self.client))
         return files
 
     @property
@@ -161,15 +172,25 @@ class DrawingView(ResourcePageView):
     def build_context(
         self, read: ConsistentRead, query: PageQuery, columns: Sequence[Column]
     ) -> dict[str, Any] | HttpResponse:
-        """Show the drawing, or send it as a file."""
-        resource = read.resource
-        drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
-        self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
-        files = drawing.list_files()
-        if (name := self.request.GET.get("format", "")) in files:
-            content_type, content = files[name]()
+        """Show the drawing, or send it as a file, which is kept; drawing takes a slot."""
+        resource, name = read.resource, self.request.GET.get("format", "")
+        sent = tuple((key, *values) for key, values in self.request.GET.lists())
+        key = (read.version_key, self.drawing_class.name, get_language(), sent)
+        file = _files.get(key)
+        if file is None:
+            with read.session.hold_slot():
+                drawing = self.drawing_class(read, query, columns, self.request.GET, "../")
+                self.shared_parameters = [*self.shared_parameters, *drawing.pairs]
+                files = drawing.list_files()
+                file = files[name]() if name in files else None
+        if file is not None:
+            if read.version_key:
+                _files.add(key, file)
+            content_type, content = file
             response = HttpResponse(content, content_type=content_type)
-            response["Content-Disposition"] = f'attachment; filename="{drawing.name}.{name}"'
+            response["Content-Disposition"] = (
+                f'attachment; filename="{self.drawing_class.name}.{name}"'
+            )
             response["X-Content-Type-Options"] = "nosniff"
             set_cache_headers(self.request, response, private=resource.private, vary=("Cookie",))
             return response

@@ -8,10 +8,8 @@ The process imports what reading needs, and neither the portal's apps nor its se
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import signal
 import sys
 import traceback
 from pathlib import Path
@@ -20,15 +18,13 @@ from typing import Any
 
 from django.conf import settings
 
+from ....guards.child_processes import end_with_parent, take_over_output
 from ..messages.failures import LoadFailed
-from ..sources.child_processes import take_over_output
 from ..sources.limits import ReadingLimits
 from .options import ReadOptions
 from .reading import read_file
 from .shortages import find_shortage, is_file_too_large
 from .staging import StagedTable, create_staging_area
-
-_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -72,10 +68,7 @@ def _table_to_json(table: StagedTable) -> dict[str, Any]:
 def _end_with_parent(parent: int) -> None:
     """End when the parent ends: the kernel does that on Linux, a thread elsewhere."""
     Thread(target=_wait_for_end_of_input, daemon=True).start()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before the kernel was asked
-            os._exit(1)
+    end_with_parent(parent)
 
 
 def _wait_for_end_of_input() -> None:

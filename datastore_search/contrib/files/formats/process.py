@@ -15,10 +15,10 @@ from time import monotonic
 from typing import IO, Any, cast
 
 from ....conf import conf as core_conf
+from ....guards.child_processes import start_child
 from ..conf import conf
 from ..messages import Notice
 from ..messages.failures import LoadFailed
-from ..sources.child_processes import start_child
 from ..sources.folders import create_working_folder
 from .interrupter import Interrupter
 from .options import ReadOptions

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import resource
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ....conf import conf as core_conf
+from ....guards.child_processes import set_limit
 from ..conf import conf
 from ..messages.failures import LoadFailed
 
@@ -54,10 +54,10 @@ class ReadingLimits:
         Writing fails beyond ``RLIMIT_FSIZE`` bytes of a file; ``RLIMIT_DATA`` counts all memory
         that is written to; the system kills what exceeds ``RLIMIT_CPU``.
         """
-        _set_limit(resource.RLIMIT_CORE, 0)
-        _set_limit(resource.RLIMIT_FSIZE, _STAGED_RATIO * self.max_unpacked_bytes)
-        _set_limit(resource.RLIMIT_DATA, _get_memory_bytes())
-        _set_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(self.file_bytes or 0))
+        set_limit(resource.RLIMIT_CORE, 0)
+        set_limit(resource.RLIMIT_FSIZE, _STAGED_RATIO * self.max_unpacked_bytes)
+        set_limit(resource.RLIMIT_DATA, _get_memory_bytes())
+        set_limit(resource.RLIMIT_CPU, _compute_cpu_seconds(self.file_bytes or 0))
         return ReadingLimits(self.file_bytes, is_enforced=True)
 
     @property
@@ -107,15 +107,7 @@ def _get_memory_bytes() -> int:
     return core_conf.LOAD_MEMORY_BYTES + _PROCESS_BYTES
 
 
-def _set_limit(kind: int, value: int) -> None:
-    """Set a soft limit, which this process may raise again up to its hard limit."""
-    _soft, hard = resource.getrlimit(kind)
-    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    with suppress(ValueError, OSError):  # macOS refuses some
-        resource.setrlimit(kind, (soft, hard))
-
-
 def _raise_limit(kind: int, value: int) -> None:
     soft, _hard = resource.getrlimit(kind)
     if soft != resource.RLIM_INFINITY and value > soft:
-        _set_limit(kind, value)
+        set_limit(kind, value)

@@ -1,12 +1,15 @@
-"""Start a process for a part of the work of this one, and end it."""
+"""Start a process for a part of the work of this one, limit it, and end it."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -23,18 +26,23 @@ _ALLOCATORS = {
 }
 
 
+_PR_SET_PDEATHSIG = 1
+
+
 @contextmanager
-def start_child(module: str, log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+def start_child(
+    module: str, log: IO[bytes] | int, request: IO[bytes] | int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[bytes]]:
     """
     Start a child that runs a module; it is killed at the end of the block.
 
-    Its standard input and output are pipes, ``log`` gets its standard error.  It has neither the
-    environment of this process nor its settings.
+    Its standard output is a pipe, as is its input, unless that is a ``request``; ``log`` gets its
+    standard error.  It has neither the environment of this process nor its settings.
     """
     child = subprocess.Popen(  # noqa: S603 - a module of this package
         [_find_python(), "-P", "-m", module],
         bufsize=0,
-        stdin=subprocess.PIPE,
+        stdin=request,
         stdout=subprocess.PIPE,
         stderr=log,
         env=_build_environment(),
@@ -70,3 +78,19 @@ def take_over_output() -> IO[bytes]:
     output = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return os.fdopen(output, "wb")
+
+
+def end_with_parent(parent: int) -> None:
+    """Let the kernel end this child when its parent ends, which Linux can do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before the kernel was asked
+            os._exit(1)
+
+
+def set_limit(kind: int, value: int) -> None:
+    """Set a soft limit, which this process may raise again up to its hard limit."""
+    _soft, hard = resource.getrlimit(kind)
+    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with suppress(ValueError, OSError):  # macOS refuses some
+        resource.setrlimit(kind, (soft, hard))
