@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Sequence
-from datetime import date
+from contextlib import suppress
+from datetime import date, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+import xlwt
 from openpyxl import Workbook
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from datastore_search.contrib.files.formats import workbooks
+from datastore_search.contrib.files.formats.cell_values import BadCell, format_number
+from datastore_search.contrib.files.formats.number_formats import format_padded, read_date
 from datastore_search.contrib.files.formats.process import open_table
-from datastore_search.contrib.files.formats.workbook_rows import format_number
+from datastore_search.contrib.files.formats.workbook_rows import FORMATTERS
 from datastore_search.contrib.files.formats.workbooks import read_workbook
 from datastore_search.contrib.files.jobs import LoadOptions
 from datastore_search.contrib.files.messages.failures import LoadFailed
@@ -153,6 +160,229 @@ def test_numbers_keep_what_their_double_holds(path: Path) -> None:
     assert read_content(read_workbook, path, content)[1] == [(2, "0.04")]
 
 
+_LONG_NUMBERS = {
+    "123456789012345678": "123456789012345678",
+    "9007199254740992": "9007199254740992",
+    "9007199254740993": "9007199254740993",
+    "-9007199254740993": "-9007199254740993",
+    "474939423470395392": "474939423470395392",
+    "1.2345678901234567E+17": "123456789012345670",
+    "1.23456789012345E+17": "123456789012345000",
+    "12345678901234567890": "12345678901234567890",
+    "0.12345678901234567": "0.12345678901234567",
+    "12345678901234567.25": "12345678901234567.25",
+    # As programs write the doubles 0.04, 847.43 and 6.02214076e23.
+    "4.0000000000000002E-2": "0.04",
+    "847.4299999999999": "847.43",
+    "6.0221407599999999E+23": "6.02214076e+23",
+}
+
+
+def build_numbers_xlsx(attributes: str) -> bytes:
+    numbers = iter(_LONG_NUMBERS)
+    return edit_sheet(
+        build_workbook(["n"], *([7] for _ in _LONG_NUMBERS)),
+        lambda xml: re.sub(
+            r'<c (r="[A-Z0-9]+") t="n"><v>7<',
+            lambda at: f"<c {at[1]}{attributes}{next(numbers)}<",
+            xml,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: build_numbers_xlsx("><v>"),
+        lambda: build_numbers_xlsx(" t='n'><v>"),
+        lambda: build_numbers_xlsx('><f t="shared" ref="A2:A9" si="0">B2*1</f><v>'),
+        lambda: remove_cell_references(build_numbers_xlsx("><v>")),
+        lambda: build_ods_sheet(
+            build_ods_texts("n"),
+            *(build_ods_cell("float", "1E17", value=number) for number in _LONG_NUMBERS),
+        ),
+    ],
+    ids=["xlsx", "typed", "formulas", "unplaced", "ods"],
+)
+def test_numbers_have_the_digits_that_the_file_writes(
+    path: Path, build: Callable[[], bytes]
+) -> None:
+    table, rows, _errors = read_content(read_workbook, path, build())
+
+    assert [row[1] for row in rows] == [*_LONG_NUMBERS.values()]
+    assert table.declared_types == ("numeric",)
+
+
+def test_long_whole_numbers_of_a_sheet_are_whole_numbers(path: Path) -> None:
+    numbers = iter(("123456789012345678", "9007199254740993", "474939423470395392"))
+    content = edit_sheet(
+        build_workbook(["id", "k"], *([7, "x"] for _ in range(3))),
+        lambda xml: re.sub("<v>7<", lambda _: f"<v>{next(numbers)}<", xml),
+    )
+
+    table, rows, _errors = read_content(read_workbook, path, content)
+
+    assert table.declared_types == ("int8", "text")
+    assert [row[1] for row in rows] == [
+        "123456789012345678",
+        "9007199254740993",
+        "474939423470395392",
+    ]
+
+
+def test_a_sheet_may_have_a_value_that_is_no_number(path: Path) -> None:
+    workbook, sheet = build_sheet(["a", "b"], [7, 7], [8, 8])
+    for row, number_format in ((2, "00000"), (3, "yyyy")):
+        sheet.cell(row, 2).number_format = number_format
+    content = save_workbook(workbook)
+
+    for value in ("x", "1.2.3", "nan", "1e99999999999999999999", "-", "0E-", "1_0"):
+        changed = edit_sheet(content, lambda xml, v=value: re.sub("<v>[78]<", f"<v>{v}<", xml))
+        with suppress(LoadFailed):
+            read_content(read_workbook, path, changed)
+
+
+# Number formats -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number_format", "number", "text"),
+    [
+        ("00000", 2134, "02134"),
+        ("00000", 123456, "123456"),
+        ("00000", -7, "-00007"),
+        ("000-00-0000", 12345678, "012-34-5678"),
+        (r"00000\-0000", 21340001, "02134-0001"),
+        ('"ID"000', 7, "ID007"),
+        ("[<=99999]00000;00000-0000", 2134, "02134"),
+        ("[<=99999]00000;00000-0000", 21340001, "02134-0001"),
+        ("[Red]000;[Blue](000)", -7, "(007)"),
+        ("000;-000;none", 0, None),
+        ("[$-409]00000_);@", 501, "00501"),
+        ("##-000", 7, "-007"),
+        ("+00 (000) 000", 49301234, "+49 (301) 234"),
+        ("0", 7, None),
+        ("#,##0", 7, None),
+        ("00.0", 7, None),
+        ("00%", 7, None),
+        ("General", 7, None),
+        ("00000", 1.5, None),
+        ("00000", 1e300, None),
+    ],
+)
+def test_numbers_with_leading_zeros_are_written_as_they_are_shown(
+    number_format: str, number: float, text: str | None
+) -> None:
+    assert format_padded(Decimal(number), number_format) == text
+
+
+def test_a_column_with_leading_zeros_is_text(path: Path) -> None:
+    workbook, sheet = build_sheet(["zip", "n"], [2134, 1], [12345, 2], [None, 3])
+    for row in (2, 3, 4):
+        sheet.cell(row, 1).number_format = "00000"
+
+    table, rows, _errors = read_content(read_workbook, path, save_workbook(workbook))
+
+    assert table.declared_types == ("text", "int4")
+    assert [row[1] for row in rows] == ["02134", "12345", None]
+
+
+def test_the_leading_zeros_of_an_ods_are_kept(path: Path) -> None:
+    shown = {"2134": "02134", "12345": "12345", "12345678": "012-34-5678", "7": "ID007", "0": "00"}
+    shown |= {"123456789": "123-45-6789", "1234": "ID1234", "-7": "-00007"}
+    plain = {"0.5": "00.50", "0": "0.00", "5": "5", "6": "6 kg", "1e3": "1 000", "70": "70%"}
+    cells = [
+        build_ods_cell("float", text, value=value)
+        for value, text in (*shown.items(), *plain.items())
+    ]
+
+    _table, rows, _errors = read_content(
+        read_workbook, path, build_ods_sheet(build_ods_texts("k"), *cells)
+    )
+
+    assert [row[1] for row in rows] == [*shown.values(), "0.5", "0", "5", "6", "1000", "70"]
+
+
+@pytest.mark.parametrize(
+    ("number_format", "system", "number", "outcome"),
+    [
+        ("dd/mm/yyyy", 1900, 0, BadCell("0")),
+        ("dd/mm/yyyy", 1900, 0.5, BadCell("0.5")),
+        ("dd/mm/yyyy hh:mm", 1900, 0, BadCell("0")),
+        ("dd/mm/yyyy hh:mm", 1900, 0.5, time(12)),
+        ("mmm yyyy", 1900, -1, BadCell("-1")),
+        ("hh:mm", 1900, -0.5, BadCell("-0.5")),
+        ("hh:mm", 1900, 0, time(0)),
+        ("mm:ss.0", 1900, 0.25, time(6)),
+        ("[h]:mm", 1900, -0.5, timedelta(hours=-12)),
+        ("yyyy-mm-dd", 1900, 59, date(1900, 2, 28)),
+        ("yyyy-mm-dd", 1900, 60, "1900-02-29"),
+        ("yyyy-mm-dd", 1900, 60.5, "1900-02-29 12:00:00"),
+        ("yyyy-mm-dd", 1900, 61, date(1900, 3, 1)),
+        ("yyyy-mm-dd", 1900, 2958466, BadCell("2958466")),
+        ("yyyy-mm-dd", 1904, 0, date(1904, 1, 1)),
+        ("yyyy-mm-dd", 1904, 60, date(1904, 3, 1)),
+        ("yyyy-mm-dd", 1904, -1, BadCell("-1")),
+        ("h:mm", 1904, 0.5, time(12)),
+    ],
+)
+def test_numbers_are_dates_only_where_there_is_such_a_day(
+    path: Path, number_format: str, system: int, number: float, outcome: Any
+) -> None:
+    workbook, sheet = build_sheet(["k", "x"], [1, number])
+    sheet["B2"].number_format = number_format
+    if system == 1904:
+        workbook.epoch = CALENDAR_MAC_1904
+    content = save_workbook(workbook)
+
+    _table, rows, errors = read_content(read_workbook, path, content)
+
+    assert read_date(float(number), number_format, 1 if system == 1904 else 0) == outcome
+    if isinstance(outcome, BadCell):
+        assert errors == [(2, "x", outcome, "row.no_date")]
+    else:
+        written = FORMATTERS[type(outcome)](outcome)
+        assert (rows, errors) == ([(2, "1", written)], [])
+
+
+def test_a_column_with_numbers_of_no_day_stays_a_date(path: Path) -> None:
+    days = (date(2023, 3, 15), 0, date(2023, 3, 25), -1)
+    rows_ = [[f"shop{number}", day] for number, day in enumerate(days, start=1)]
+    workbook, sheet = build_sheet(["shop", "closed"], *rows_)
+    for row in range(2, 6):
+        sheet.cell(row, 2).number_format = "dd/mm/yyyy"
+    content = save_workbook(workbook)
+
+    table, rows, errors = read_content(read_workbook, path, content)
+
+    assert table.declared_types == ("text", "date")
+    assert rows == [(2, "shop1", "2023-03-15"), (4, "shop3", "2023-03-25")]
+    assert errors == [(3, "closed", "0", "row.no_date"), (5, "closed", "-1", "row.no_date")]
+
+
+def test_an_xls_may_have_rounded_its_long_numbers(path: Path) -> None:
+    workbook = xlwt.Workbook()
+    sheet = workbook.add_sheet("S")
+    numbers = [(123456789012345678, 123456789012345000), (2**53 + 1, 2**53 - 1), (1, 2)]
+    for row, cells in enumerate([("id", "n"), *numbers]):
+        for column, cell in enumerate(cells):
+            sheet.write(row, column, cell)
+    content = io.BytesIO()
+    workbook.save(content)
+
+    table, rows, _errors = read_content(read_workbook, path, content.getvalue())
+
+    assert table.declared_types == ("text", "int8")
+    assert rows == [
+        (2, "123456789012345680", "123456789012345000"),
+        (3, "9007199254740992", "9007199254740991"),
+        (4, "1", "2"),
+    ]
+    assert [(each.code, each.parameters) for each in table.notices] == [
+        ("notice.rounded_numbers", {"count": 2})
+    ]
+
+
 # Errors -------------------------------------------------------------------------------------------
 
 
@@ -267,15 +497,97 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
 # Other kinds --------------------------------------------------------------------------------------
 
 
-def test_an_ods_is_refused_for_errors_in_the_sheet_that_is_read(path: Path) -> None:
-    rows = build_ods_table("S", build_ods_texts("k"), build_ods_texts("a"))
-    twice = rows.replace("<table:table-row>", '<table:table-row table:number-rows-repeated="2">')
-    error = build_ods_table("T", build_ods_cell("error", "Err:502"))
-    content = build_ods(twice, error)
+def build_ods_sheet(*rows: str) -> bytes:
+    return build_ods(build_ods_table("S", *rows))
 
-    assert read_content(read_workbook, path, content)[1] == [(2, "k"), (3, "a"), (4, "a")]
-    with fails_with("workbook.unplaced"):
-        read_content(read_workbook, path, content, sheet="T")
+
+def test_the_errors_of_an_ods_are_bad_rows(path: Path) -> None:
+    other = build_ods_table("Other", build_ods_cell("error", "Err:502"))
+    rows = build_ods_table(
+        "S",
+        build_ods_texts("k", "n"),
+        build_ods_texts("a") + build_ods_cell("float", "1", value="1"),
+        # LibreOffice, Excel, an old program
+        build_ods_texts("b")
+        + build_ods_cell("string", "#DIV/0!", string_value="").replace(
+            'calcext:value-type="string"', 'calcext:value-type="error"'
+        ),
+        build_ods_texts("c") + build_ods_cell("float", "#N/A", value="0"),
+        build_ods_texts("d") + build_ods_cell("error", "Err:502"),
+    )
+    twice = rows.replace("<table:table-row>", '<table:table-row table:number-rows-repeated="2">')
+
+    table, staged, errors = read_content(read_workbook, path, build_ods(other, twice), sheet="S")
+
+    assert table.declared_types == ("text", "text")
+    assert staged == [(2, "k", "n"), (3, "a", "1"), (4, "a", "1")]
+    assert errors == [
+        (line, "n", name, "row.error_cell")
+        for line, name in zip(
+            range(5, 11), ("#DIV/0!", "#DIV/0!", "#N/A", "#N/A", "Err:502", "Err:502"), strict=True
+        )
+    ]
+
+
+def test_the_breaks_tabs_and_blanks_of_an_ods_stay(path: Path) -> None:
+    texts = {
+        "one<text:tab/>two": "one\ttwo",
+        "one<text:line-break/>two<text:line-break></text:line-break>three": "one\ntwo\nthree",
+        "one<text:s/>two<text:s text:c='3'/>three": "one two   three",
+        "one</text:p><text:p/><text:p><text:span>two</text:span>": "one\n\ntwo",
+    }
+
+    rows = read_content(
+        read_workbook, path, build_ods_sheet(build_ods_texts("k"), *map(build_ods_texts, texts))
+    )[1]
+
+    assert [text for _line, text in rows] == [*texts.values()]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("PT27H17M54S", "27:17:54"),
+        ("PT01H00M00S", "01:00:00"),
+        ("PT23H59M59.5S", "23:59:59.5"),
+        ("PT24H00M00S", "24:00:00"),
+        ("P1DT2H", "26:00:00"),
+        ("-PT1H30M00S", "-01:30:00"),
+        ("PT90M", "01:30:00"),
+        ("PT0S", "00:00:00"),
+        ("PT100H00M00.25S", "100:00:00.25"),
+    ],
+)
+def test_the_durations_of_an_ods_are_written_in_hours(path: Path, value: str, text: str) -> None:
+    cell = build_ods_cell("time", "x", time_value=value)
+    content = build_ods_sheet(
+        build_ods_texts("k"), cell, cell.replace("><text:p>x</text:p></table:table-cell>", "/>")
+    )
+
+    assert read_content(read_workbook, path, content)[1] == [(2, text), (3, text)]
+
+
+def test_the_merged_cells_of_an_ods_are_counted_from_the_header_on(path: Path) -> None:
+    def merge(cell: str, columns: int, rows: int) -> str:
+        spans = f'number-columns-spanned="{columns}" table:number-rows-spanned="{rows}"'
+        return cell.replace("<table:table-cell", f"<table:table-cell table:{spans}")
+
+    covered = "<table:covered-table-cell/>"
+    title = merge(build_ods_texts("Title"), 3, 1) + covered * 2
+    single = merge(build_ods_texts("y"), 1, 1) + build_ods_texts("1", "2")
+    group = merge(build_ods_texts("x"), 1, 2) + build_ods_texts("1", "2")
+    other = build_ods_table("Other", title)
+    rows = (title, build_ods_texts("a", "b", "c"), single, group, covered + build_ods_texts("3"))
+
+    table, staged, _errors = read_content(
+        read_workbook, path, build_ods(other, build_ods_table("S", *rows)), sheet="S"
+    )
+
+    assert {each.code: each.parameters for each in table.notices} == {
+        "notice.rows_above_header": {"row": 2},
+        "notice.merged_cells": {"count": 1},
+    }
+    assert staged[-1] == (5, None, "3", None)
 
 
 def test_an_xls_whose_streams_share_sectors_is_read(path: Path) -> None:

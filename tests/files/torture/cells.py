@@ -6,7 +6,7 @@ from datastore_search.contrib.files.jobs import LoadOptions
 
 from .cases import Case
 from .documents import build_skipped_rows_message
-from .sheets import ERROR, UNPLACED
+from .sheets import ERROR
 
 _SKIP = LoadOptions(bad_rows="skip")
 
@@ -45,12 +45,24 @@ CASES = [
     Case(
         "new_errors.xlsx",
         "an error of newer programs",
-        failure=(
-            "A cell of the sheet has the error “#SPILL!”, which is not known. Correct it, or save"
-            " the sheet as CSV."
-        ),
+        options=_SKIP,
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[5, 5, 0]],
+        notices=[build_skipped_rows_message(3)],
+        row_errors=[
+            (row, "b", name, ERROR.format(name))
+            for row, name in enumerate(("#SPILL!", "#GETTING_DATA", "#N/A"), start=2)
+        ],
     ),
-    Case("unplaced.xlsx", "an error in a cell without its place", failure=UNPLACED),
+    Case(
+        "unplaced.xlsx",
+        "an error in a cell without its place",
+        failure=(
+            "Rows that cannot be loaded: 1. The first: Line 2, field “b”, value “#N/A”: "
+            + ERROR.format("#N/A")
+        ),
+        row_errors=[(2, "b", "#N/A", ERROR.format("#N/A"))],
+    ),
     Case(
         "errors.xls",
         "each error",

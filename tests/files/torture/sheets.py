@@ -16,9 +16,9 @@ _DAMAGED = (
 )
 _TRUNCATED = "The compressed file ends too early: a part of it is missing."
 _ENCRYPTED = "The workbook is protected by a password. Save it without one."
-UNPLACED = (
-    "The sheet has errors, such as #N/A, in cells that do not say which cells they are. Correct"
-    " them, or save the workbook as XLSX in a spreadsheet program."
+_NO_DATE = (
+    "The cell is formatted as a date or a time, but its number is not one. Correct it, or list"
+    " “{0}” among the texts that mean “no value”."
 )
 _OUT_OF_MEMORY = "The file needs more memory than a load may use."
 
@@ -193,19 +193,22 @@ CASES = [
     Case(
         "errors.ods",
         "an error in a cell of the second sheet",
-        options=LoadOptions(sheet="Second"),
-        failure=UNPLACED,
+        options=LoadOptions(sheet="Second", bad_rows="skip"),
+        fields={"k": "text", "m": "text", "l": "text", "n": "int4"},
+        records=[["x", None, None, 1]],
+        notices=["Rows that could not be loaded and were left out: 1."],
+        row_errors=[(3, "n", "#DIV/0!", ERROR.format("#DIV/0!"))],
     ),
     Case(
         "texts.ods",
         "breaks and blanks, durations, cells below a merged one",
         fields={"k": "text", "m": "text"},
         records=[
-            ["abc  d\n<e>", "x"],
-            ["negative", "-PT1H00M00S"],
-            ["long", "PT30H05M00.50S"],
-            ["r", "covered"],
-            ["r", "covered"],
+            ["a\tb\nc  d\n<e>", "x"],
+            ["negative", "-01:00:00"],
+            ["long", "30:05:00.5"],
+            ["r\t", "covered"],
+            ["r\t", "covered"],
         ],
     ),
     Case("repeated.ods", "one cell that stands for many millions", failure=_OUT_OF_MEMORY),
@@ -218,13 +221,15 @@ CASES = [
         records=[
             [1, "1900-01-01", "24:00:00", " kept ", False],
             [2, "1900-02-28", "1416:00:00", "_x000D_", True],
-            [3, "1900-02-28", "1440:00:00", "a\r\nb", False],
+            [3, "1900-02-29", "1440:00:00", "a\r\nb", False],
             [4, "1900-03-01", "1464:00:00", "&amp;", True],
-            [5, "-1.5", "-36:00:00", "x", False],
             [6, "2023-03-15 12:00:00", "1080012:00:00", "y", True],
-            [7, "2958466", "71003184:00:00", "z", False],
         ],
-        notices=["Rows that could not be loaded and were left out: 1."],
-        row_errors=[(9, "day", "#N/A", ERROR.format("#N/A"))],
+        notices=["Rows that could not be loaded and were left out: 3."],
+        row_errors=[
+            (6, "day", "-1.5", _NO_DATE.format("-1.5")),
+            (8, "day", "2958466", _NO_DATE.format("2958466")),
+            (9, "day", "#N/A", ERROR.format("#N/A")),
+        ],
     ),
 ]

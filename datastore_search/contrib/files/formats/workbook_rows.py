@@ -9,15 +9,15 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
-from ..messages import BadRow, Notice
+from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
+from .cell_values import BadCell, format_number
 from .footers import MAX_ROWS, begins_footer, describe_footer, is_short
 from .header_rows import make_unique_names
 from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
-from .workbook_errors import CellErrors
 
 #: The header is looked for in these rows.
 _MAX_HEADER_ROWS = 50
@@ -28,9 +28,6 @@ _MAX_COVER_CELLS = 2
 
 _YEARS = range(1900, 2101)
 
-#: The kind of a cell that holds an error.
-_ERROR = type(None)
-
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
@@ -38,29 +35,27 @@ class Sheet:
     A sheet that has been read.
 
     ``area`` has its cells, and ``rows`` all rows from the first of the sheet on, with the columns
-    of ``area``.  ``errors`` are the cells with errors, which are empty in ``rows``.
-    ``empty_formulas`` counts the formulas whose values are not in the file.
+    of ``area``.  ``merged`` has the last row of each merged cell, and ``notices`` what is known of
+    the sheet once its rows are read.
     """
 
     name: str
     area: CellRange
     rows: Iterator[list[Any]]
-    merged: Sequence[CellRange]
-    errors: CellErrors
-    empty_formulas: int = 0
+    merged: Sequence[int]
+    notices: Sequence[Notice] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row that is not empty, its number in the sheet, and its errors by their positions."""
+    """A row that is not empty, and its number in the sheet."""
 
     line: int
     cells: list[Any]
-    errors: Mapping[int, str]
 
     def count_filled(self) -> int:
         """Count the cells that are not empty."""
-        return len([cell for cell in self.cells if cell != ""]) + len(self.errors)
+        return len([cell for cell in self.cells if cell != ""])
 
 
 def stage_sheet(
@@ -85,7 +80,7 @@ def stage_sheet(
     header = first[position]
     labels = _read_labels(header)
     above = [Notice("notice.rows_above_header", row=header.line)] if position else []
-    if merged := sum(each.bottom >= header.line for each in sheet.merged):
+    if merged := sum(bottom >= header.line for bottom in sheet.merged):
         above.append(Notice("notice.merged_cells", count=merged))
     footer: list[_Row] = []
     width = sum(bool(label.strip()) for label in labels)
@@ -100,7 +95,7 @@ def stage_sheet(
         if not builder.has_fields:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
         described = describe_footer([row.line for row in footer], options)
-        return builder.build(staging_area, [*notices, *above, *described, *below])
+        return builder.build(staging_area, [*notices, *sheet.notices, *above, *described, *below])
 
 
 def _is_cover(rows: Sequence[_Row]) -> bool:
@@ -132,19 +127,13 @@ def _read_rows(sheet: Sheet, area: CellRange, notices: list[Notice]) -> Iterator
             if has_values:
                 notices.append(Notice("notice.range_continues", range=str(area)))
             return
-        errors = {
-            column - area.left: name
-            for column, name in sheet.errors.get(line, {}).items()
-            if area.left <= column <= area.right
-        }
-        if errors or has_values:
-            yield _Row(line, cells, errors)
+        if has_values:
+            yield _Row(line, cells)
 
 
 def _read_labels(header: _Row) -> list[str]:
     """Write the cells of the header as texts."""
-    cells = (header.errors.get(position, cell) for position, cell in enumerate(header.cells))
-    return [FORMATTERS[type(cell)](cell) for cell in cells]
+    return [FORMATTERS[type(cell)](cell) for cell in header.cells]
 
 
 def _find_header(rows: Sequence[_Row]) -> int:
@@ -198,14 +187,23 @@ class _TableBuilder:
 
     def add_row(self, row: _Row) -> None:
         """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
-        errors = {
-            position: name for position, name in row.errors.items() if name not in self._nulls
-        }
-        for position, name in errors.items():
-            self._kinds[position].add(_ERROR)
-            self._writer.add_error(row.line, BadRow("row.error_cell", error=name), position, name)
+        errors: dict[int, BadCell] = {}
+        texts: list[str | None] = []
+        for position, (kinds, cell) in enumerate(zip(self._kinds, row.cells, strict=True)):
+            kind = type(cell)
+            if cell == "":
+                texts.append(None)
+                continue
+            if not (isinstance(cell, str) and cell in self._nulls):
+                if kind is BadCell:
+                    errors[position] = cell
+                    kind = type(None)
+                kinds.add(kind)
+            texts.append(FORMATTERS[type(cell)](cell))
+        for position, error in errors.items():
+            self._writer.add_error(row.line, error.row_error, position, error)
         if not errors:
-            self._writer.add_row(row.line, self._format_cells(row.cells))
+            self._writer.add_row(row.line, texts)
 
     def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
         """Build the table of all rows; a column without label and values is left out."""
@@ -222,39 +220,13 @@ class _TableBuilder:
             names=names,
             labels=labels,
             declared_types=declare_types(
-                staging_area, [self._kinds[at] for at in positions], {int, float}, self._nulls
+                staging_area,
+                [self._kinds[at] for at in positions],
+                {int, float, Decimal},
+                self._nulls,
             ),
             notices=tuple(notices),
         )
-
-    def _format_cells(self, cells: Sequence[Any]) -> list[str | None]:
-        """Write cells as texts, and note their kinds."""
-        texts: list[str | None] = []
-        for kinds, cell in zip(self._kinds, cells, strict=True):
-            kind = type(cell)
-            if cell == "":
-                texts.append(None)
-                continue
-            if kind is not str or cell not in self._nulls:
-                kinds.add(kind)
-            texts.append(FORMATTERS[kind](cell))
-        return texts
-
-
-#: A double holds each integer below this.
-_MAX_EXACT_INTEGER = 2**53
-#: Numbers outside of these are written with an exponent.
-_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-20, 1e21
-
-
-def format_number(number: float) -> str:
-    """Write a number with its digits; Excel has no more than 15 to 17 of them."""
-    if number.is_integer() and abs(number) < _MAX_EXACT_INTEGER:
-        return str(int(number))
-    text = repr(number).removesuffix(".0")
-    if "e" in text and _SMALLEST_PLAIN < abs(number) < _LARGEST_PLAIN:
-        return format(Decimal(text), "f")
-    return text
 
 
 def _format_time(moment: time) -> str:
@@ -274,9 +246,11 @@ def _format_duration(duration: timedelta) -> str:
 
 FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     str: str,
+    BadCell: str,
     bool: lambda truth: "true" if truth else "false",
     int: str,
     float: format_number,
+    Decimal: lambda number: format(number, "f"),
     date: date.isoformat,
     datetime: lambda moment: moment.isoformat(" "),
     time: _format_time,

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
-from datetime import time, timedelta
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import xlrd
-from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XLRDError, error_text_from_code
+from xlrd.biffh import (
+    XL_CELL_BOOLEAN,
+    XL_CELL_DATE,
+    XL_CELL_ERROR,
+    XL_CELL_NUMBER,
+    XLRDError,
+    error_text_from_code,
+)
 from xlrd.sheet import Sheet as XlrdSheet
 
+from ..messages import Notice
 from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
-from .workbook_errors import CellErrors
+from .cell_values import BadCell, may_be_rounded
+from .number_formats import format_padded, read_date
 from .workbook_rows import Sheet
 
 #: The kinds of cells without a value.
 _EMPTY_KINDS = b"\x00\x06"
-#: Hours, minutes or seconds in a format that does not begin again with each day.
-_DURATION = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 
 
 def open_xls(path: Path) -> xlrd.Book:
@@ -63,55 +69,41 @@ def read_xls_sheet(book: xlrd.Book, number: int) -> Sheet:
     width = measure_width(sheet)
     if not width:
         raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+    notices: list[Notice] = []
     return Sheet(
         sheet.name,
         CellRange(1, 1, sheet.nrows, width),
-        _read_rows(book, sheet, width),
-        [
-            CellRange(top + 1, left + 1, bottom, right)
-            for top, bottom, left, right in sheet.merged_cells
-        ],
-        _find_errors(sheet),
+        _read_rows(book, sheet, width, notices),
+        [bottom for _top, bottom, _left, _right in sheet.merged_cells],
+        notices,
     )
 
 
-def _find_errors(sheet: XlrdSheet) -> CellErrors:
-    return {
-        row + 1: {
-            column + 1: error_text_from_code.get(int(sheet.cell_value(row, column)), "#ERROR")
-            for column, kind in enumerate(sheet.row_types(row))
-            if kind == XL_CELL_ERROR
-        }
-        for row in range(sheet.nrows)
-        if XL_CELL_ERROR in sheet.row_types(row)
-    }
-
-
-def _read_rows(book: xlrd.Book, sheet: XlrdSheet, width: int) -> Iterator[list[Any]]:
-    """Read the rows, all with as many cells."""
+def _read_rows(
+    book: xlrd.Book, sheet: XlrdSheet, width: int, notices: list[Notice]
+) -> Iterator[list[Any]]:
+    """Read the rows, all with as many cells; add a notice of numbers that may be rounded."""
+    formats = [book.format_map[style.format_key].format_str or "" for style in book.xf_list]
+    padded = {at for at, each in enumerate(formats) if format_padded(Decimal(1), each)}
     for row in range(sheet.nrows):
         cells: list[Any] = [*sheet.row_values(row, end_colx=width)]
         for column, kind in enumerate(sheet.row_types(row, end_colx=width)):
-            if kind == XL_CELL_DATE:
-                style = book.xf_list[sheet.cell_xf_index(row, column)]
+            cell = cells[column]
+            if kind == XL_CELL_NUMBER:
+                style = sheet.cell_xf_index(row, column)
+                if may_be_rounded(cell):
+                    cells[column] = str(int(cell))
+                    if not notices:
+                        notices.append(Notice("notice.rounded_numbers", count=0))
+                    notices[0].parameters["count"] += 1
+                elif style in padded:
+                    cells[column] = format_padded(Decimal(cell), formats[style]) or cell
+            elif kind == XL_CELL_DATE:
                 # xlrd does not know the texts of East Asian dates.
-                number_format = book.format_map[style.format_key].format_str or ""
-                cells[column] = _read_date(cells[column], number_format, book.datemode)
+                style = sheet.cell_xf_index(row, column)
+                cells[column] = read_date(cell, formats[style], book.datemode)
             elif kind == XL_CELL_BOOLEAN:
-                cells[column] = bool(cells[column])
+                cells[column] = bool(cell)
             elif kind == XL_CELL_ERROR:
-                cells[column] = ""
+                cells[column] = BadCell(error_text_from_code.get(int(cell), "#ERROR"))
         yield cells + [""] * (width - len(cells))
-
-
-def _read_date(number: float, number_format: str, datemode: Literal[0, 1]) -> Any:
-    """Read a number that is shown as a date, a time or a duration; others stay numbers."""
-    try:
-        if _DURATION.search(number_format):
-            return timedelta(days=number)
-        moment = xlrd.xldate_as_datetime(number, datemode)
-    except (OverflowError, ValueError):
-        return number
-    if number < 1:
-        return moment.time() if number >= 0 else number
-    return moment.date() if moment.time() == time() else moment

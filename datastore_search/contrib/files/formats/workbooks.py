@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,12 +23,13 @@ from ..messages.failures import LoadFailed
 from .cell_ranges import CellRange
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
-from .workbook_errors import (
-    CellErrors,
-    find_xlsx_errors,
+from .workbook_cells import (
     list_filled_xlsx_sheets,
+    list_ods_merged_rows,
+    mark_ods,
+    mark_xlsx_sheet,
     open_archive,
-    refuse_ods_errors,
+    read_marks,
 )
 from .workbook_rows import Sheet, stage_sheet
 from .workbook_xls import measure_width, open_xls, read_xls_sheet
@@ -46,8 +46,6 @@ _XLS_CPU_FACTOR = 3
 
 #: The message of calamine for a sheet that is too large for it.
 _TOO_LARGE = "limit exceeded"
-#: Its message for a cell with an error that it does not know.
-_UNKNOWN_ERROR = re.compile("Unsupported cell error value '(.*)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,6 @@ def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -
         sheet = workbook.read_sheet(number)
         if sheet.area.width > MAX_FIELDS:
             raise LoadFailed("file.too_many_fields", count=sheet.area.width, most=MAX_FIELDS)
-        if sheet.empty_formulas:
-            notices.append(Notice("notice.empty_formulas", count=sheet.empty_formulas))
         return stage_sheet(sheet, options, staging_area, notices)
 
 
@@ -83,8 +79,6 @@ def _translate_errors() -> Iterator[None]:
     except CalamineError as error:
         if _TOO_LARGE in str(error):
             raise LoadFailed("load.out_of_memory") from error
-        if unknown := _UNKNOWN_ERROR.search(str(error)):
-            raise LoadFailed("workbook.unknown_error", error=unknown[1]) from error
         raise LoadFailed("workbook.damaged") from error
     except OverflowError as error:  # a duration of millions of years
         raise LoadFailed("workbook.damaged") from error
@@ -121,8 +115,11 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
     suffix, unpacked_bytes = _inspect_archive(path)
     limits.check_unpacked_bytes(unpacked_bytes)
     limits.extend_cpu_time(unpacked_bytes)
+    marked = staging_area.folder / f"marked.{suffix}"
+    if suffix == "ods":
+        mark_ods(path, marked)
     source = staging_area.folder / f"workbook.{suffix}"
-    source.symlink_to(path.resolve())
+    source.symlink_to(marked if marked.exists() else path.resolve())
     calamine = CalamineWorkbook.from_path(source)
     sheets = [
         (number, sheet.visible == SheetVisibleEnum.Visible)
@@ -130,37 +127,49 @@ def _open_workbook(path: Path, staging_area: StagingArea) -> _Workbook:
         if sheet.typ == SheetTypeEnum.WorkSheet
     ]
     get_sheet = calamine.get_sheet_by_index
+
+    def read_xlsx_sheet(number: int) -> Sheet:
+        empty_formulas = mark_xlsx_sheet(path, number, marked)
+        notices = [Notice("notice.empty_formulas", count=empty_formulas)] if empty_formulas else []
+        if not marked.exists():
+            return _build_sheet(get_sheet(number), notices=notices)
+        calamine.close()
+        with CalamineWorkbook.from_path(marked) as workbook:
+            return _build_sheet(
+                workbook.get_sheet_by_index(number), is_marked=True, notices=notices
+            )
+
     if suffix == "xlsx":
         return _Workbook(
             calamine.sheet_names,
             sheets,
             lambda numbers: list_filled_xlsx_sheets(path, numbers),
-            lambda number: _build_sheet(get_sheet(number), *find_xlsx_errors(path, number)),
+            read_xlsx_sheet,
         )
-
-    def read_ods_sheet(number: int) -> Sheet:
-        refuse_ods_errors(path, number)
-        return _build_sheet(get_sheet(number), {})
-
     return _Workbook(
         calamine.sheet_names,
         sheets,
         lambda numbers: [number for number in numbers if get_sheet(number).start],
-        read_ods_sheet,
+        lambda number: _build_sheet(
+            get_sheet(number), list_ods_merged_rows(path, number), is_marked=marked.exists()
+        ),
     )
 
 
-def _build_sheet(cells: CalamineSheet, errors: CellErrors, empty_formulas: int = 0) -> Sheet:
+def _build_sheet(
+    cells: CalamineSheet,
+    merged: Sequence[int] = (),
+    *,
+    is_marked: bool = False,
+    notices: Sequence[Notice] = (),
+) -> Sheet:
     """Build a sheet of the cells that calamine has read."""
     if not (cells.start and cells.end):
         raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
-    merged = [_build_range(*corners) for corners in cells.merged_cell_ranges or ()]
-    area = _build_range(cells.start, cells.end)
-    return Sheet(cells.name, area, cells.iter_rows(), merged, errors, empty_formulas)
-
-
-def _build_range(start: tuple[int, int], end: tuple[int, int]) -> CellRange:
-    return CellRange(start[0] + 1, start[1] + 1, end[0] + 1, end[1] + 1)
+    area = CellRange(*(number + 1 for number in (*cells.start, *cells.end)))
+    merged = [*merged, *(end[0] + 1 for _start, end in cells.merged_cell_ranges or ())]
+    rows = cells.iter_rows()
+    return Sheet(cells.name, area, read_marks(rows) if is_marked else rows, merged, notices)
 
 
 def _inspect_archive(path: Path) -> tuple[str, int]:

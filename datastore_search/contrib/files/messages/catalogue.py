@@ -178,14 +178,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The workbook is damaged or incomplete. Open it in a spreadsheet program, and save it again"
         " as XLSX."
     ),
-    "workbook.unknown_error": _(
-        "A cell of the sheet has the error “%(error)s”, which is not known. Correct it, or save the"
-        " sheet as CSV."
-    ),
-    "workbook.unplaced": _(
-        "The sheet has errors, such as #N/A, in cells that do not say which cells they are. Correct"
-        " them, or save the workbook as XLSX in a spreadsheet program."
-    ),
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
     "workbook.empty_range": _("The sheet “%(sheet)s” has no cells at %(range)s."),
@@ -212,6 +204,11 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The coordinate system of the shapefile is unknown: its part “.prj” is missing."
     ),
     "geo.unknown_coordinates": _("The coordinate system of the file is unknown."),
+    "geo.no_features": _("The GeoJSON has no features."),
+    "geo.no_collection": _(
+        "The GeoJSON is a geometry or a single feature, which is not a table. Save it as a"
+        " FeatureCollection."
+    ),
     "geo.curves": _(
         "The layer has curves or surfaces, which GeoJSON does not have. Convert them to lines and"
         " polygons."
@@ -254,6 +251,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The cell has an error. List “%(error)s” among the texts that mean “no value”, or "
         "correct it."
     ),
+    "row.no_date": _(
+        "The cell is formatted as a date or a time, but its number is not one. Correct it, or list"
+        " “%(error)s” among the texts that mean “no value”."
+    ),
     "row.bad_geometry": _("The coordinates of the place cannot be read."),
     "row.not_json": _("The line is not valid JSON."),
     "row.not_an_object": _("It is not an object, unlike the others."),
@@ -290,6 +291,11 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.empty_formulas": _(
         "Formulas whose values are not in the file: %(count)s. Their cells are empty. Open the"
         " workbook in a spreadsheet program, and save it there."
+    ),
+    "notice.rounded_numbers": _(
+        "Whole numbers of more than 15 digits: %(count)s. An XLS may hold them rounded, so they are"
+        " read as text. Compare their last digits, or save the table as CSV or XLSX where it was"
+        " made."
     ),
     "notice.wal_mode": _(
         "The GeoPackage was saved in SQLite's WAL mode: its last changes may be in a file beside"

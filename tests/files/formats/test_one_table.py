@@ -1,0 +1,320 @@
+"""One table, written as CSV, XLSX, XLS and ODS from one list, gives one table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlwt
+from openpyxl import Workbook
+
+from datastore_search.contrib.files.formats.duckdb_sql import SQL
+from datastore_search.contrib.files.formats.reading import read_file
+from datastore_search.contrib.files.formats.staging import ROW_ERRORS
+from datastore_search.contrib.files.jobs import LoadOptions
+from datastore_search.contrib.files.types.inference import decide_formats
+
+from ..contents import (
+    build_ods,
+    build_ods_cell,
+    build_ods_table,
+    build_ods_texts,
+    edit_archive,
+    save_workbook,
+)
+from .staging import render_records, temporary_staging_area
+
+
+@dataclass(frozen=True)
+class Column:
+    """
+    A column: its cells as texts of CSV, and the values and the number format of a sheet.
+
+    ``type`` and ``records`` are what each format gives, but for those in ``differences``: a reason,
+    the formats, and the type and the records that they give.
+    """
+
+    name: str
+    texts: list[str]
+    values: list[Any]
+    type: str
+    records: list[Any]
+    number_format: str = "General"
+    differences: tuple[tuple[str, str, str, list[Any]], ...] = ()
+
+
+_DAYS = [date(2024, 3, 5), date(1900, 1, 1), date(9999, 12, 31)]
+_MOMENTS = [datetime(2024, 3, 5, 14, 30, 15), datetime(2024, 3, 6), datetime(1999, 12, 31, 23, 59)]  # noqa: DTZ001
+_TIMES = [time(0), time(14, 30), time(23, 59, 59)]
+_DURATIONS = [timedelta(hours=27, minutes=17, seconds=54), timedelta(hours=1), timedelta(days=5)]
+
+COLUMNS = [
+    Column("key", ["a", "b", "c"], ["a", "b", "c"], "text", ["a", "b", "c"]),
+    Column(
+        "long",
+        ["123456789012345678", "9007199254740993", "474939423470395392"],
+        [123456789012345678, 9007199254740993, 474939423470395392],
+        "int8",
+        ["123456789012345678", "9007199254740993", "474939423470395392"],
+        differences=(
+            (
+                "an XLS stores doubles: text, with a notice",
+                "xls",
+                "text",
+                ["123456789012345680", "9007199254740992", "474939423470395392"],
+            ),
+        ),
+    ),
+    Column(
+        "zip",
+        ["02134", "00501", "12345"],
+        [2134, 501, 12345],
+        "text",
+        ["02134", "00501", "12345"],
+        "00000",
+    ),
+    Column(
+        "number",
+        ["012-34-5678", "123-45-6789", "000-00-0001"],
+        [12345678, 123456789, 1],
+        "text",
+        ["012-34-5678", "123-45-6789", "000-00-0001"],
+        "000-00-0000",
+    ),
+    Column("whole", ["5", "-3", "0"], [5, -3, 0], "int4", ["5", "-3", "0"]),
+    Column(
+        "decimal",
+        ["0.1", "-1234.56", "0.12345678901234"],
+        [0.1, -1234.56, 0.12345678901234],
+        "numeric",
+        ["0.1", "-1234.56", "0.12345678901234"],
+    ),
+    Column(
+        "day",
+        [each.isoformat() for each in _DAYS],
+        _DAYS,
+        "date",
+        [each.isoformat() for each in _DAYS],
+        "yyyy-mm-dd",
+    ),
+    Column(
+        "moment",
+        [each.isoformat(" ") for each in _MOMENTS],
+        _MOMENTS,
+        "timestamp",
+        [f"{each.isoformat()}.000" for each in _MOMENTS],
+        "yyyy-mm-dd hh:mm:ss",
+    ),
+    Column(
+        "clock",
+        [each.isoformat() for each in _TIMES],
+        _TIMES,
+        "time",
+        [each.isoformat() for each in _TIMES],
+        "hh:mm:ss",
+    ),
+    Column(
+        "duration",
+        ["27:17:54", "01:00:00", "120:00:00"],
+        _DURATIONS,
+        "text",
+        ["27:17:54", "01:00:00", "120:00:00"],
+        "[hh]:mm:ss",
+    ),
+    Column("truth", ["true", "false", "true"], [True, False, True], "bool", [True, False, True]),
+    Column(
+        "text",
+        ["one\ntwo", "three\tfour", "  five  six"],
+        ["one\ntwo", "three\tfour", "  five  six"],
+        "text",
+        ["one\ntwo", "three\tfour", "  five  six"],
+    ),
+    Column("gap", ["", "1", ""], [None, 1, None], "int4", [None, "1", None]),
+    Column(
+        "rate",
+        ["50%", "12.5%", "100%"],
+        [0.5, 0.125, 1],
+        "numeric",
+        ["0.5", "0.125", "1"],
+        "0.0%",
+        differences=(
+            (
+                "a CSV has the text; its unit is never left out without a choice",
+                "csv",
+                "text",
+                ["50%", "12.5%", "100%"],
+            ),
+        ),
+    ),
+    Column(
+        "price",
+        ["€ 1234.50", "€ 2.00", "€ 0.99"],
+        [1234.5, 2, 0.99],
+        "numeric",
+        ["1234.5", "2", "0.99"],
+        '"€" #,##0.00',
+        differences=(
+            (
+                "a CSV has the text; its unit is never left out without a choice",
+                "csv",
+                "text",
+                ["€ 1234.50", "€ 2.00", "€ 0.99"],
+            ),
+        ),
+    ),
+]
+
+#: Names of errors that every program has, and their numbers in an XLS.
+_ERRORS = {"#DIV/0!": 0x07, "#N/A": 0x2A, "#REF!": 0x17}
+
+
+def write_csv(columns: list[Column], *, has_errors: bool) -> bytes:
+    target = io.StringIO()
+    writer = csv.writer(target)
+    writer.writerow(column.name for column in columns)
+    writer.writerows(zip(*(column.texts for column in columns), strict=True))
+    if has_errors:
+        writer.writerows([name, *[""] * (len(columns) - 1)] for name in _ERRORS)
+    return target.getvalue().encode()
+
+
+def write_xlsx(columns: list[Column], *, has_errors: bool) -> bytes:
+    workbook = Workbook()
+    sheet = workbook.worksheets[0]
+    for number, column in enumerate(columns, start=1):
+        sheet.cell(1, number, column.name)
+        for row, value in enumerate(column.values, start=2):
+            sheet.cell(row, number, value).number_format = column.number_format
+    if has_errors:
+        for row, name in enumerate(_ERRORS, start=len(columns[0].values) + 2):
+            sheet.cell(row, 1, name)
+        sheet.merge_cells("B5:B6")
+    # openpyxl writes 16 digits.
+    long = {f"{each:.16g}": str(each) for each in columns[1].values}
+    return edit_archive(
+        save_workbook(workbook),
+        {
+            "xl/worksheets/sheet1.xml": lambda xml: re.sub(
+                "<v>([^<]+)<", lambda at: f"<v>{long.get(at[1], at[1])}<", xml
+            )
+        },
+    )
+
+
+def write_xls(columns: list[Column], *, has_errors: bool) -> bytes:
+    workbook = xlwt.Workbook()
+    sheet = workbook.add_sheet("Sheet")
+    for number, column in enumerate(columns):
+        sheet.write(0, number, column.name)
+        style = xlwt.easyxf(num_format_str=column.number_format)
+        for row, value in enumerate(column.values, start=1):
+            if isinstance(value, timedelta):
+                sheet.write(row, number, value / timedelta(1), style)
+            elif value is not None:
+                sheet.write(row, number, value, style)
+    if has_errors:
+        for row, code in enumerate(_ERRORS.values(), start=len(columns[0].values) + 1):
+            sheet.row(row).set_cell_error(0, code)
+        sheet.merge(4, 5, 1, 1)
+    target = io.BytesIO()
+    workbook.save(target)
+    return target.getvalue()
+
+
+def write_ods(columns: list[Column], *, has_errors: bool) -> bytes:
+    rows = [build_ods_texts(*(column.name for column in columns))]
+    rows += (
+        "".join(write_ods_cell(each.values[row], each.texts[row], each) for each in columns)
+        for row in range(len(columns[0].values))
+    )
+    if has_errors:
+        merged = (
+            '<table:table-cell table:number-columns-spanned="1" table:number-rows-spanned="2"/>',
+            "<table:covered-table-cell/>",
+            "",
+        )
+        for name, cell in zip(_ERRORS, merged, strict=True):
+            error = build_ods_cell("string", name, string_value="").replace(
+                'calcext:value-type="string"', 'calcext:value-type="error"'
+            )
+            rows.append(error + cell)
+    return build_ods(build_ods_table("Sheet", *rows))
+
+
+def write_ods_cell(value: Any, text: str, column: Column) -> str:
+    if value is None:
+        return "<table:table-cell/>"
+    if isinstance(value, str):
+        shown = escape(value).replace("\n", "</text:p><text:p>").replace("\t", "<text:tab/>")
+        return build_ods_cell("string", shown.replace("  ", '<text:s text:c="2"/>'))
+    if isinstance(value, bool):
+        return build_ods_cell("boolean", text, boolean_value=str(value).lower())
+    if isinstance(value, date):
+        return build_ods_cell("date", text, date_value=value.isoformat())
+    if isinstance(value, time | timedelta):
+        hours, minutes, seconds = text.split(":")
+        return build_ods_cell("time", text, time_value=f"PT{hours}H{minutes}M{seconds}S")
+    kind = "percentage" if "%" in column.number_format else "float"
+    return build_ods_cell(kind, text, value=str(value))
+
+
+WRITERS: Mapping[str, Callable[..., bytes]] = {
+    "csv": write_csv,
+    "xlsx": write_xlsx,
+    "xls": write_xls,
+    "ods": write_ods,
+}
+
+
+def expect(column: Column, suffix: str) -> tuple[str, list[Any]]:
+    """Return the type and the records of a column that a format gives."""
+    for _reason, formats, type_name, records in column.differences:
+        if suffix in formats.split():
+            return type_name, records
+    return column.type, column.records
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_one_table_is_the_same_in_every_format(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"table.{suffix}"
+    path.write_bytes(WRITERS[suffix](COLUMNS, has_errors=False))
+
+    with temporary_staging_area() as staging_area:
+        table = read_file(path, LoadOptions(), staging_area)
+        decisions = decide_formats(table, LoadOptions())
+        records = render_records(table, decisions)
+
+    found = {
+        name: (decision.field_type.name, [record[name] for record in records])
+        for name, decision in zip(table.names, decisions, strict=True)
+    }
+    assert found == {column.name: expect(column, suffix) for column in COLUMNS}
+    assert [notice.code for notice in table.notices] == (
+        ["notice.rounded_numbers"] if suffix == "xls" else []
+    )
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in WRITERS if suffix != "csv"])
+def test_errors_and_merged_cells_are_the_same_in_every_sheet(tmp_path: Path, suffix: str) -> None:
+    """A CSV has neither errors nor merged cells."""
+    path = tmp_path / f"table.{suffix}"
+    path.write_bytes(WRITERS[suffix](COLUMNS[:3], has_errors=True))
+
+    with temporary_staging_area() as staging_area:
+        table = read_file(path, LoadOptions(), staging_area)
+        errors = table.execute(
+            SQL("SELECT line, field, value FROM {} ORDER BY line").format(ROW_ERRORS)
+        ).fetchall()
+
+    assert errors == [(line, "key", name) for line, name in enumerate(_ERRORS, start=5)]
+    assert [(each.code, each.parameters) for each in table.notices if "merged" in each.code] == [
+        ("notice.merged_cells", {"count": 1})
+    ]
