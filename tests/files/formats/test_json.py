@@ -314,3 +314,146 @@ def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
 
     assert rows == [(1, "1", None)]
     assert errors == [(2, "", '{"n":2}', "row.not_an_object")]
+
+
+# GeoJSON ------------------------------------------------------------------------------------------
+
+_EPSG = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::25832"}}
+
+
+def build_features(*geometries: object, **members: object) -> bytes:
+    features = [
+        {"type": "Feature", "properties": {"n": "A"}, "geometry": each} for each in geometries
+    ]
+    return json.dumps({"type": "FeatureCollection", **members, "features": features}).encode()
+
+
+def build_point(*coordinates: float) -> dict[str, object]:
+    return {"type": "Point", "coordinates": coordinates}
+
+
+@pytest.mark.parametrize(
+    ("crs", "point", "converted", "name"),
+    [
+        (_EPSG, (565000.5, 5934000.2), (9.98, 53.55), "ETRS89 / UTM zone 32N"),
+        (_EPSG, (565000.5, 5934000.2, 7.5), (9.98, 53.55, 7.5), "ETRS89 / UTM zone 32N"),
+        (
+            {"type": "name", "properties": {"name": "EPSG:3857"}},
+            (1113194.908, 6446275.841),
+            (10, 50),
+            "WGS 84 / Pseudo-Mercator",
+        ),
+        (
+            {"type": "name", "properties": {"name": "http://www.opengis.net/def/crs/EPSG/0/2056"}},
+            (2600000, 1200000),
+            (7.44, 46.95),
+            "CH1903+ / LV95",
+        ),
+        (
+            {"type": "EPSG", "properties": {"code": 25832}},
+            (565000.5, 5934000.2),
+            (9.98, 53.55),
+            "ETRS89 / UTM zone 32N",
+        ),
+        # Longitudes come first in GeoJSON, whatever the system says.
+        *(
+            ({"type": "name", "properties": {"name": name}}, (10.5, 50.25), (10.5, 50.25), "")
+            for name in (
+                "urn:ogc:def:crs:EPSG::4326",
+                "urn:ogc:def:crs:OGC:1.3:CRS84",
+                "EPSG:4326",
+                "CRS84",
+            )
+        ),
+        (
+            {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::4258"}},
+            (10.5, 50.25),
+            (10.5, 50.25),
+            "ETRS89",
+        ),
+        (None, (10.5, 50.25), (10.5, 50.25), ""),
+    ],
+)
+def test_the_coordinates_of_a_geojson_are_converted(
+    path: Path, crs: object, point: tuple[float, ...], converted: object, name: str
+) -> None:
+    content = build_features(build_point(*point), None, crs=crs)
+
+    table, rows, errors = read_content(read_json, path, content)
+
+    found = json.loads(rows[0][2])
+    assert found["type"] == "Point"
+    assert found["coordinates"] == pytest.approx(converted, abs=0.01)
+    assert (rows[1], errors) == ((2, "A", None), [])
+    assert [(each.code, each.parameters["name"]) for each in table.notices] == (
+        [("notice.coordinates_converted", name)] if name else []
+    )
+
+
+def test_the_system_of_a_geojson_may_be_named_last(path: Path) -> None:
+    content = build_features(build_point(565000.5, 5934000.2))
+    content = content[:-1] + b', "crs": ' + json.dumps(_EPSG).encode() + b"}"
+
+    _table, rows, _errors = read_content(read_json, path, content)
+
+    assert json.loads(rows[0][2])["coordinates"] == pytest.approx((9.98, 53.55), abs=0.01)
+
+
+def test_geometries_that_cannot_be_converted_are_bad_rows(path: Path) -> None:
+    content = build_features(
+        build_point(565000.5, 5934000.2), {"type": "Point"}, build_point(1e300, 1), {}, crs=_EPSG
+    )
+
+    _table, rows, errors = read_content(read_json, path, content)
+
+    assert [line for line, *_cells in rows] == [1]
+    assert [(line, code) for line, _name, _value, code in errors] == [
+        (line, "row.bad_geometry") for line in (2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (
+            build_features(
+                build_point(1, 2),
+                crs={"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::999999"}},
+            ),
+            "geo.unknown_coordinates",
+        ),
+        *(
+            (build_features(build_point(1, 2), crs=crs), "geo.unknown_coordinates")
+            for crs in (
+                {"type": "name", "properties": {"name": "http://127.0.0.1/system"}},
+                {"type": "name", "properties": {"name": "/etc/passwd"}},
+                {"type": "link", "properties": {"href": "http://127.0.0.1/system"}},
+                {"type": "name"},
+                "EPSG:25832",
+            )
+        ),
+        (build_features(), "geo.no_features"),
+        (b'{"type": "FeatureCollection"}', "geo.no_features"),
+        (b'{"features": [], "type": "FeatureCollection"}', "geo.no_features"),
+        (b'{"type": "FeatureCollection", "features": null}', "geo.no_features"),
+        *(
+            (json.dumps(document).encode(), "geo.no_collection")
+            for document in (
+                {"type": "GeometryCollection", "geometries": [build_point(1, 2)]},
+                {"geometries": [build_point(1, 2)], "type": "GeometryCollection"},
+                {"type": "GeometryCollection", "geometries": []},
+                build_point(1, 2),
+                {"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]},
+                {
+                    "type": "Feature",
+                    "properties": {},
+                    "geometry": {"type": "LineString", "coordinates": [[1, 2], [3, 4]]},
+                },
+            )
+        ),
+    ],
+)
+def test_a_geojson_that_is_not_a_table_of_places_is_refused(
+    path: Path, content: bytes, code: str
+) -> None:
+    assert get_read_failure(read_json, path, content).code == code

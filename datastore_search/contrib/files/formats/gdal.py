@@ -7,6 +7,7 @@ Source: GDAL's C API, ``gdal.h``, ``ogr_api.h`` and ``ogr_srs_api.h``.
 from __future__ import annotations
 
 import ctypes
+import warnings
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_void_p
 
 from pyogrio import _ogr, set_gdal_config_options
@@ -40,6 +41,7 @@ for _name, _result, _arguments in (
     ("OSRGetName", c_char_p, [c_void_p]),
     ("OSRSetAxisMappingStrategy", None, [c_void_p, c_int]),
     ("OCTNewCoordinateTransformation", c_void_p, [c_void_p, c_void_p]),
+    ("OGR_G_CreateGeometryFromJson", c_void_p, [c_char_p]),
     ("OGR_G_CreateFromWkb", c_int, [c_char_p, c_void_p, POINTER(c_void_p), c_int]),
     ("OGR_G_GetEnvelope", None, [c_void_p, POINTER(c_double)]),
     ("OGR_G_Transform", c_int, [c_void_p, c_void_p]),
@@ -51,12 +53,11 @@ for _name, _result, _arguments in (
     _function.restype, _function.argtypes = _result, _arguments
 
 
-def limit_gdal() -> None:
-    """Take the drivers of other formats away from GDAL, and the network."""
-    for driver in [_GDAL.GDALGetDriver(at) for at in range(_GDAL.GDALGetDriverCount())]:
-        if _GDAL.GDALGetDriverShortName(driver) not in _DRIVERS:
-            _GDAL.GDALDeregisterDriver(driver)
-    set_gdal_config_options(_CONFIGURATION)
+# Take the drivers of other formats away from GDAL, and the network.
+for _driver in [_GDAL.GDALGetDriver(at) for at in range(_GDAL.GDALGetDriverCount())]:
+    if _GDAL.GDALGetDriverShortName(_driver) not in _DRIVERS:
+        _GDAL.GDALDeregisterDriver(_driver)
+set_gdal_config_options(_CONFIGURATION)
 
 
 class CoordinateConverter:
@@ -70,10 +71,15 @@ class CoordinateConverter:
         if not self._transformation:
             raise LoadFailed("geo.unknown_coordinates")
 
-    def convert(self, wkb: bytes) -> str | None:
-        """Write a geometry in WKB as GeoJSON; None if it cannot be converted."""
+    def convert(self, shape_content: bytes, *, is_json: bool = False) -> str | None:
+        """Write a geometry in WKB or GeoJSON as GeoJSON; None if it cannot be converted."""
         shape = c_void_p()
-        if _GDAL.OGR_G_CreateFromWkb(wkb, None, byref(shape), len(wkb)):
+        if is_json:
+            with warnings.catch_warnings(action="ignore"):
+                shape.value = _GDAL.OGR_G_CreateGeometryFromJson(shape_content)
+        elif _GDAL.OGR_G_CreateFromWkb(shape_content, None, byref(shape), len(shape_content)):
+            return None
+        if not shape:
             return None
         text = None
         envelope = (c_double * 4)()

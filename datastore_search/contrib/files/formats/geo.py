@@ -23,14 +23,14 @@ from pyogrio.raw import open_arrow
 
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
+from .cell_values import format_number
 from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
-from .gdal import CoordinateConverter, limit_gdal
+from .gdal import CoordinateConverter
 from .header_rows import clean_labels, make_unique_names
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .shortages import find_shortage, is_write_refused
 from .staging import StagedTable, StagingArea, find_number_types
-from .workbook_rows import format_number
 
 _CPU_FACTOR = 20
 #: GDAL reads a KML whole.
@@ -81,8 +81,6 @@ _FIELD_TYPES = {
     _GEOMETRY: "json",
 }
 _NUMBERS = ("int4", "int8", "float8")
-
-limit_gdal()
 
 
 def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import json
+import mmap
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
-from .json_layouts import find_chosen, find_list, find_row_names, read_records
+from .json_layouts import find_chosen, find_list, find_member, find_row_names, read_records
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
+if TYPE_CHECKING:
+    from .gdal import CoordinateConverter
+
 _START_BYTES = 2**16
 #: JSON-stat says that it is one; its lists are not of records.
 _JSON_STAT = re.compile(r'(?s)(?=.*"version"\s*:\s*"2\.).*"class"\s*:\s*"(dataset|collection)"')
+#: The type of a GeoJSON, where neither a list nor an object precedes it.
+_GEOJSON = re.compile(
+    r'\s*\{[^\[{]*"type"\s*:\s*"(Feature|\w*(?:Collection|Point|String|Polygon))"'
+)
+_GEOJSON_CODES = {"FeatureCollection": "no_features"}
+_COORDINATES = frozenset(("coordinates", "geometries"))
+#: How a GeoJSON names its system: ``EPSG:25832``, ``urn:ogc:def:crs:EPSG::25832``, ``CRS84``.
+_SYSTEM = re.compile(
+    r"(?:(?:.*[:/])?(EPSG|ESRI|OGC)(?:[:/][0-9.]*)?[:/])?((?<=[:/])[0-9A-Z]+|CRS84H?)",
+    re.IGNORECASE,
+)
+_WGS_84 = ("EPSG:4326", "EPSG:4979", "OGC:CRS84", "OGC:CRS84H")
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -38,13 +55,21 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     list_path = _find_list_path(path, encoding, parser, options.records_path)
     with Document(path, encoding, parser) as document:
         names = find_row_names(document, list_path)
+    converter = _find_converter(path, encoding, parser, list_path)
     parser.pop_repeated_member()
     with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
+        builder = RecordTableBuilder(staging_area, writer, options.nulls, names, converter)
         elements = enumerate(read_records(document, list_path), start=1)
         is_usual = list_path in {(), ("features",)}
         notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
-        return _build_table(builder, parser, elements, notices)
+        if converter:
+            notices.append(Notice("notice.coordinates_converted", name=converter.name))
+        try:
+            return _build_table(builder, parser, elements, notices)
+        except LoadFailed as failure:
+            if failure.code == "json.no_records" and list_path[-1:] == ("features",):
+                raise LoadFailed("geo.no_features") from None
+            raise
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -106,12 +131,50 @@ def _find_list_path(path: Path, encoding: str, parser: Parser, wanted: str) -> t
             document.check_end()
             raise LoadFailed("json.no_list")
         with path.open(encoding=encoding, errors="replace") as file:
-            if _JSON_STAT.match(file.read(_START_BYTES)):
-                raise LoadFailed("file.save_as_csv", format="JSON-stat")
+            start = file.read(_START_BYTES)
+        if _JSON_STAT.match(start):
+            raise LoadFailed("file.save_as_csv", format="JSON-stat")
+        geojson = _GEOJSON.match(start)
+        code = f"geo.{_GEOJSON_CODES.get(geojson[1], 'no_collection')}" if geojson else ""
         try:
-            return find_list(document)
+            found = find_list(document)
+        except LoadFailed as failure:
+            raise LoadFailed(code) if code and failure.code == "json.no_list" else failure from None
         finally:
             parser.pop_repeated_member()
+        if found == ("geometries",) or (code and found[-1] in _COORDINATES):
+            raise LoadFailed("geo.no_collection")
+        return found
+
+
+def _find_converter(
+    path: Path, encoding: str, parser: Parser, list_path: Sequence[str]
+) -> CoordinateConverter | None:
+    """Find the converter of the coordinates of a GeoJSON that names a system; None in WGS 84."""
+    if list_path[-1:] != ("features",):
+        return None
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if content.find('"crs"'.encode(encoding.removesuffix("-sig"))) < 0:
+            return None
+    with Document(path, encoding, parser) as document:
+        crs = find_member(document, list_path, "crs")
+    if crs is None:
+        return None
+    properties = crs.get("properties") if isinstance(crs, dict) else None
+    named = properties if isinstance(properties, dict) else {}
+    name = str(named.get("name", named.get("urn", f"EPSG:{named.get('code')}")))
+    system = _SYSTEM.fullmatch(name)
+    if not system:
+        raise LoadFailed("geo.unknown_coordinates")
+    code = f"{system[1] or 'OGC'}:{system[2]}".upper()
+    if code in _WGS_84:
+        return None
+    try:
+        gdal = import_module(".gdal", __package__)
+    except ModuleNotFoundError as error:
+        raise LoadFailed("file.extra_missing", format="GeoJSON", extra="geo") from error
+    converter: CoordinateConverter = gdal.CoordinateConverter(code)
+    return converter
 
 
 # Elements -----------------------------------------------------------------------------------------

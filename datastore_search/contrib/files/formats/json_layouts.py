@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -131,6 +132,21 @@ def _read_names(document: Document) -> tuple[str, ...]:
     ]
     known = tuple(name for name in names if type(name) is str)
     return known if len(known) == len(names) <= MAX_FIELDS else ()
+
+
+def find_member(document: Document, path: Sequence[str], wanted: str) -> Any:
+    """Find the value of a member beside the list at a path; None where there is none."""
+    for name in document.read_members():
+        start = document.peek_character()
+        if len(path) > 1 and name == path[0] and start == "{":
+            return find_member(document, path[1:], wanted)
+        if len(path) == 1 and name == wanted:
+            return document.read_value()
+        if start == "[":
+            deque(document.read_elements(), maxlen=0)
+        else:
+            document.skip_value()
+    return None
 
 
 # Reading ------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
@@ -12,6 +13,9 @@ from .header_rows import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
+
+if TYPE_CHECKING:
+    from .gdal import CoordinateConverter
 
 # A field's key is its name, or a tuple that begins with it where another may have the same name:
 # with its position among the cells of rows, or alone for what a feature has besides properties.
@@ -37,14 +41,15 @@ class RecordTableBuilder:
         writer: RowWriter,
         nulls: Sequence[str],
         names: Sequence[str] = (),
+        converter: CoordinateConverter | None = None,
     ) -> None:
         """
         Begin without a field.
 
         ``nulls`` are texts that mean no value; ``names`` are the names of the cells of rows, where
-        they are not in the first row.
+        they are not in the first row.  ``converter`` converts the geometries of features.
         """
-        self._names = names
+        self._names, self._converter = names, converter
         self._staging_area = staging_area
         self._nulls = frozenset(nulls)
         self._writer = writer
@@ -124,6 +129,14 @@ class RecordTableBuilder:
 
     def _add_object(self, line: int, element: Any) -> None:
         if self._has_features and _is_feature(element):
+            geometry = element.get("geometry")
+            if self._converter and geometry is not None:
+                content = format_json(geometry).encode()
+                converted = self._converter.convert(content, is_json=True)
+                if converted is None:
+                    self.add_error(line, BadRow("row.bad_geometry"))
+                    return
+                element = {**element, "geometry": json.loads(converted)}
             self._add_members(line, _read_feature(element))
         elif isinstance(element, dict) and not self._has_features:
             self._add_members(line, element.items())
