@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
-from django.db import connections, models, transaction
+from django.db import models, transaction
 
 from ..database.writes import Report
 from ..signals import CATALOGUE_KEY, answers_changed
@@ -91,6 +91,13 @@ class PrimaryManager(models.Manager[_Model_co]):
         return queryset
 
 
+class _EveryAlias(set[str]):
+    """The databases for which a view is no transaction: all, also those that come later."""
+
+    def __contains__(self, alias: object) -> bool:
+        return True
+
+
 def exclude_from_atomic_requests(view: _View) -> _View:
     """
     Disable ``ATOMIC_REQUESTS`` for a view, or for the ``dispatch`` of one.
@@ -98,6 +105,6 @@ def exclude_from_atomic_requests(view: _View) -> _View:
     A search keeps what it has ranked and counted only outside a transaction, which may see records
     that are not committed; a dump ends after its view; a write has a transaction of its own.
     """
-    for alias in connections:
-        view = transaction.non_atomic_requests(using=alias)(view)
+    transaction.non_atomic_requests(view)
+    view._non_atomic_requests = _EveryAlias()  # type: ignore[attr-defined] # noqa: SLF001 - Django's mark
     return view

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -15,12 +17,13 @@ from datastore_search.models import Resource
 
 from ..builders import ask, get_result, make_resource
 from ..files.builders import load_csv
+from ..processes import PROJECT, build_database_url, build_environment
 
 #: All but the admin, whose views are transactions where the portal wants them.
 _PACKAGES = tuple(f"datastore_search.{each}" for each in ("api", "contrib", "downloads", "web"))
 
-#: Views of the admin are as the portal wants them; those of health have their own connections.
-_OTHERS = re.compile(r"\.(admin|health)\b")
+#: Views of the admin are as the portal wants them.
+_OTHERS = re.compile(r"\.admin\b")
 
 
 def list_views(resolver: URLResolver) -> list[tuple[str, Any]]:
@@ -47,6 +50,52 @@ def test_no_view_that_reads_the_database_is_a_transaction() -> None:
 
     assert len(views) > 15
     assert atomic == set()
+
+
+#: A portal whose second database is one transaction for each request, and what it answers.
+_PORTAL = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
+import django
+from django.conf import settings
+alias = {alias!r}
+settings.DATABASES = {{**settings.DATABASES, "other": {{**settings.DATABASES["default"]}}}}
+settings.DATABASES[alias]["ATOMIC_REQUESTS"] = True
+settings.ALLOWED_HOSTS = ["*"]
+settings.ROOT_URLCONF = "tests.deployment.atomic_urls"
+django.setup()
+from django.test import Client
+for path in {paths!r}:
+    response = Client().get(path)
+    print(path, response.status_code)
+"""
+
+
+@pytest.mark.parametrize("alias", ["default", "other"])
+def test_every_view_answers_where_any_database_has_atomic_requests(
+    transactional_db: None, alias: str
+) -> None:
+    resource = make_resource()
+    actions, pages = "/en/api/3/action", f"/en/datastore/{resource.pk}"
+    paths = [
+        *("/health/live", "/health/ready", "/metrics", "/en/api/3", "/en/datastore/"),
+        *(f"{pages}/", f"{pages}/about/", f"{pages}/r/1/", f"{pages}/chart/", f"{pages}/map/"),
+        *(f"{actions}/datastore_search?id={resource.pk}", f"{actions}/package_list"),
+        *(f"/en/datastore/dump/{resource.pk}", "/en/datastore/catalog.ttl", "/en/api/schema/"),
+        *("/en/admin/login/", "/health/operations"),
+    ]
+    environment = build_environment(build_database_url(), PROJECT / ".media") | {"THROTTLE": "0"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", _PORTAL.format(alias=alias, paths=paths)],
+        cwd=PROJECT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    answered = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    assert answered.pop("/health/operations") in {"200", "503"}  # no worker runs here
+    assert answered == dict.fromkeys(paths[:-1], "200")
+    Resource.objects.all().delete()
 
 
 @pytest.fixture

@@ -17,11 +17,13 @@ from health_check.base import HealthCheck
 from health_check.views import HealthCheckView
 
 from ....guards.cache import BriefCache
+from ....models.base import exclude_from_atomic_requests
 from .checks import Database, Disk, Migrations
 
 logger = logging.getLogger(__name__)
 
 
+@exclude_from_atomic_requests
 @require_safe
 @never_cache
 def show_live(request: HttpRequest) -> HttpResponse:
@@ -41,6 +43,12 @@ class ReadyView(HealthCheckView):
     def __init_subclass__(cls) -> None:
         """Give each view an answer of its own."""
         cls.answer_cache = BriefCache()
+
+    @exclude_from_atomic_requests
+    async def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Answer outside of a transaction, which no view that is async may have."""
+        response: HttpResponse = await super().dispatch(request, *args, **kwargs)
+        return response
 
     async def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Answer as within the last second, or as before while another request runs the checks."""
