@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
+from string import whitespace
 from typing import Any, ClassVar
 
 from django.utils.functional import Promise
@@ -25,7 +26,7 @@ from .envelope import MAX_REPORTED_ERRORS
 Schema = dict[str, Any]
 
 MAX_DIGITS = 40
-_INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{MAX_DIGITS - 1}}}\s*")
+_INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{MAX_DIGITS - 1}}}\s*", re.ASCII)
 _TRUE = frozenset({"true", "yes", "t", "y", "1"})
 
 #: In characters; texts other than full-text queries are names.
@@ -157,7 +158,7 @@ class BooleanField(ParameterField):
         if data == "":
             return None
         if isinstance(data, str):
-            return data.strip().lower() in _TRUE
+            return data.strip(whitespace).lower() in _TRUE
         return bool(data) if isinstance(data, bool | int | Decimal) else False
 
 

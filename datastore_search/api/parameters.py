@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from string import whitespace
 from typing import Any, ClassVar, cast
 
 from django.utils.text import format_lazy
@@ -340,7 +341,9 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         # CKAN: with a full_text, a q that is text counts for nothing.
         "q": full_text or ("" if by_field else q),
         "q_fields": by_field,
-        "language": parameters.get("language", "").strip().lower(),  # as PostgreSQL reads names
+        "language": parameters.get("language", "")
+        .strip(whitespace)
+        .lower(),  # as PostgreSQL reads names
         "filters": parse_filters(parameters["filters"]) if "filters" in parameters else (),
         "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
         "members": tuple(

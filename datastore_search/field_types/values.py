@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import MAX_PREC, ROUND_UP, Context, Decimal
+from string import whitespace
 from typing import Never, TypeVar
 
 DateOrTime = TypeVar("DateOrTime", date, datetime, time)
@@ -245,7 +246,7 @@ def parse_json_operand(value: Json) -> str | None:
 # Numbers ------------------------------------------------------------------------------------------
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?", re.IGNORECASE)
 _NOT_FINITE = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
 
 
@@ -261,9 +262,10 @@ def parse_integer_operand(value: Json, *, bits: int) -> str | None:
     """Parse a number, also as text; one that is not whole or not in range equals nothing."""
     within = range(-(2 ** (bits - 1)), 2 ** (bits - 1))
     if isinstance(value, str):
-        if not _INTEGER.fullmatch(value.strip()) or int(value) not in within:
+        text = value.strip(whitespace)
+        if not _INTEGER.fullmatch(text) or int(text) not in within:
             raise NotOfType
-        return str(int(value))
+        return str(int(text))
     number = _check_number(value)
     if number.adjusted() > bits or number != number.to_integral_value():
         return None
@@ -359,10 +361,10 @@ def _parse_number(value: Json) -> Decimal | str:
     """Parse a number as PostgreSQL does: its value, or the name of NaN or an infinity."""
     if not isinstance(value, str):
         return _check_number(value)
-    text = value.strip()
+    text = value.strip(whitespace)
     if _NOT_FINITE.fullmatch(text):
         return str(Decimal(text))
-    if len(text) > _MAX_NUMBER_LENGTH or not _NUMBER.fullmatch(text):
+    if len(text) > _MAX_NUMBER_LENGTH or not NUMBER.fullmatch(text):
         raise NotOfType
     return Decimal(text)
 
@@ -388,7 +390,7 @@ def parse_boolean(value: Json) -> str:
     """Parse a boolean, or one of PostgreSQL's words for one."""
     if isinstance(value, bool):
         return dump_json(value)
-    word = value.strip().lower() if isinstance(value, str) else ""
+    word = value.strip(whitespace).lower() if isinstance(value, str) else ""
     if word not in _TRUE | _FALSE:
         raise NotOfType
     return dump_json(word in _TRUE)
@@ -438,7 +440,7 @@ def parse_time(value: Json) -> str:
 def _match(value: Json, pattern: re.Pattern[str]) -> str:
     if not isinstance(value, str):
         raise NotOfType
-    found = value.strip()
+    found = value.strip(whitespace)
     if not pattern.fullmatch(found):
         _raise_unknown_notation(found)
     return found

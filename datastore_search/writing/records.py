@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from string import whitespace
 from typing import Any
 
 from ..field_types import (
@@ -109,8 +110,9 @@ def _read_id(number: int, record: Mapping[str, Any], method: Method) -> int | No
     if _ID not in record or method is Method.INSERT:
         return None
     value = record[_ID]
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _MAX_SHOWN_LENGTH:
-        value = int(value)
+    if isinstance(value, str) and len(value) < _MAX_SHOWN_LENGTH and value.isascii():
+        text = value.strip(whitespace)
+        value = int(text) if text.isdecimal() else value
     if isinstance(value, Decimal) and value == value.to_integral_value():
         value = int(value) if value.adjusted() < _MAX_SHOWN_LENGTH else None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ID:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from string import whitespace
 from typing import Any, ClassVar
 
 from django.utils.text import format_lazy
@@ -35,6 +36,7 @@ from ...api.parameters import (
     build_query,
     make_printable,
 )
+from ...field_types.values import NUMBER
 from ...filters import Condition, exclude_field, parse_filters
 from ...filters.names import split_names, unquote_name
 from ...messages.parameters import InvalidParameters
@@ -106,10 +108,9 @@ def _parse_number(data: object) -> Decimal | None:
     """Parse a finite number; None for anything else."""
     if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
         return None
-    try:
-        number = Decimal(data.strip() if isinstance(data, str) else data)
-    except InvalidOperation:
+    if isinstance(data, str) and not NUMBER.fullmatch(data := data.strip(whitespace)):
         return None
+    number = Decimal(data)
     return number if number.is_finite() else None
 
 
@@ -390,7 +391,7 @@ class MetricOptions(ActionParameters):
     )
 
 
-_SHORT_METRIC = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_SHORT_METRIC = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL | re.ASCII)
 
 
 class MetricsField(OptionsListField):

@@ -142,7 +142,7 @@ class LoadAdmin(ViewableAdmin):
     ) -> HttpResponse:
         """Show the progress or the outcome of a load; redirect a draft to its preview."""
         check_id_length(object_id)
-        if object_id.isdecimal():
+        if object_id.isascii() and object_id.isdecimal():
             mark_interrupted_loads(Load.objects.filter(pk=object_id))
         load = self.get_object(request, object_id)
         if load is None or not self.has_view_permission(request, load):
@@ -176,8 +176,9 @@ class LoadAdmin(ViewableAdmin):
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """Describe the progress of loads (``?load=1&load=2``), of those that the user may view."""
-        ids = filter(str.isdecimal, request.GET.getlist("load")[:MAX_LOADS_PER_REQUEST])
-        loads = Load.objects.filter(pk__in=list(ids)).select_related("resource")
+        sent = request.GET.getlist("load")[:MAX_LOADS_PER_REQUEST]
+        ids = [each for each in sent if each.isascii() and each.isdecimal()]
+        loads = Load.objects.filter(pk__in=ids).select_related("resource")
         mark_interrupted_loads(loads)
         viewable = [load for load in loads if has_permission(request, "view", load.resource)]
         return JsonResponse({"loads": {str(load.pk): describe_progress(load) for load in viewable}})

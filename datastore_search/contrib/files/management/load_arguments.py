@@ -105,7 +105,7 @@ def _parse_pair(text: str) -> tuple[str, str]:
 
 
 def _parse_count(text: str) -> int:
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise ArgumentTypeError(f"“{text}” is not a number.")
     return int(text)
 
