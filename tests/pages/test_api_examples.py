@@ -99,6 +99,27 @@ def test_every_program_gets_the_records_of_the_page(
     assert "other" not in "".join(printed.values())
 
 
+def test_javascript_sends_a_filter_on_a_field_of_any_name(
+    client: Client, db: None, tmp_path: Path
+) -> None:
+    resource = make_resource('__proto__,constructor,"a""__proto__"\nx,y,z\n')
+    value = 'v"__proto__":\\'
+    filters = {
+        "__proto__": ["x", value],
+        "constructor": ["y"],
+        'a"__proto__': {"ne": '"__proto__":'},
+    }
+    query = {"filters": json.dumps(filters)}
+
+    page = client.get(f"/en/datastore/{resource.pk}/api/", query).content.decode()
+
+    program = list_programs(page)["JavaScript: fetch"]
+    shown = "globalThis.fetch = (address, { body }) => { console.log(body); process.exit(); };\n"
+    (tmp_path / "a.mjs").write_text(shown + program, encoding="utf-8")
+    sent = json.loads(run(["node", "a.mjs"], tmp_path, ""))
+    assert sent["filters"] == filters
+
+
 def test_the_beginning_of_the_answer_is_shown(client: Client, db: None) -> None:
     resource = make_resource("a,b\n1,<x>\n2,y\n")
     page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()

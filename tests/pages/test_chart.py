@@ -15,7 +15,12 @@ from django.test import Client
 from datastore_search.contrib.analysis.groups import GroupBy
 from datastore_search.contrib.pages.charts import data as chart_data
 from datastore_search.contrib.pages.charts.data import ChartData, Group, Point, Value
-from datastore_search.contrib.pages.charts.drawing import STYLES, Drawing, draw_chart
+from datastore_search.contrib.pages.charts.drawing import (
+    STYLES,
+    Drawing,
+    draw_chart,
+    measure_text,
+)
 from datastore_search.contrib.pages.charts.query import ChartQuery, Grouping
 from datastore_search.contrib.pages.table.columns import Column
 from datastore_search.models import Resource
@@ -211,13 +216,14 @@ def test_groups_are_split(client: Client, survey: Resource) -> None:
     ]
 
 
-def test_records_without_a_value_are_in_the_figures_alone(client: Client, db: None) -> None:
+def test_records_without_a_value_have_a_bar_after_the_axis(client: Client, db: None) -> None:
     resource = make_loaded_resource("d,k\n2020-01-01,a\n,b\n,c\n2020-01-02,d\n")
 
     response = open_chart(client, resource, {"by": "d"})
 
     assert parse_figures(response)[1:] == [["2020-01-01", "1"], ["2020-01-02", "1"], ["empty", "2"]]
-    assert list_bars(response) == ["2020-01-01 · 1", "2020-01-02 · 1"]
+    assert list_bars(response) == ["2020-01-01 · 1", "2020-01-02 · 1", "empty · 2"]
+    assert ">empty</text>" in response.content.decode()
     assert '<a href="../?empty.d=yes">' in response.content.decode()
 
 
@@ -300,7 +306,27 @@ def test_names_and_values_are_never_markup(client: Client, db: None) -> None:
     ("query", "message"),
     [
         ({"by": "nope"}, "Unknown field: “nope”"),
-        ({"show": "sum", "of": "kind", "by": "kind"}, "Unknown field: “kind”"),
+        ({"show": "sum", "of": "nope", "by": "kind"}, "Unknown field: “nope”"),
+        (
+            {"show": "sum", "of": "kind", "by": "kind"},
+            "Field “kind” has type text, which does not support “sum”.",
+        ),
+        ({"show": "mean"}, "cannot have show=mean. Possible: count, sum, avg, min, max, median."),
+        (
+            {"by": "day", "per": "fortnight"},
+            "cannot have per=fortnight. Possible: year, quarter, month, week, day, each.",
+        ),
+        ({"by": "day", "per": "hour"}, "cannot have per=hour."),
+        ({"by": "kind", "per": "month"}, "cannot have per=month. Possible: each."),
+        ({"by": "n", "per": "year"}, "cannot have per=year. Possible: ranges, each."),
+        ({"by": "kind", "as": "shares"}, "cannot have as=shares. Possible: none without “split”."),
+        ({"by": "kind", "as": "lines", "split": "stage"}, "Possible: stacked, shares, grouped."),
+        (
+            {"show": "avg", "of": "n", "by": "day", "split": "kind", "as": "stacked"},
+            "cannot have as=stacked. Possible: grouped, lines.",
+        ),
+        ({"by": "kind", "split": "kind"}, "cannot have split=kind. Possible: stage, n, budget"),
+        ({"by": "day", "as": "pie"}, "cannot have as=pie. Possible: lines."),
         ({"by": "kind", "from.n": "x"}, "“x” is not a whole number, or is too large."),
         ({"by": "kind", "filters": "{"}, "The parameter “filters” is not valid JSON."),
     ],
@@ -315,12 +341,56 @@ def test_an_error_is_said_in_words(
     assert 'class="datastore-chart"' not in response.content.decode()
 
 
-def test_what_does_not_suit_is_chosen_anew(client: Client, survey: Resource) -> None:
-    query = {"show": "nope", "by": "kind", "per": "month", "split": "kind", "format": "gif"}
+def test_a_nested_field_makes_no_groups(client: Client, db: None) -> None:
+    table = Table(make_writer_token())
+    table.run("create", fields=[{"id": "j", "type": "json"}, {"id": "n", "type": "int4"}])
 
-    response = open_chart(client, survey, query)
+    for name in ("by", "split"):
+        response = open_chart(client, table.resource, {"by": "n", name: "j"})
 
-    assert parse_figures(response)[1:] == [["river", "40"], ["lake", "20"]]
+        assert response.status_code == 400
+        assert "Field “j” has type nested data. Records cannot be grouped" in extract_text(response)
+
+
+def test_every_chart_that_a_page_offers_is_one(client: Client, survey: Resource) -> None:
+    """A form sends what was proposed only if the address has it; links name what suits."""
+    pages, seen = [f"/en/datastore/{survey.pk}/chart/"], set[str]()
+    while pages:
+        address = pages.pop()
+        seen.add(address)
+        response = client.get(address)
+        assert response.status_code == 200, address
+        text = html.unescape(response.content.decode())
+        links = re.findall(r'href="((?:/en/datastore/[^"]*/chart/)?\?[^"#]*)"', text)
+        charts = {
+            each if each.startswith("/") else address.partition("?")[0] + each for each in links
+        }
+        pages += [
+            each for each in sorted(charts - seen) if "format=" not in each and len(seen) < 15
+        ]
+        selected = dict(
+            re.findall(
+                r'<select[^>]* name="(per|as)".*?<option value="([^"]*)" selected', text, re.DOTALL
+            )
+        )
+        sent = address.partition("?")[2]
+        assert all(f"{name}=" in sent for name, value in selected.items() if value)
+
+
+def test_texts_of_a_csv_are_no_formulas(client: Client, db: None) -> None:
+    rows = "=1+1,@x,-1\n+2,=2,5\n-3,a,7\n"
+    resource = make_loaded_resource(f"=k,-s,n\n{rows}", types={"=k": "text"})
+
+    query = {"by": "=k", "split": "-s", "show": "sum", "of": "n", "format": "csv"}
+    response = open_chart(client, resource, query)
+
+    header, *lines = csv.reader(io.StringIO(response.content.decode()))
+    assert header == ["'=k", "'-s", "sum_n"]
+    assert {line[0] for line in lines} == {"'=1+1", "'+2", "'-3"}
+    assert {line[1] for line in lines} == {"'@x", "'=2", "a"}
+    assert "-1" in {line[2] for line in lines}
+    response = open_chart(client, resource, {"by": "n", "per": "each", "format": "csv"})
+    assert response.content.decode().splitlines()[1] == "-1,1"
 
 
 def test_only_the_largest_groups_are_shown(
@@ -331,6 +401,7 @@ def test_only_the_largest_groups_are_shown(
 
     response = open_chart(client, survey, {"by": "title"})
     assert len(parse_figures(response)) == 6
+    assert "Of those shown, the highest is 1 (" in extract_text(response)
     assert "Only the 5 largest of 60 groups are shown." in extract_text(response)
 
     query = {"show": "max", "of": "n", "by": "kind", "split": "title"}
@@ -526,3 +597,54 @@ def test_a_negative_figure_is_a_bar_on_the_other_side() -> None:
 def test_every_series_has_a_colour_and_a_line_of_its_own() -> None:
     colours, _dashes = zip(*STYLES, strict=True)
     assert len(set(colours)) == len(STYLES) == chart_data.MAX_SERIES
+
+
+# Claims about what is not shown -------------------------------------------------------------------
+
+
+def test_the_others_may_be_the_highest(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chart_data, "MAX_SERIES", 3)
+    query = {"show": "sum", "of": "n", "by": "kind", "split": "title"}
+
+    response = open_chart(client, survey, query)
+
+    figures = {
+        cell: float(cell.replace(",", ""))
+        for row in parse_figures(response)[1:]
+        for cell in row[1:-1]
+    }
+    highest = max(figures, key=figures.__getitem__)
+    assert figures[highest] > 1_000
+    assert f"Of those shown, the highest is {highest} (river, others)" in extract_text(response)
+
+
+@pytest.mark.parametrize(("size", "room"), [(10**6, 70), (3 * 10**9, 80), (-4 * 10**9, 80)])
+@pytest.mark.parametrize("by", ["k", "n"])
+def test_the_widest_label_has_room(client: Client, db: None, size: int, room: int, by: str) -> None:
+    resource = make_loaded_resource(f"k,n,v\na,1,{size}\nb,2,{size // 3}\nc,3,{size // 7}\n")
+    query = {"show": "sum", "of": "v", "by": by}
+
+    drawing = ET.fromstring(open_chart(client, resource, {**query, "format": "svg"}).content)
+
+    box = [int(each) for each in drawing.get("viewBox", "").split()]
+    for inner in drawing:
+        left = float(inner.get("x") or 0)
+        for text in inner.iter("{http://www.w3.org/2000/svg}text"):
+            at, width = text.get("x") or "0", measure_text(text.text or "")
+            x = left + (float(at[:-1]) * 7.2 if at.endswith("%") else float(at))
+            begin = x - {"end": width, "middle": width / 2}.get(text.get("text-anchor") or "", 0)
+            assert begin >= 0, text.text
+            assert begin + width <= box[2], text.text
+    classes = parse_drawing(open_chart(client, resource, query)).get("class", "")
+    assert ("narrow" in classes) == (abs(size) < 10**9)
+
+
+def test_logarithmic_ranges_say_so(client: Client, db: None) -> None:
+    rows = "".join(f"{n},{10 ** (n % 7)}\n" for n in range(70)) + "1,10000000\n" * 2
+    resource = make_loaded_resource(f"a,n\n{rows}" + "2,3\n" * 900)
+
+    response = open_chart(client, resource, {"by": "n", "per": "ranges"})
+
+    assert "Number of records by n, in logarithmic ranges" in extract_text(response)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from datastore_search.contrib.analysis.facet_cache import facet_cache
 from datastore_search.contrib.pages.facets import panel as facets
-from datastore_search.models import Resource
+from datastore_search.models import Resource, TableVersion
 
 from ..builders import make_writer_token
 from ..core.writing.tables import Table
@@ -198,6 +199,7 @@ def test_a_histogram_of_nearly_equal_numbers_is_logarithmic(client: Client, db: 
     assert found.ends == ["0.0", "10,000"]
     assert found.outline.count("V100h1") == 12  # three below 0.1, nine from 5 to 5,000
     assert found.outline.count("h1") > 15
+    assert found.notes == ["in logarithmic ranges"]
 
 
 def test_a_value_is_sent_the_same_in_every_language(client: Client, db: None) -> None:
@@ -273,6 +275,29 @@ def test_a_large_table_shows_what_the_load_has_stored(
 
     assert list(found.boxes) == [f"field.n={n}" for n in range(10)]
     assert [note.split(" · ")[0] for note in found.notes] == ["10 of 13 values"]
+
+
+def test_a_large_table_shows_ten_values(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The load has stored how many records have the one common value, and no profile is kept."""
+    rows = "libs\n" * 60 + "".join(f"s{n:02}\n" * 2 for n in range(57))
+    resource = make_loaded_resource(f"section\n{rows}")
+    monkeypatch.setattr(facets, "_MAX_SMALL_TABLE", 0)
+    version = resource.table_version
+    assert version is not None
+    counts = {"section": {'"libs"': 60}}
+    TableVersion.objects.filter(pk=version.pk).update(value_counts=counts)
+    kept: tuple[Any, ...] = (version.profiles, {})
+    for profiles in kept:
+        TableVersion.objects.filter(pk=version.pk).update(profiles=profiles)
+        facet_cache.clear()
+
+        found = parse_facets(open_page(client, resource))["section"]
+
+        assert len(found.boxes) == 10
+        assert next(iter(found.boxes.values())) == "libs 60"
+        assert [note.split(" · ")[0] for note in found.notes] == ["10 of 58 values"]
 
 
 def test_facets_that_take_too_long_are_of_all_records(

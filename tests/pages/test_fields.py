@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
 from django.test import Client
 from django.utils import translation
 
@@ -124,6 +125,20 @@ def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None
     (heading,) = re.findall("<th scope=col class=n><button.*?</svg>", page)
     assert '<svg viewBox="0 0 20 100" preserveAspectRatio="none" aria-hidden="true">' in heading
     assert '<button form=ask formaction="about/#about-2">Statistics</button>' in heading
+    for query in ({"q": "x"}, {"from.n": "39"}, {"filters": '{"n": 3}'}):  # it is of all records
+        found = Client().get(f"/en/datastore/{resource.pk}/", query).content.decode()
+        assert not re.findall("<th scope=col class=n><button.*?</svg>", found)
+        assert ">Statistics</button>" in found
     page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
     (card,) = re.findall('<li id="about-2">.*?</figure>', page, re.DOTALL)
     assert "0 to 39" in card
+
+
+def test_bars_are_to_scale(db: None) -> None:
+    rows = "a\n" * 753 + "b\n" * 256 + "c\n" * 1_000 + "".join(f"x{n}\n" for n in range(500))
+    resource = load_new_resource(f"t\n{rows}")
+
+    page = Client().get(f"/en/datastore/{resource.pk}/about/").content.decode()
+
+    widths = re.findall('<rect width="([0-9.]+)%"', page)
+    assert [float(each) for each in widths] == pytest.approx([39.86, 30.01, 10.2], abs=0.05)

@@ -68,6 +68,10 @@ class TooManyChartGroups(InvalidParameter):
     )
 
 
+class InvalidChartChoice(InvalidParameter):
+    message = _("This chart cannot have %(name)s=%(value)s. Possible: %(known)s.")
+
+
 # Highlights ---------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -202,17 +203,22 @@ def _write_r(call: _Call) -> str:
 
 
 def _write_javascript(call: _Call) -> str:
+    # As a plain key of a literal, it would set the prototype.
+    members = _PROTOTYPE.sub(r'["__proto__"]:', call.write_members(_dump))
     token = ", Authorization: process.env.TOKEN" if call.needs_token else ""
     return (
         f"const answer = await fetch({_dump(call.address)}, {{\n"
         '  method: "POST",\n'
         f'  headers: {{ "Content-Type": "application/json"{token} }},\n'
-        f"  body: JSON.stringify({call.write_members(_dump)}),\n"
+        f"  body: JSON.stringify({members}),\n"
         "});\n"
         "const { result } = await answer.json();\n"
         "console.log(JSON.stringify(result.records));"
     )
 
+
+#: This key of an object; within a text, its quotation marks are escaped.
+_PROTOTYPE = re.compile(r'(?<!\\)"__proto__":')
 
 _WRITERS: Mapping[str, Callable[[_Call], str]] = {
     "curl": _write_curl,

@@ -89,7 +89,7 @@ class QuestionDrawing(ABC, Generic[Shown, Data]):
 
         Links lead to pages below ``page_path``, the path of the data page; None means no links.
         """
-        self.resource, self.page_path = read.resource, page_path
+        self.resource, self.page_path, self.sent = read.resource, page_path, parameters
         self.client = read.session.client
         self.question = query.query_string.remove(*OF_TABLE)
         self.errors = query.all_errors

@@ -30,6 +30,9 @@ _HEIGHT, _LINE, _TOP, _RIGHT, _GAP = 300, 18, 8, 16, 6
 _LABEL, _BAR, _SERIES_BAR, _BAR_GAP = 18, 14, 8, 9
 
 _SCALE_LINES = 5
+
+#: Classes of the style sheet, and their room in pixels beside a drawing.
+_ROOMS = {"narrow": 72, "wide": 120, "wider": 168}
 _MIN_STEP = 1e-300
 
 #: A label that is left out on a phone.
@@ -84,7 +87,11 @@ _Bar = tuple[int, float, float]
 
 @dataclass(slots=True)
 class Drawing:
-    """Everything that the template writes, with ``lanes`` bars of a group side by side."""
+    """
+    Everything that the template writes, with ``lanes`` bars of a group side by side.
+
+    The widest label beside the bars or the scale needs ``room``.
+    """
 
     chart: ChartQuery
     groups: Sequence[Group]
@@ -93,15 +100,22 @@ class Drawing:
     link: Callable[[Value, Value], str]
     lanes: int
     height: int = _HEIGHT
+    room: float = 0.0
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
     labels: SafeString = field(default_factory=SafeString)
 
     @property
     def frame(self) -> tuple[int, int, int, int]:
         """Where the drawing is in a file, below a title and a legend, and the size of the file."""
-        left, right = (12, 80) if self.chart.by.has_categories else (70, _RIGHT)
+        is_bars, room = self.chart.by.has_categories, math.ceil(self.room)
+        left, right = (12, max(80, room)) if is_bars else (max(70, room), _RIGHT)
         top = _LINE * (len(self.series) + 2)
         return left, top, left + _WIDTH + right, top + self.height + _TOP
+
+    @property
+    def size(self) -> str:
+        """The class of the style sheet that has the room on a page."""
+        return next((name for name, most in _ROOMS.items() if self.room <= most), "widest")
 
     def add_mark(self, group: Group, number: int, shape: str) -> None:
         """Add a bar or a point of a group to a series, as the beginning of an SVG element."""
@@ -119,7 +133,7 @@ def draw_chart(
     chart: ChartQuery, data: ChartData, title: str, link: Callable[[Value, Value], str]
 ) -> Drawing | None:
     """Draw a chart, whose marks have links; None if there is nothing to draw."""
-    groups = [group for group in data.groups if group.value.is_on_axis]
+    groups = data.groups  # those without a place on the axis come last
     if not any(point for group in groups for point in group.points):
         return None
     series = [DrawnSeries(value, *style) for value, style in zip(data.series, STYLES, strict=False)]
@@ -178,7 +192,7 @@ class _Scale:
         """The numbers and places of the lines, and their labels."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         for number in range(first, last + 1):
-            text = format_number(f"{number * self.step:.10g}".replace("e+", "e"))
+            text = format_number(f"{number * self.step:.12g}".replace("e+", "e"))
             yield number, self.place(number * self.step), f"{text}{self.unit}"
 
 
@@ -207,9 +221,10 @@ def _draw_bars(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scale) 
             box = write_box(left, top, right - left, thickness - (lanes > 1))
             drawing.add_mark(group, position, f"rect {box}")
         if lanes == 1 and own and not scale.unit:
-            total = format_number(f"{sum(end - start for _number, start, end in own):.10g}")
+            total = format_number(f"{sum(end - start for _number, start, end in own):.15g}")
             text = point.text if (point := group.points[0]) and len(group.points) == 1 else total
             right = max(scale.place(max(start, end)) for _number, start, end in own)
+            drawing.room = max(drawing.room, measure_text(f"\u2002{text}"))
             drawing.labels += write_text(write_share(right), y + 11, f"\u2002{text}", "start")
 
 
@@ -228,13 +243,19 @@ def _draw_columns(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scal
         y = _TOP + (1 - share) * (bottom - _TOP)
         drawing.lines.append(("0", "100%", write_coordinate(y), write_coordinate(y)))
         drawing.labels += write_text("-6", y + 4, text, "end")
+        drawing.room = max(drawing.room, measure_text(text) + 10)
     middle = 0.0 if drawing.chart.by.step == RANGES else 0.5
-    wide = _choose_labels(drawing)
-    narrow = list(wide)[:: math.ceil(_measure_row(wide) / _NARROW)]
+    wide, margin = _choose_labels(drawing), float(_RIGHT)
+    narrow = list(wide)[:: max(1, math.ceil(_measure_row(wide) / _NARROW))]
+    if not (last := groups[-1].value).is_on_axis:
+        margin = -measure_text(last.label) - _GAP
+        lang = write_language(last.language)
+        drawing.labels += write_text("100%", bottom + _LINE, last.label, "end", lang)
     for number, text in wide.items():
-        x, room = (number + middle) * step, _NARROW if number in narrow else _WIDE
-        attributes = write_language(groups[number].value.language) + _MINOR * (number not in narrow)
-        if measure_text(text) / 2 <= (1 - x) * room + _RIGHT:
+        x, half = (number + middle) * step, measure_text(text) / 2
+        is_minor = number not in narrow or half > (1 - x) * _NARROW + margin
+        attributes = write_language(groups[number].value.language) + _MINOR * is_minor
+        if half <= (1 - x) * _WIDE + margin:
             drawing.labels += write_text(write_share(x), bottom + _LINE, text, "middle", attributes)
     for number, (group, own) in enumerate(zip(groups, bars, strict=True)):
         for position, start, end in own:
@@ -242,7 +263,8 @@ def _draw_columns(drawing: Drawing, bars: Sequence[Sequence[_Bar]], scale: _Scal
                 x, y = (number + 0.5) * step, place(end)
                 at = f"{write_coordinate(x * _WIDTH)} {write_coordinate(y)}"
                 # A line is interrupted where a group has no figure; one of no length is a dot.
-                follows = number > 0 and groups[number - 1].points[position]
+                before = groups[number - 1].points[position] if number else None
+                follows = before and group.value.is_on_axis
                 drawing.series[position].path += f"L{at}" if follows else f"M{at}h0"
                 if len(groups) <= _MAX_MARKS:
                     at = f'cx="{write_share(x)}" cy="{write_coordinate(y)}" r="4"'
@@ -260,9 +282,9 @@ _CALENDAR = ((7, 1), (7, 3), (7, 6), *((4, 12 * years) for years in (1, 2, 5, 10
 
 def _choose_labels(drawing: Drawing) -> dict[int, str]:
     """Choose labels that fit: all, first months of periods, or each n-th; of ranges low ends."""
-    groups = [group.value for group in drawing.groups]
+    groups = [group.value for group in drawing.groups if group.value.is_on_axis]
     labels = {number: value.label.partition("–")[0] for number, value in enumerate(groups)}
-    every = math.ceil(_measure_row(labels) / _WIDE)
+    every = max(1, math.ceil(_measure_row(labels) / _WIDE))
     is_calendar = every > 1 and drawing.chart.by.group.interval not in {"", "week"}
     for length, months in _CALENDAR if is_calendar else ():
         firsts = {
@@ -278,7 +300,7 @@ def _choose_labels(drawing: Drawing) -> dict[int, str]:
 
 def _measure_row(labels: Mapping[int, str]) -> float:
     """Measure labels side by side, each as wide as the widest."""
-    return len(labels) * (max(map(measure_text, labels.values())) + _GAP)
+    return len(labels) * (max(map(measure_text, labels.values()), default=0.0) + _GAP)
 
 
 def write_text(x: str, y: float, text: str, anchor: str, attributes: str = "") -> SafeString:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from ...analysis.errors import InvalidChartChoice, UngroupableField, UnsupportedOption
 from ...analysis.groups import INTERVALS, GroupBy
 from ...analysis.metrics import Metric
 from ..facets.choice import FacetKind, describe_fields, find_kind, is_skewed, list_useful
@@ -59,6 +61,9 @@ _MAX_PERIODS, _MAX_SPLIT_PERIODS = 62, 8
 
 _MAX_PROPOSALS = 6
 
+#: Choices that a message names.
+_MAX_NAMED = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
@@ -81,7 +86,10 @@ class Grouping:
     def label(self) -> Phrase:
         """The field and its periods in words."""
         field, step = self.column.marked_label, str(STEPS[self.step])
-        template = "%(field)s, %(step)s" if self.step in INTERVALS else "%(field)s"
+        is_named = self.step in INTERVALS
+        if self.group.is_logarithmic:
+            is_named, step = True, _("in logarithmic ranges")
+        template = "%(field)s, %(step)s" if is_named else "%(field)s"
         return compose_phrase(template, field=field, step=step)
 
 
@@ -153,6 +161,7 @@ class ChartParser:
         self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
     ) -> None:
         """Take the columns of all fields."""
+        self._columns = columns
         self.groupable = [column for column in columns if not column.field_type.is_nested]
         self.measurable = [column for column in columns if column.field_type.is_number]
         self._profiles = profiles
@@ -161,24 +170,32 @@ class ChartParser:
         """
         Read a chart; without a field for its groups, propose one.  None if no field suits.
 
-        Raises: ``UnknownField``.
+        Raises: ``UnknownField``, ``UngroupableField``, ``UnsupportedOption``,
+        ``InvalidChartChoice``.
         """
-        by = find_column(sent.get("by", ""), self.groupable)
-        of = find_column(sent.get("of", ""), self.measurable)
-        split = find_column(sent.get("split", ""), self.groupable)
+        by, of, split = (find_column(sent.get(n, ""), self._columns) for n in ("by", "of", "split"))
+        for name, column in (("by", by), ("split", split)):
+            if column and column not in self.groupable:
+                raise UngroupableField(parameter=name, field=column.name, type=column.type)
         figure = sent.get("show", "")
+        _check_choice("show", figure, FIGURES if self.measurable else ["count"])
+        if of and of not in self.measurable and figure not in {"", "count"}:
+            option = str(FIGURES[figure])
+            raise UnsupportedOption(parameter="of", field=of.name, type=of.type, option=option)
+        others = [column.name for column in self.groupable if column != by]
+        _check_choice("split", sent.get("split", ""), others)
         if not by:
-            proposed = next(self._propose(None), None)
+            proposed = next((c for c in self._propose(None) if c.by.column != split), None)
             if not proposed:
                 return None
             by = proposed.by.column
             if "split" not in sent and proposed.split:
                 split = proposed.split.column
-        if figure not in FIGURES or figure == "count" or not self.measurable:
+        if figure in {"", "count"}:
             figure, of = "count", None
         elif not of:
             of = next((each for each in self.measurable if each != by), self.measurable[0])
-        return self._build(figure, of, by, split if split != by else None, sent)
+        return self._build(figure, of, by, split, sent)
 
     def propose(self, shown: ChartQuery | None) -> list[ChartQuery]:
         """Propose other charts than the one shown."""
@@ -214,15 +231,18 @@ class ChartParser:
         split: Column | None = None,
         sent: Mapping[str, str] = {},
     ) -> ChartQuery:
-        """Build a chart; a step or a form that does not suit is chosen anew."""
+        """Build a chart, in the proposed steps and form where none are sent."""
         step, form = sent.get("per", ""), sent.get("as", "")
+        fields = [by, split] if split else [by]
+        _check_choice("per", step, [n for n in STEPS if any(_suits(each, n) for each in fields)])
         axis = self._group(by, step, _MAX_PERIODS)
         # The step is that of the split if the axis has none.
         step = "" if axis.step == step else step
         series = split and self._group(split, step, _MAX_SPLIT_PERIODS)
         chart = ChartQuery(figure, of, axis, series or None)
         forms = [each for each in FORMS if _fits(each, chart)]
-        if form not in forms:
+        _check_choice("as", form, forms)
+        if not form:
             form = forms[0 if chart.is_additive else -1] if series else ""
         return replace(chart, form=form)
 
@@ -239,6 +259,12 @@ class ChartParser:
         width = None if is_logarithmic else _find_width(profile)
         bins = None if width else _BINS
         return Grouping(column, GroupBy(column.name, "", "", width, bins, is_logarithmic))
+
+
+def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    if value and value not in choices:
+        known = ", ".join(islice(choices, _MAX_NAMED)) or _("none without “split”")
+        raise InvalidChartChoice(parameter=name, name=name, value=value[:100], known=known)
 
 
 def _choose_interval(profile: Mapping[str, Any], most: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from ....downloads.delimited import disarm
 from ....messages.numbers import format_count
 from ....search import ConsistentRead, Query
 from ...analysis.errors import TooManyChartGroups
@@ -67,7 +68,9 @@ class Chart(QuestionDrawing[ChartQuery, ChartData]):
 
     def describe_page(self, address: QueryString) -> dict[str, Any]:
         """Describe what can be chosen, with what the chart has, and propose other charts."""
-        chosen = dict(self.pairs)
+        # A step or a form that was only proposed does not hold for other fields.
+        proposed = {"per", "as"} - self.sent.keys()
+        chosen = {name: value for name, value in self.pairs if name not in proposed}
         measurable = list_options(self.parser.measurable)
         groupable = list_options(self.parser.groupable)
         figures, steps, forms = (
@@ -134,13 +137,20 @@ def _summarise(chart: ChartQuery, data: ChartData) -> Iterator[Phrase]:
         (point, group.value, series)
         for group in data.groups
         for point, series in zip(group.points, data.series, strict=True)
-        if point is not None and series.key != OTHERS
+        if point is not None
     ]
+    has_others = any(each.key == OTHERS for each in data.series)
+    is_cut = has_others or data.series_total > len(data.series)
     if points:
         highest = max(points, key=lambda each: each[0].size)
         lowest = min(points, key=lambda each: each[0].size)
         yield compose_phrase(
-            _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s)."),
+            _(
+                "Of those shown, the highest is %(highest)s (%(group)s), the lowest %(lowest)s"
+                " (%(other)s)."
+            )
+            if is_cut or data.group_total > len(data.groups)
+            else _("The highest is %(highest)s (%(group)s), the lowest %(lowest)s (%(other)s)."),
             highest=highest[0].text,
             group=_name(*highest),
             lowest=lowest[0].text,
@@ -167,15 +177,20 @@ def _name(_point: Point, *values: Value) -> Phrase:
 
 
 def _write_csv(chart: ChartQuery, data: ChartData) -> str:
-    """Write a row for each point; values as the API has them, an empty cell for none."""
+    """
+    Write a row for each point; values as the API has them, an empty cell for none.
+
+    A text that a spreadsheet may calculate gets an apostrophe.
+    """
     lines = io.StringIO()
     writer = csv.writer(lines)
     figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
     split = [chart.split.column.name] if chart.split else []
-    writer.writerow([chart.by.column.name, *split, figure])
+    writer.writerow(map(disarm, [chart.by.column.name, *split, figure]))
     for group in data.groups:
         key = "" if group.value.key is None else group.value.key
+        key = disarm(key) if type(key) is str else key
         for point, series in zip(group.points, data.series, strict=True):
-            names = [series.label] if chart.split else []
+            names = [disarm(series.label)] if chart.split else []
             writer.writerow([key, *names, "" if point is None else point.digits])
     return lines.getvalue()

@@ -81,6 +81,7 @@ class Counts:
     others: int = 0
     distinct: int = 0
     histogram: Histogram | None = None
+    is_logarithmic: bool = False
     is_of_all_records: bool = False
 
 
@@ -174,9 +175,11 @@ class _Counter:
             query = self._exclude_own(field)
             is_of_all = not (query.q or query.filters)
             stored = self._read_stored(field) if is_of_all else None
-            if stored and (is_small or field.is_wanted):
-                is_cut = len(stored.values) < min(stored.distinct, self._limit(field))
-                stored = None if is_cut or field.is_skewed else stored
+            if stored:
+                can_count = is_small or field.is_wanted
+                most = self._limit(field) if can_count else _MAX_SHOWN
+                is_cut = len(stored.values) < min(stored.distinct, most)
+                stored = None if is_cut or (field.is_skewed and can_count) else stored
             # A text has no figures, nor has a time of day.
             if stored or field.kind is FacetKind.TEXT or field.column.type == "time":
                 counts[field.column.name] = stored or Counts(nulls=self._find_nulls(field))
@@ -240,7 +243,8 @@ class _Counter:
                 "counts": [int(each["count"]) for each in bins],
                 "bounds": (bins[0]["from"], bins[-1]["to"]),
             }
-            return Counts(histogram=draw_histogram(field.column, histogram or None))
+            drawn = draw_histogram(field.column, histogram or None)
+            return Counts(histogram=drawn, is_logarithmic=field.is_skewed)
         return Counts(
             tuple((each["value"], int(each["count"])) for each in answer["values"]),
             int(answer["nulls"]),
@@ -256,15 +260,17 @@ class _Counter:
             if profile is None:
                 return None
             return Counts(histogram=draw_histogram(field.column, profile.get("histogram")))
-        for counts in list_stored_counts(self._read.relation, profiles, name):
-            values = [
-                (json.loads(value, parse_int=Digits, parse_float=Digits), count)
-                for value, count in counts.values[: self._limit(field)]
-            ]
-            listed = sum(count for _value, count in values)
-            others = (self._read.relation.record_count or 0) - counts.nulls - listed
-            return Counts(tuple(values), counts.nulls, others, counts.distinct)
-        return None
+        found = list_stored_counts(self._read.relation, profiles, name)
+        counts = max(found, key=lambda each: len(each.values), default=None)
+        if counts is None:
+            return None
+        values = [
+            (json.loads(value, parse_int=Digits, parse_float=Digits), count)
+            for value, count in counts.values[: self._limit(field)]
+        ]
+        listed = sum(count for _value, count in values)
+        others = (self._read.relation.record_count or 0) - counts.nulls - listed
+        return Counts(tuple(values), counts.nulls, others, counts.distinct)
 
     def _find_nulls(self, field: FacetField) -> int | None:
         """Return 0 where no record of all lacks a value; None where that is not known."""
@@ -297,7 +303,10 @@ class _Builder:
             counts,
             f"field.{column.name}",
             close_link=own.link if field.is_wanted else "",
-            chart_query=own.remove(*OF_TABLE).replace("by", column.name).query,
+            # Other choices of a chart may not suit this field.
+            chart_query=own.remove(*OF_TABLE, "per", "split", "as")
+            .replace("by", column.name)
+            .query,
         )
         records = counts.others + sum(count for _value, count in counts.values)
         is_category = not field.is_guessed or 2 * counts.distinct <= records

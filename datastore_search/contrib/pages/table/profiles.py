@@ -21,7 +21,7 @@ from .records import format_number, format_value, shorten_number
 #: The most common values of a field that get a bar.
 MAX_BARS = 5
 
-#: The longest bar.
+#: The longest bar of a facet.
 _BAR_WIDTHS = 20
 
 #: A profile cuts values to this length.
@@ -44,7 +44,7 @@ class Bar:
 
     value: str
     count: str
-    width: int
+    width: str
     link: str
 
 
@@ -147,7 +147,7 @@ def _build_bars(column: Column, profile: Mapping[str, Any]) -> tuple[Bar, ...]:
         Bar(
             _format_value(column, each["value"]),
             format_count(each["count"]),
-            measure_bar(each["count"], profile["count"]),
+            f"{100 * each['count'] / profile['count']:.3g}",
             _link_value(column, each["value"]),
         )
         for each in top

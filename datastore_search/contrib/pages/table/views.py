@@ -67,7 +67,10 @@ class ResourceView(ResourcePageView):
             question, Place.HEAD, Place.BESIDE, Place.RESULT, Place.BELOW
         )
         notes = describe_fields(choice.columns, profiles)
-        context["headings"] = build_headings(choice.columns, query, notes.fields)
+        is_asked = query.q or query.all_conditions
+        # The histograms are of all records.
+        shown = [replace(each, histogram=None) if is_asked else each for each in notes.fields]
+        context["headings"] = build_headings(choice.columns, query, shown)
         context["total"] = format_count(pagination.total)
         context["sizes"] = PAGE_SIZES
         if pagination.total:
