@@ -34,4 +34,5 @@ class AboutView(ResourcePageView):
             "description": render_markdown(resource.local_description.text, 20_000),
             "sections": build_sections(question, Place.ABOUT),
             "notes": describe_fields(choice.columns, profiles),
+            "has_figures": profiles is not None,
         }

@@ -85,10 +85,9 @@ class Grouping:
     @property
     def label(self) -> Phrase:
         """The field and its periods in words."""
-        field, step = self.column.marked_label, str(STEPS[self.step])
-        is_named = self.step in INTERVALS
-        if self.group.is_logarithmic:
-            is_named, step = True, _("in logarithmic ranges")
+        field, is_logarithmic = self.column.marked_label, self.group.is_logarithmic
+        step = _("in logarithmic ranges") if is_logarithmic else str(STEPS[self.step])
+        is_named = self.step in INTERVALS or is_logarithmic
         template = "%(field)s, %(step)s" if is_named else "%(field)s"
         return compose_phrase(template, field=field, step=step)
 

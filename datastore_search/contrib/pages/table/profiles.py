@@ -74,22 +74,13 @@ class FieldNote:
     is_complete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FieldNotes:
-    """All fields of a resource."""
-
-    fields: tuple[FieldNote, ...]
-    has_figures: bool
-
-
-def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> FieldNotes:
+def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> list[FieldNote]:
     """Describe the fields of columns, with the statistics of their values if there are any."""
     found = profiles.fields if profiles else {}
-    notes = tuple(
+    return [
         _describe_field(column, f"about-{number}", found.get(column.name))
         for number, column in enumerate(columns, 1)
-    )
-    return FieldNotes(notes, has_figures=profiles is not None)
+    ]
 
 
 def _describe_field(column: Column, id_: str, profile: Mapping[str, Any] | None) -> FieldNote:

@@ -69,7 +69,7 @@ class ResourceView(ResourcePageView):
         notes = describe_fields(choice.columns, profiles)
         is_asked = query.q or query.all_conditions
         # The histograms are of all records.
-        shown = [replace(each, histogram=None) if is_asked else each for each in notes.fields]
+        shown = [replace(each, histogram=None) if is_asked else each for each in notes]
         context["headings"] = build_headings(choice.columns, query, shown)
         context["total"] = format_count(pagination.total)
         context["sizes"] = PAGE_SIZES
