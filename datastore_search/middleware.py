@@ -74,14 +74,14 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         if is_page or find_path_language(request.path_info):
             response = super().process_response(request, response)
         is_unknown = response.status_code == HTTPStatus.NOT_FOUND and not request.resolver_match
-        return (is_unknown and _answer_unknown_address(request)) or response
+        return (is_unknown and answer_unknown_address(request)) or response
 
 
 #: An address of the API or of a dump, after what stands before it.
 _API_ADDRESS = re.compile(r"(.*?)(/api|/datastore/dump)(|/.*)", re.DOTALL)
 
 
-def _answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
+def answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
     """
     Let the API answer an address that the portal does not have; None where it has no API nearby.
 

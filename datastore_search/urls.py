@@ -3,15 +3,22 @@ The app's URLs, without a locale: the portal includes them in its own ``i18n_pat
 
     i18n_patterns(path("", include("datastore_search.urls")))
 
+A portal with a catch-all, such as Wagtail's, has ``unknown_urlpatterns`` before it: each address
+below ``api/`` that no view answers, in any language, is 404 in the envelope.
+
 A portal that needs only some of them includes ``api_urlpatterns``, ``dump_urlpatterns`` or
 ``page_urlpatterns``.
 """
 
-from django.urls import path
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from .api.views import ActionView, VersionView
 from .downloads.views import DumpView
+from .middleware import answer_unknown_address
+from .models.base import exclude_from_atomic_requests
 from .web.errors import explain_failures
 from .web.routes import list_patterns
 
@@ -29,4 +36,21 @@ dump_urlpatterns = [
     path("datastore/dump/<path:name>", explain_failures(DumpView.as_view()), name="dump"),
 ]
 page_urlpatterns = list_patterns()
+
+
+@exclude_from_atomic_requests
+@csrf_exempt
+def _answer_unknown(request: HttpRequest) -> HttpResponseBase:
+    response = answer_unknown_address(request)
+    if response is None:
+        raise Http404
+    return response
+
+
+unknown_urlpatterns = [
+    re_path(
+        r"^(?:[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}/)?(?:api|datastore/dump)(?:/.*)?$",
+        _answer_unknown,
+    )
+]
 urlpatterns = [*api_urlpatterns, *dump_urlpatterns, *page_urlpatterns]

@@ -4,6 +4,7 @@ import os
 from importlib.util import find_spec
 
 import django
+from pythonjsonlogger.core import RESERVED_ATTRS
 
 from datastore_search import __version__
 
@@ -126,6 +127,8 @@ LOGGING = {
             "format": "{asctime}{levelname}{name}{message}" + "{request_id}" * _HAS_GUID,
             "style": "{",
             "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
+            # Django's warnings have the request, whose text has the values of its parameters.
+            "reserved_attrs": [*RESERVED_ATTRS, "request"],
         }
     },
     "handlers": {

@@ -30,8 +30,10 @@ from ..messages.requests import (
     NotAnObject,
     TooManyValues,
     UnreadableText,
+    UnsupportedContentEncoding,
     UnsupportedContentType,
 )
+from ..web.caching import has_body
 from ..web.views import MAX_PARAMETERS, check_parameters
 
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
@@ -76,6 +78,9 @@ def read_parameters(wrapped: Request, max_values: int) -> dict[str, object]:
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     request.encoding = "utf-8"  # the charset of the content type is ignored
     kind = (request.content_type or "").lower()
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "")
+    if encoding.lower() not in {"", "identity"} and has_body(request):
+        raise UnsupportedContentEncoding(encoding=encoding[:100])
     if request.method == "POST" and kind in _FORMS:
         return _read_form(request, kind, max_values) or _flatten(request.GET)
     if request.GET or not request.body:

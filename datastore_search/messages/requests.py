@@ -59,6 +59,12 @@ class UnsupportedContentType(DatastoreError):
     message = _("The content type “%(kind)s” is not supported. Send JSON or a form.")
 
 
+class UnsupportedContentEncoding(UnsupportedContentType):
+    message = _(
+        "The content encoding “%(encoding)s” is not supported. Send the body without compression."
+    )
+
+
 class UnknownAddress(DatastoreError):
     message = _("Not found: there is nothing at this address. Actions are below “%(path)s”.")
 

@@ -124,7 +124,7 @@ def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
     return f'W/"{digest}"'
 
 
-def _has_body(request: HttpRequest) -> bool:
+def has_body(request: HttpRequest) -> bool:
     """Return whether a request was sent with a body, which may have its parameters."""
     sent = getattr(request, "_request", request)  # that REST framework has wrapped
     is_declared = sent.META.get("CONTENT_LENGTH") not in {None, "", "0"}
@@ -147,7 +147,7 @@ def set_cache_headers(
     """
     patch_vary_headers(response, vary)
     is_get = request.method in _SAFE_METHODS
-    if is_get and _has_body(request):
+    if is_get and has_body(request):
         add_never_cache_headers(response)
         return
     patch_cache_control(

@@ -234,3 +234,13 @@ def test_the_sdk_is_imported_only_where_agents_ask() -> None:
     )
 
     assert done.stdout == "[]\n"
+
+
+def test_a_refused_origin_is_not_logged(
+    client: Client, db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("DEBUG"):
+        refused = send(client, request("ping"), Origin="https://zqevil.example")
+
+    assert refused.status_code == 403
+    assert "zqevil" not in caplog.text

@@ -34,6 +34,8 @@ from .tools import Tool, get_tools
 
 #: A manager serves one request here, and would log its start and its end.
 logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)
+#: It would log the header of a page that is refused.
+logging.getLogger("mcp.server.transport_security").setLevel(logging.ERROR)
 
 #: Tools end by the limits of their statements; this ends what else may wait.
 MAX_EXCHANGE_SECONDS: Final = 600

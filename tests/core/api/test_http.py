@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from contextlib import closing
 from http.client import HTTPConnection
@@ -424,3 +425,23 @@ def test_an_answer_names_the_language_of_its_messages(client: Client, db: None) 
 
         check_error(response, 409, "Validation Error")
         assert response["Content-Language"] == language
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "GZIP", "gzip, identity"])
+@pytest.mark.parametrize(
+    "kind", ["application/json", "application/x-www-form-urlencoded", "", "multipart/form-data"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_compressed_body_is_415_and_not_repeated(
+    client: Client, resource: Resource, encoding: str, kind: str, method: str
+) -> None:
+    body = gzip.compress(json.dumps({"resource_id": str(resource.pk)}).encode())
+    address = "/en/api/3/action/datastore_search"
+
+    refused = client.generic(method, address, body, kind, headers={"Content-Encoding": encoding})
+
+    error = check_error(refused, 415, "Unsupported Media Type")
+    assert error == {
+        "message": f"The content encoding “{encoding}” is not supported."
+        " Send the body without compression."
+    }
