@@ -6,6 +6,7 @@ import operator
 import re
 from datetime import time, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any, Literal
 
 from xlrd import xldate_as_datetime
@@ -28,6 +29,7 @@ _DURATION = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _NO_DAY, _NO_DAY_NAME = 60, "1900-02-29"
 
 
+@cache
 def has_day(number_format: str) -> bool | None:
     """Return whether a format shows a day, and not a time alone; None if it shows neither."""
     plain = re.sub(r"s\.0+", "s", _LITERALS.sub("", number_format).lower())
@@ -68,9 +70,9 @@ def format_padded(number: Decimal, number_format: str) -> str | None:
         compare = _COMPARISONS.get(condition[1]) if condition else None
         if compare(number, int(condition[2])) if condition and compare else is_chosen:
             break
-    parts = [(part.lastindex, part[part.lastindex or 0]) for part in _PARTS.finditer(section)]
+    parts = _parse_padded(section)
     marks = [mark for kind, mark in parts if kind == _DIGIT]
-    if marks.count("0") <= 1 or any(kind == _OTHER for kind, _ in parts):
+    if not parts:
         return None
     digits = str(abs(int(number))).rjust(len(marks))
     text = "-" if number < 0 and section is sections[0] else ""
@@ -82,3 +84,11 @@ def format_padded(number: Decimal, number_format: str) -> str | None:
         elif kind:
             text += part
     return text
+
+
+@cache
+def _parse_padded(section: str) -> list[tuple[int | None, str]]:
+    """Parse a section of a format with leading zeros; nothing for another one."""
+    parts = [(part.lastindex, part[part.lastindex or 0]) for part in _PARTS.finditer(section)]
+    is_padded = parts.count((_DIGIT, "0")) > 1 and all(kind != _OTHER for kind, _ in parts)
+    return parts if is_padded else []

@@ -37,7 +37,7 @@ _XLSX_EMPTY_FORMULA = re.compile(
 
 _XLSX_FORMULA = rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?"
 _XLSX_CELL = (
-    rb"(<(?:\w++:)?c\b)([^<>]*+)(>%s<(?:\w++:)?v(?:\s[^<>]*+)?>)"
+    rb"(<(?:\w++:)?c\b)(?=%%s)([^<>]*+)(>%s<(?:\w++:)?v(?:\s[^<>]*+)?>)"
     rb"(?=%%s)(#[^<]*+|-?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)(?=<)" % _XLSX_FORMULA
 )
 _XLSX_TYPE, _XLSX_STYLE = (re.compile(rb"\s%s=[\"'](\w*)[\"']" % name) for name in (b"t", b"s"))
@@ -168,21 +168,27 @@ class _XlsxCells:
                 % (b"|".join(some), _XLSX_FORMULA, values)
             )
             for values, some in styles.items()
-            if some
+            if some and values
         ]
-        self._cell = re.compile(
-            _XLSX_CELL % (b"" if styles[b""] else rb"#|%s|%s" % (_NO_DAY, _LONG))
-        )
+        places = [(b"", rb"#|%s|%s" % (_NO_DAY, _LONG))]
+        if padded := b"|".join(styles[b""]):
+            places.append((rb"[^<>]*\ss=.(?:%s)[\"']" % padded, b""))
+        self._cells = [re.compile(_XLSX_CELL % place) for place in places]
 
     def needs_marks(self, block: bytes) -> bool:
         """Return whether a cell of a block needs a mark."""
-        return any(pattern.search(block) for pattern in self._patterns) or any(
-            has_lost_digits(text.decode()) for text in _XLSX_LONG.findall(block)
-        )
+        return self._has_odd(block) or any(cell.search(block) for cell in self._cells[1:])
 
     def mark(self, block: bytes) -> bytes:
         """Mark the cells of a block."""
-        return self._cell.sub(self._mark_cell, block) if self.needs_marks(block) else block
+        for cell in self._cells[not self._has_odd(block) :]:
+            block = cell.sub(self._mark_cell, block)
+        return block
+
+    def _has_odd(self, block: bytes) -> bool:
+        return any(pattern.search(block) for pattern in self._patterns) or any(
+            has_lost_digits(text.decode()) for text in _XLSX_LONG.findall(block)
+        )
 
     def _mark_cell(self, match: re.Match[bytes]) -> bytes:
         start, attributes, before, value = match.groups()
