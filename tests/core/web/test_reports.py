@@ -87,6 +87,19 @@ def test_a_line_counts_the_records_of_the_answer(
     assert [details["record_count"] for details in get_details(caplog)] == [4, 4, 3]
 
 
+@pytest.mark.needs("pages")
+def test_a_line_counts_the_records_of_a_page(
+    client: Client,
+    resource: Resource,
+    every_request_is_slow: None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for path in ("", "?embed=1", "r/1/", "about/"):
+        assert client.get(f"/en/datastore/{resource.pk}/{path}").status_code == 200
+
+    assert [details["record_count"] for details in get_details(caplog)] == [6, 6, 1, 0]
+
+
 def test_a_line_names_no_field_of_a_private_resource(
     client: Client, db: None, every_request_is_slow: None, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -41,6 +41,7 @@ class RecordView(ResourcePageView):
         resource, key = read.resource, self.kwargs["key"]
         found = self._find_beside(read, query, key)
         record, beside = found or (_find_by_key(read, key), {})
+        self.record_count = 1
         asked = query.build_search(1) if query.q and query.is_valid else None
         marker = Marker(read, asked, " ".join(map(str, record.values()))) if asked else None
         own = PageQuery(query.query_string, filters=decode_key(resource, key) or ())

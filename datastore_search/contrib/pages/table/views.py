@@ -89,6 +89,7 @@ class ResourceView(ResourcePageView):
         number = parse_page_number(self.request)
         offset = (number - 1) * query.size
         table = read_record_table(read, query, choice.columns, offset=offset)
+        self.record_count = len(table.rows)
         if offset and offset >= table.total:
             raise UnknownPage(page=number)
         parameters = query.query_string.pairs
