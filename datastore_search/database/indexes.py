@@ -121,7 +121,7 @@ def build_index_statements(
 
 def is_small(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """Return whether a record table needs no ``KINDS_OF_LARGE_TABLES``."""
-    statement = sql.SQL("SELECT pg_table_size(oid) <= %s FROM {} AS record").format(
+    statement = sql.SQL("SELECT coalesce(pg_table_size(oid), 0) <= %s FROM {} AS record").format(
         select_table_oid(table_id)
     )
     return bool(fetch_value(connection, statement, [MAX_UNINDEXED_BYTES]))

@@ -9,14 +9,21 @@ statement reads records and their version on one machine, as it does without Cit
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import LiteralString
 
 from django.conf import settings
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from django.db.utils import DatabaseError
 from psycopg import sql
 
+from .refusals import is_worker_lost
 from .sessions import Clause
-from .statements import execute
+from .statements import execute, fetch_value
 
 _DISTRIBUTE = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
 
@@ -47,7 +54,7 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
     version_table = name_version_table(record_table)
     create = sql.SQL("CREATE TABLE {} (version bigint PRIMARY KEY)")
     execute(connection, create.format(sql.Identifier(version_table)))
-    execute(connection, _DISTRIBUTE, [record_table, "none"])
+    _place_on_any_worker(connection, record_table)
     execute(connection, _DISTRIBUTE, [version_table, record_table])
     insert = sql.SQL("INSERT INTO {} VALUES (0)").format(sql.Identifier(version_table))
     execute(connection, insert)
@@ -59,9 +66,35 @@ def place_table(connection: BaseDatabaseWrapper, record_table: str, table_id: in
     )
 
 
+def _place_on_any_worker(connection: BaseDatabaseWrapper, record_table: str) -> None:
+    """Place a table on the worker that is next, or on the one after it if that is dead."""
+    max_attempts = "SELECT 2 * count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards"
+    for attempt in count(1):
+        try:
+            with transaction.atomic(using=connection.alias):
+                execute(connection, _DISTRIBUTE, [record_table, "none"])
+        except DatabaseError as error:
+            is_lost = is_worker_lost(connection, error)
+            if not is_lost or attempt >= fetch_value(connection, max_attempts):
+                raise
+        else:
+            return
+
+
 def place_beside(connection: BaseDatabaseWrapper, table: str, record_table: str) -> None:
     """Place an empty table on the worker of a placed record table."""
     execute(connection, _DISTRIBUTE, [table, record_table])
+
+
+@contextmanager
+def keep_on_coordinator(cursor: CursorWrapper) -> Iterator[None]:
+    """Let comments and functions of the block stay on this machine, whatever the workers do."""
+    propagate = "SELECT set_config('citus.enable_ddl_propagation', %s, true)"
+    if is_wanted():
+        cursor.execute(propagate, ["off"])
+    yield
+    if is_wanted():
+        cursor.execute(propagate, ["on"])
 
 
 def forget_table(connection: BaseDatabaseWrapper, table_id: int) -> None:

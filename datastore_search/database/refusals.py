@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import psycopg
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import DatabaseError, Error, InterfaceError
 from psycopg import errors
 
@@ -51,4 +52,12 @@ def is_connection_lost(error: BaseException) -> bool:
     if not isinstance(cause, psycopg.OperationalError | psycopg.InternalError):
         return isinstance(cause, psycopg.InterfaceError)
     state = cause.sqlstate
+    if isinstance(cause, psycopg.errors.InternalError_):  # Citus gives a lost worker no code
+        return "connection marked as essential" in str(cause)
     return state is None or state.startswith(("57P", "08"))
+
+
+def is_worker_lost(connection: BaseDatabaseWrapper, error: BaseException) -> bool:
+    """Return whether a worker of Citus is lost, but not the connection to the coordinator."""
+    driver = connection.connection
+    return is_connection_lost(error) and driver is not None and not driver.closed

@@ -14,11 +14,12 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
-from django.db.utils import OperationalError, ProgrammingError
+from django.db.utils import DatabaseError, OperationalError, ProgrammingError
 from psycopg import errors, sql
 
 from ..guards.cache import BriefCache
 from . import placement
+from .refusals import is_worker_lost
 from .sessions import Clause, Session, override_setting, to_milliseconds
 from .statements import execute, fetch_column, fetch_value
 
@@ -130,7 +131,8 @@ def drop_record_table(
     """
     Drop a record table, and return whether it was possible.
 
-    It is not while the table is read for longer than ``lock_timeout``; a later clean-up drops it.
+    It is not while the table is read for longer than ``lock_timeout``, or without its worker; a
+    later clean-up drops it.
     """
     tables = [quote_record_table(table_id)]
     tables.append(sql.Identifier(placement.name_version_table(name_record_table(table_id))))
@@ -150,8 +152,9 @@ def drop_tables(
             override_setting(cursor, "statement_timeout", "0"),
         ):
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.SQL(", ").join(tables)))
-    except OperationalError as error:
-        if isinstance(error.__cause__, errors.LockNotAvailable):
+    except DatabaseError as error:
+        is_locked = isinstance(error.__cause__, errors.LockNotAvailable)
+        if is_locked or is_worker_lost(connection, error):
             return False
         raise
     return True
@@ -231,7 +234,10 @@ def measure_record_table(session: Session, table_id: int) -> tuple[int, int, int
         if is_old:
             measure = sql.SQL("SELECT pg_database_size(current_database())")
             database.set(session.fetch_rows(Clause(measure))[0][0])
-    statement = sql.SQL("SELECT pg_table_size(oid), pg_indexes_size(oid) FROM {} AS record")
+    statement = sql.SQL(
+        "SELECT coalesce(pg_table_size(oid), 0), coalesce(pg_indexes_size(oid), 0)"
+        " FROM {} AS record"
+    )
     ((size, indexes_size),) = session.fetch_rows(
         Clause(statement.format(select_table_oid(table_id)))
     )
@@ -242,10 +248,10 @@ def select_table_oid(table_id: int) -> sql.Composable:
     """
     Build the part of a FROM that has the ``oid`` of a record table on the machine that has it.
 
-    A record names its table.  One without records is taken for empty on another machine.
+    A record names its table.  One without records is empty, or null, on another machine.
     """
     return sql.SQL(
-        "(SELECT coalesce((SELECT tableoid FROM {} LIMIT 1), {}::regclass) AS oid)"
+        "(SELECT coalesce((SELECT tableoid FROM {} LIMIT 1), to_regclass({})) AS oid)"
     ).format(quote_record_table(table_id), sql.Literal(name_record_table(table_id)))
 
 
@@ -279,7 +285,7 @@ def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetim
     comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
     statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(quote_record_table(table_id), comment)
     try:
-        with limit_lock_waits(connection) as cursor:
+        with limit_lock_waits(connection) as cursor, placement.keep_on_coordinator(cursor):
             cursor.execute(statement)
     except (OperationalError, ProgrammingError) as error:
         if not isinstance(error.__cause__, errors.LockNotAvailable | errors.UndefinedTable):

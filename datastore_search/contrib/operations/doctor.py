@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from django.db import DatabaseError, connections, router
+from django.db import DatabaseError, OperationalError, connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -24,6 +24,7 @@ from ...database.indexes import (
     name_order_index,
     set_key,
 )
+from ...database.refusals import is_worker_lost
 from ...database.substrings import name_substring_index
 from ...database.tables import count_records as count_table_records
 from ...database.tables import drop_indexes, has_table, limit_lock_waits, mark_unserved
@@ -56,7 +57,12 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
     kept: set[int] = set()
     resources = Resource.objects.using(connection.alias).select_related("table_version")
     for resource in resources.order_by("name"):
-        yield from _diagnose_resource(connection, resource, kept)
+        try:
+            yield from _diagnose_resource(connection, resource, kept)
+        except DatabaseError as error:
+            if not is_worker_lost(connection, error):
+                raise
+            yield Finding("table.unreachable", str(resource.pk), str(error).partition("\n")[0])
     for find in finders.values():
         yield from find(connection, kept)
     if all(each.code != "function.outdated" for each in diagnose_schema(connection)):
@@ -89,7 +95,9 @@ def _count_records(
 ) -> Iterator[Finding]:
     for resource in resources.filter(table_version__isnull=False).order_by("name"):
         if version := resource.table_version:
-            found = count_table_records(connection, version.pk)
+            found = None
+            with suppress(OperationalError):  # its worker is dead, reported above
+                found = count_table_records(connection, version.pk)
             if found not in {version.record_count, None}:  # None without the table, reported above
                 message = f"There are {found} records, not {version.record_count}."
                 yield Finding("count.wrong", str(resource.pk), message)

@@ -22,6 +22,7 @@ from psycopg import sql
 
 from ...database.findings import Finding
 from ...database.history import list_own_models
+from ...database.placement import keep_on_coordinator
 from ...database.statements import execute, fetch_value
 from ...database.tables import limit_lock_waits
 
@@ -76,7 +77,8 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
     with transaction.atomic(using=connection.alias):
         schema = fetch_value(connection, "SELECT quote_ident(current_schema())")
         found = _list_parts(connection, schema, tables, schema)
-        restore_functions(connection)
+        with connection.cursor() as cursor, keep_on_coordinator(cursor):
+            restore_functions(connection)
         _create_temporary_tables(connection, models, statements.values())
         temporary = fetch_value(connection, "SELECT pg_my_temp_schema()::regnamespace::text")
         expected = _list_parts(connection, schema, tables, temporary)

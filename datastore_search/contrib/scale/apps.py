@@ -16,14 +16,17 @@ class ScaleConfig(ContribAppConfig):
 
     def register(self) -> None:
         """Report changes, purge caches, read from replicas and place tables, as settings say."""
+        from ...database.findings import finders
         from ...signals import answers_changed
         from ...web.views import Answering
         from .conf import conf
+        from .moving import find_dead_workers
         from .purging import purge, report_row
         from .reading import route_request
         from .writes import remember_write, watch_changes
 
         Answering.route_request = route_request if conf.REPLICAS else None
+        finders["workers"] = find_dead_workers
         watch_changes()
         if conf.CACHE_ADDRESSES:
             if conf.REPLICAS:

@@ -1,17 +1,20 @@
-"""Move the records of a resource into a table where new tables are made now."""
+"""Move the records of a resource into a table where new tables are made now; find dead workers."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ...conf import conf
+from ...database.findings import Finding
 from ...database.indexes import Indexes, create_indexes, set_key
 from ...database.placement import is_wanted
 from ...database.sessions import override_setting
+from ...database.statements import execute
 from ...database.tables import create_table, name_record_table, quote_record_table, reserve_table_id
 from ...database.writes import RowToLock, begin_write_transaction
 from ...field_types import field_types
@@ -64,3 +67,20 @@ def move_records(connection: BaseDatabaseWrapper, resource_id: uuid.UUID) -> int
         drop_tables_on_commit([old.pk], using=using)
         old.delete(using=using)
         return count
+
+
+def find_dead_workers(connection: BaseDatabaseWrapper, _kept: set[int]) -> Iterator[Finding]:
+    """Find the workers of Citus that do not answer, and those that it does not tell of changes."""
+    statement = (
+        "SELECT nodename, nodeport, success FROM run_command_on_workers('SELECT 1')"
+        " JOIN pg_dist_node USING (nodename, nodeport) WHERE NOT (success AND hasmetadata)"
+    )
+    for host, port, is_alive in execute(connection, statement) if is_wanted() else ():
+        node = f"'{host}', {port}"
+        message = f"The worker is not told of changes: SELECT start_metadata_sync_to_node({node})."
+        if not is_alive:
+            message = (
+                "The worker does not answer. So that loads of the others work: SELECT"
+                f" stop_metadata_sync_to_node({node}, false)."
+            )
+        yield Finding("worker.unreachable", f"{host}:{port}", message, is_damage=not is_alive)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections, router
+from django.db import DatabaseError, connections, router
 
 from .....database.placement import is_wanted
+from .....database.refusals import is_connection_lost
 from .....messages.availability import TemporarilyUnavailable
 from .....models import Resource
 from ...moving import move_records
@@ -40,7 +41,9 @@ class Command(BaseCommand):
         for pk, name in waiting.order_by("name").values_list("pk", "name"):
             try:
                 count = move_records(connections[using], pk)
-            except TemporarilyUnavailable as error:
+            except (TemporarilyUnavailable, DatabaseError) as error:
+                if isinstance(error, DatabaseError) and not is_connection_lost(error):
+                    raise
                 blocked.append(name)
                 self.stderr.write(f"{name}: {error}")
             else:
