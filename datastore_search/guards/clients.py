@@ -172,6 +172,10 @@ _HALF_LIFE_SECONDS: Final = 30.0
 #: A client is heavy if it has used more, and more than twice as much as the median client.
 _HEAVY_SECONDS: Final = 1.0
 
+#: What a request that finds no slot counts as, so that clients with many are known before the first
+#: ones have ended.
+_WAITING_SECONDS: Final = 0.2
+
 #: Clients that have used less do not count for the median.
 _LIGHT_SECONDS: Final = 0.1
 
@@ -184,11 +188,11 @@ _MAX_CLIENTS: Final = 200
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    """A request that works or waits; ``is_refused`` when another one has taken its place."""
+    """A request that works or waits; it has a ``refusal`` when another one has taken its place."""
 
     key: str
     began_at: float
-    is_refused: bool = False
+    refusal: type[TemporarilyUnavailable] | None = None
 
 
 class _Held(local):
@@ -263,15 +267,15 @@ class Shares:
             self._held.key = ""
             with self._condition:
                 self._working.discard(request)
-                self._note_used(request)
+                self._note_used(request.key, monotonic() - request.began_at)
                 if self._waiting:
                     self._give_slots()
 
     def _wait(self, request: _Request, client: Client, timeout: timedelta) -> None:
         while request not in self._working:
             try:
-                if request.is_refused:
-                    raise ShareExceeded
+                if request.refusal:
+                    raise request.refusal
                 if client.is_gone():
                     raise ClientDisconnected
                 if timeout and monotonic() - request.began_at > timeout.total_seconds():
@@ -292,22 +296,29 @@ class Shares:
             self._condition.notify_all()
 
     def _make_room(self, request: _Request) -> None:
-        """Refuse a request of the client with the most waiting requests, when too many wait."""
+        """
+        Refuse a request of the client with the most waiting requests, when too many wait.
+
+        Of several such clients it is the one that has used the most time.  Where each has one, a
+        heavy client makes room.
+        """
         if self._may_work(request):
             return
-        most = conf.MAX_WAITING
-        counts = Counter(each.key for each in self._waiting if not each.is_refused)
-        if counts[request.key] >= max(1, most // 2):
+        self._note_used(request.key, _WAITING_SECONDS)
+        most, now = conf.MAX_WAITING, monotonic()
+        waiting = [request, *(each for each in reversed(self._waiting) if not each.refusal)]
+        counts = Counter(each.key for each in waiting)
+        if counts[request.key] > max(1, most // 2):
             raise ShareExceeded
-        if counts.total() < most:
+        if len(waiting) <= most:
             return
-        key, count = counts.most_common(1)[0] if counts else ("", 0)
-        if count <= 1:
+        key = max(counts, key=lambda each: (counts[each], self._get_used(each, now)))
+        if counts[key] == 1 and self._get_used(key, now) <= self._heavy_seconds:
             raise ServerFull
-        if counts[request.key] >= count:
+        refused = next(each for each in waiting if each.key == key)
+        refused.refusal = ShareExceeded
+        if refused is request:
             raise ShareExceeded
-        last = next(each for each in reversed(self._waiting) if each.key == key)
-        last.is_refused = True
         self._condition.notify_all()
 
     def _find_next(self) -> _Request | None:
@@ -316,7 +327,7 @@ class Shares:
             return None
         now = monotonic()
         for each in sorted(self._waiting, key=lambda each: self._get_used(each.key, now)):
-            if not each.is_refused and self._may_work(each):
+            if not each.refusal and self._may_work(each):
                 return each
         return None
 
@@ -330,7 +341,9 @@ class Shares:
         used_by_working = [self._get_used(each.key, now) for each in self._working]
         heavy = sum(each > self._heavy_seconds for each in used_by_working)
         is_heavy = used > self._heavy_seconds
-        free = slots - len(self._working) + (0 if is_heavy else heavy)
+        others = (each for each in (*self._working, *self._waiting) if each is not request)
+        has_others = any(each.key == request.key for each in others)
+        free = slots - len(self._working) + (0 if is_heavy or has_others else heavy)
         if free <= 0 or (is_heavy and heavy >= max(1, slots // 2)):
             return False
         held = sum(each.key == request.key for each in self._working)
@@ -341,18 +354,20 @@ class Shares:
 
     def _get_used(self, key: str, now: float) -> float:
         """Return the seconds that a client has used lately, running requests included."""
-        seconds, until = self._used.get(key, (0.0, now))
         running = sum([now - each.began_at for each in self._working if each.key == key])
-        return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS)) + running
+        return self._get_noted(key, now) + running
 
-    def _note_used(self, request: _Request) -> None:
+    def _get_noted(self, key: str, now: float) -> float:
+        seconds, until = self._used.get(key, (0.0, now))
+        return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS))
+
+    def _note_used(self, key: str, seconds: float) -> None:
         now = monotonic()
-        if len(self._used) >= _MAX_CLIENTS and request.key not in self._used:
+        if len(self._used) >= _MAX_CLIENTS and key not in self._used:
             by_use = sorted(self._used, key=lambda key: self._get_used(key, now))
-            for key in by_use[: _MAX_CLIENTS // 2]:
-                del self._used[key]
-        used = self._get_used(request.key, now) + now - request.began_at
-        self._used[request.key] = used, now
+            for forgotten in by_use[: _MAX_CLIENTS // 2]:
+                del self._used[forgotten]
+        self._used[key] = self._get_noted(key, now) + seconds, now
         known = [self._get_used(key, now) for key in self._used]
         counted = [each for each in known if each > _LIGHT_SECONDS]
         self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))

@@ -133,7 +133,10 @@ class _Program:
         """Start the program, after killing an earlier one's workers, which outlive granian."""
         self.kill_group()
         self._started_at = time.monotonic()
-        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, process_group=0)
+        # A session of its own has its own share of the processors.
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, start_new_session=True
+        )
 
     def has_ended(self) -> bool:
         return self._process is not None and self._process.poll() is not None

@@ -19,7 +19,7 @@ from psycopg.sql import SQL
 from datastore_search.database.sessions import Clause, open_session
 from datastore_search.database.writes import RowToLock, _take_turn
 from datastore_search.guards import clients
-from datastore_search.guards.clients import DISCONNECTED, Client, Shares, StreamSlot
+from datastore_search.guards.clients import DISCONNECTED, Client, Shares, StreamSlot, _Request
 from datastore_search.messages.availability import (
     ClientDisconnected,
     ServerFull,
@@ -257,6 +257,81 @@ def test_a_full_queue_makes_room_at_the_cost_of_the_client_with_the_most(
         requests.send("", others[3])
 
         assert requests.list_errors(2) == [ShareExceeded, ServerFull]
+
+
+def test_a_client_with_many_requests_is_heavy_before_its_first_one_ends(requests: Requests) -> None:
+    requests.shares._used = {client.key: (0.4, time.monotonic()) for client in (ANN, BOB)}
+    with hold(requests, EVE, BOB):
+        for _request in range(8):  # which need no time: six are refused at once
+            requests.send("eve", EVE)
+
+        requests.send("ann", ANN)
+
+        assert requests.worked == ["ann"]
+        assert [type(error) for error in requests.errors] == [ShareExceeded] * 6
+
+
+def test_only_the_one_request_of_a_client_takes_a_slot_beside_those_of_heavy_ones(
+    requests: Requests,
+) -> None:
+    requests.shares._used = {EVE.key: (100.0, time.monotonic())}
+    with hold(requests, EVE):
+        requests.shares._used[BOB.key] = 0.0, time.monotonic()
+        with hold(requests, BOB):
+            requests.shares._used[BOB.key] = 100.0, time.monotonic()  # both are heavy now
+            other = Client({"REMOTE_ADDR": "192.0.2.4"})
+            with requests.shares._condition:  # two arrive before one of them may work
+                waiting = [_Request(ANN.key, time.monotonic()) for _ in range(2)]
+                requests.shares._waiting += waiting
+                assert not any(map(requests.shares._may_work, waiting))
+                requests.shares._waiting.remove(waiting[1])
+                assert requests.shares._may_work(waiting[0])
+                requests.shares._waiting.clear()
+
+            requests.send("other", other)
+
+            assert requests.worked == ["other"]
+
+
+def test_requests_of_others_do_not_count_for_a_client(requests: Requests) -> None:
+    with hold(requests, EVE, BOB):
+        for _request in range(8):
+            requests.send("eve", EVE)
+        now = time.monotonic()
+
+        assert requests.shares._get_used(BOB.key, now) < 1
+        assert requests.shares._get_used(EVE.key, now) > 1
+
+
+@pytest.mark.parametrize("is_heavy", [True, False])
+def test_in_a_full_queue_of_different_clients_a_heavy_one_makes_room(
+    requests: Requests, is_heavy: bool
+) -> None:
+    others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(4)]
+    with hold(requests, ANN, BOB):
+        if is_heavy:
+            requests.shares._used[EVE.key] = 100.0, time.monotonic()
+        for client in (EVE, *others[:3]):
+            requests.send(client.key, client)
+
+        requests.send("newcomer", others[3])
+
+        assert requests.list_errors(1) == [ShareExceeded if is_heavy else ServerFull]
+    requests.join()
+    assert ("newcomer" in requests.worked) == is_heavy
+    assert (EVE.key in requests.worked) != is_heavy
+
+
+def test_of_two_requests_at_once_each_second_counts_once_for_each(
+    requests: Requests, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_MAX_SLOTS = 4
+    with hold(requests, EVE):
+        with hold(requests, EVE):
+            for each in requests.shares._working:
+                each.began_at -= 5
+
+        assert requests.shares._get_used(EVE.key, time.monotonic()) == pytest.approx(10, abs=1)
 
 
 def test_the_client_with_the_most_requests_makes_no_room_for_itself(
