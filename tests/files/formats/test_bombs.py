@@ -78,7 +78,7 @@ _EXPECTED_CODES: dict[str, str] = {
     "many_members.json": "file.too_many_fields",
     "columns.csv": "file.unknown_dialect",
     "open_quote_over_lines.csv": "file.unknown_dialect",
-    "nuls.csv": "file.binary",
+    "nuls.csv": "file.nul",
 }
 
 

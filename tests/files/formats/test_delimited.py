@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -270,6 +271,20 @@ def test_cells_are_split(dialect: Dialect, text: bytes, cells: list[str]) -> Non
         ("Name; notice\n", ("Name", "notice")),
         ("don't,won't\n'tis,'twas\n", ("don't", "won't")),
         ("a\n1,5\n2,5\n", ("a",)),
+        # Titles of several cells, whole and padded as Excel saves them.
+        ("Income: Taipei,Unit: 1000\na,b,c,d\nx,y,1,2\nz,w,3,4\n", ("a", "b", "c", "d")),
+        ("Income: Taipei,,,Unit: 1000\na,b,c,d\nx,y,1,2\nz,w,3,4\n", ("a", "b", "c", "d")),
+        ("Income;;Unit: 1000;\na;b;c;d\nx;y;z;w\nq;r;s;t\n", ("a", "b", "c", "d")),
+        ("Source,Ministry\nDate,2024-05-01\na,b,c,d\nx,y,1,2\n", ("a", "b", "c", "d")),
+        ("Source,Ministry,\nDate,2024-05-01,\n,,\na,b,c\nx,1,2\n", ("a", "b", "c")),
+        ("Source,Ministry\nDate,2024-05-01\n\na,b,c\nx,1,2\n", ("a", "b", "c")),
+        ("Title,,,,\nSource,,,Unit,\na,b,c,d,e\nx,y,1,2,3\n", ("a", "b", "c", "d", "e")),
+        ("a,,c\n,,\nx,y,z\nq,r,s\n", ("a", "field_2", "c")),
+        ("2024,Report\na,2019,2020,2021\nx,1,2,3\ny,4,5,6\n", ("a", "2019", "2020", "2021")),
+        # What R writes, whose header lacks the name of the first column, and sparse headers.
+        ("a,b,c\nr1,x,NA,1\nr2,y,2,1\n", ("a", "b", "c")),
+        ("a,b,,\nx,y,1,2\nz,w,3,4\n", ("a", "b", "field_3", "field_4")),
+        (",a,b,c\n0,x,y,z\n1,q,r,s\n", ("field_1", "a", "b", "c")),
     ],
 )
 def test_the_header_and_its_delimiter_are_found(
@@ -335,7 +350,7 @@ def test_letters_far_down_decide_the_encoding(path: Path) -> None:
         (b"a\n\xe9\n", LoadOptions(encoding="utf-8"), "file.wrong_encoding"),
         (b"a\n\x81\n", LoadOptions(encoding="cp1252"), "file.wrong_encoding"),
         (b"a\n1\n\0", LoadOptions(encoding="utf-16"), "file.wrong_encoding"),
-        (b"a\0b\n", LoadOptions(encoding="latin-1"), "file.binary"),
+        (b"a\0b\n", LoadOptions(encoding="latin-1"), "file.nul"),
         (b"a\n1\n", LoadOptions(encoding="base64"), "option.unknown_encoding"),
         (b"a\n1\n", LoadOptions(encoding="unicode_escape"), "option.unknown_encoding"),
         (b"a\n1\n", LoadOptions(encoding="no\0name"), "option.unknown_encoding"),
@@ -351,6 +366,38 @@ def test_what_is_not_in_its_encoding_is_refused(
 
     with fails_with(failure):
         read_file(path, options)
+
+
+# Empty rows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "rows", "notices"),
+    [
+        ("no,name\n1,A\n,\n2,B\n,\n3,C\n", [(2, "1"), (4, "2"), (6, "3")], [2]),
+        ("no;name;x\n1;A;\n;;\n;\n2;B;\n;;;;\n", [(2, "1"), (5, "2")], [3]),
+        ('a,b\n1,2\n"",""\n', [(2, "1"), (3, "")], []),
+        ("a,b\n1,2\n , \n", [(2, "1"), (3, " ")], []),
+        ('a\n1\n\n""\n2\n', [(2, "1"), (3, None), (4, ""), (5, "2")], []),
+        ("a,\n1,\n,\n2,\n", [(2, "1"), (4, "2")], [1]),
+        ("a,b\n1,2\n" + ",\n" * 3_000, [(2, "1")], [3_000]),
+        ("a,b\n,\n", [], [1]),
+    ],
+)
+def test_rows_of_delimiters_alone_are_left_out_with_their_number(
+    path: Path, content: str, rows: list[tuple[Any, ...]], notices: list[int]
+) -> None:
+    path.write_text(content)
+
+    with read_in_process(path, NO_OPTIONS) as table:
+        found = table.connection.execute(f"SELECT line, f0 FROM {STAGED_ROWS} ORDER BY line")
+        assert found.fetchall() == rows
+        assert table.count_row_errors() == 0
+        assert [
+            notice.parameters["count"]
+            for notice in table.notices
+            if notice.code == "notice.empty_rows"
+        ] == notices
 
 
 # Formats ------------------------------------------------------------------------------------------
@@ -375,6 +422,35 @@ def test_the_content_tells_the_format_before_the_name(
 
     with read_in_process(path, NO_OPTIONS, name=name) as table:
         assert table.names == names
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
+        b"/annex/objects/SHA256E-s5--00.csv\n",
+    ],
+)
+def test_a_pointer_to_a_file_is_refused_with_what_to_do(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+    with fails_with("file.pointer", match="Fetch that file"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    ("damage", "failure"), [(b"a\0b", "file.nul"), (b"\xe9", "file.damaged_utf8")]
+)
+@pytest.mark.parametrize("before", [300, 300_000])
+def test_a_damaged_line_has_its_number_whatever_ends_the_lines(
+    path: Path, end: bytes, damage: bytes, failure: str, before: int
+) -> None:
+    good = "name,São".encode()
+    path.write_bytes(end.join([*[good] * before, damage, *[good] * 100]))
+
+    with fails_with(failure, match=rf"line {before + 1} |Line {before + 1} "):
+        read_file(path)
 
 
 @pytest.mark.parametrize(

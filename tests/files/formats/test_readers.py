@@ -56,5 +56,5 @@ def test_a_format_names_the_extra_that_it_needs(
 def test_a_nul_far_down_is_refused(path: Path) -> None:
     path.write_bytes(b"a\n" + b"x\n" * 1_000_000 + b"\0\n")
 
-    with fails_with("file.binary"):
+    with fails_with("file.nul", match="Line 1000002 "):
         read_rows(path)

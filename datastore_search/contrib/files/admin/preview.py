@@ -141,7 +141,7 @@ def _make_offers(message: Mapping[str, Any]) -> Iterator[Offer]:
                 label = str(offer.label) % {"name": ", ".join(f"“{text}”" for text in texts)}
                 yield Offer(name, texts[0], texts, label)
             else:
-                yield from (Offer(name, value, value, label) for value, label in choices)
+                yield from (Offer(name, str(value), value, label) for value, label in choices)
 
 
 def render_in_words(stored: dict[str, Any] | None) -> str:

@@ -75,6 +75,8 @@ _XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
 _JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
 #: A call of JavaScript around JSON, and a comment above it, are reported as what is no JSON.
 _MAYBE_JSON = re.compile(r"[\[{]|[\w.$]+\(|/[/*]")
+#: What a clone has in place of a large file.
+_POINTER = r"version https?://(git-lfs|hawser|git-media)\.|(\.git)?/annex/objects/"
 _NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
 _JSON_SUFFIXES = (".json", ".geojson", *_NDJSON_SUFFIXES)
 
@@ -114,6 +116,7 @@ formats = (
     InputFormat("zstd", _begins(b"\x28\xb5\x2f\xfd")),
     InputFormat("RTF", _begins(b"{\\rtf")),
     InputFormat("Parquet", _begins(b"PAR1", b"PARE"), "parquet:read_parquet"),
+    InputFormat("Git LFS, git-annex", _matches(_POINTER), refusal="file.pointer"),
     InputFormat("HTML", _matches(r"<(!doctype html|html|head|body)\b")),
     InputFormat("GPX", _matches(_ROOT % "gpx", re.DOTALL), "geo:read_gpx", "geo"),
     InputFormat("KML", _matches(_ROOT % "kml", re.DOTALL), "geo:read_kml", "geo"),

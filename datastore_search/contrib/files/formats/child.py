@@ -61,6 +61,7 @@ def _table_to_json(table: StagedTable) -> dict[str, Any]:
         "names": table.names,
         "labels": table.labels,
         "declared_types": table.declared_types,
+        "has_header": table.has_header,
         "notices": [notice.to_json() for notice in table.notices],
     }
 

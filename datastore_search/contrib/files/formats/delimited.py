@@ -60,8 +60,11 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
     source.symlink_to(text_path.resolve())
     try:
         staging_area.allow_width(width)
+        empty_rows = 0
         if not _stage_regular(source, layout, staging_area):
-            _stage_row_by_row(source, layout, staging_area)
+            empty_rows = _stage_row_by_row(source, layout, staging_area)
+        if width > 1:  # in a file of one field such a row is a record without a value
+            empty_rows += staging_area.rows.delete_empty(width)
         width = _drop_empty_columns(layout.header, staging_area)
         dropped = len(layout.header) - width
         footer = find_staged_footer(staging_area, width)
@@ -75,10 +78,12 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         names=make_unique_names(header),
         labels=header,
         declared_types=(None,) * width,
+        has_header=not options.no_header,
         notices=(
             *notices,
             *layout.notices,
             *([Notice("notice.empty_columns", count=dropped)] if dropped else []),
+            *([Notice("notice.empty_rows", count=empty_rows)] if empty_rows else []),
             *describe_footer(footer, options),
         ),
     )
@@ -188,8 +193,12 @@ class _Lines:
 # Row by row ---------------------------------------------------------------------------------------
 
 
-def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> None:
-    """Find the rows, note the errors of bad ones, and let DuckDB read the good ones."""
+def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> int:
+    """
+    Find the rows, note the errors of bad ones, and let DuckDB read the good ones.
+
+    Return the number of shorter rows that have delimiters alone, which are left out.
+    """
     copy = _Copy(staging_area.folder, layout)
     copy.add_rows(path)
     options = _build_options(layout, max(_USUAL_ROW_BYTES, copy.longest_bytes))
@@ -206,6 +215,7 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
         )
     )
     copy.rows_path.unlink()
+    return copy.empty_rows
 
 
 def _format_error(error: BadRow) -> bytes:
@@ -221,6 +231,7 @@ class _Copy:
         self.errors_path = folder / "errors"
         self.count = 0
         self.longest_bytes = 0
+        self.empty_rows = 0
         self._layout = layout
         self._width = len(layout.header)
         self._delimiter = layout.dialect.delimiter.encode()
@@ -262,6 +273,9 @@ class _Copy:
         rest = self._delimiter * (row.cells - self._width)
         if rest and row.text.endswith(rest):
             self._write_row(row.line, row.text.removesuffix(rest))
+            return
+        if not row.text.replace(self._delimiter, b""):
+            self.empty_rows += 1
             return
         error = self._width_errors.get(row.cells)
         if error is None:  # there may be millions of such rows

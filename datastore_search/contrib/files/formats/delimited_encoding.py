@@ -50,9 +50,9 @@ def convert_to_utf8(
     """
     Return a file in UTF-8 without a mark, itself or a copy in a folder, and the notices of it.
 
-    Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.damaged_utf8``,
-    ``file.unknown_encoding``, ``file.ambiguous_encoding``; where the encoding is chosen,
-    ``option.unknown_encoding`` and ``file.wrong_encoding``.
+    Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.nul``,
+    ``file.damaged_utf8``, ``file.unknown_encoding``, ``file.ambiguous_encoding``; where the
+    encoding is chosen, ``option.unknown_encoding`` and ``file.wrong_encoding``.
     """
     with path.open("rb") as file:
         start = file.read(_BLOCK_BYTES)
@@ -90,7 +90,9 @@ def _detect_unicode(start: bytes) -> str | None:
     for encoding, first in (("utf-16-le", 1), ("utf-16-be", 0)):
         if _is_utf16(start, encoding, first):
             return encoding
-    raise LoadFailed("file.binary")
+    if _CONTROLS.search(start.replace(b"\0", b"").decode("latin-1")):
+        raise LoadFailed("file.binary")
+    return None
 
 
 def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
@@ -104,17 +106,28 @@ def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
 
 def _find_line_not_utf8(path: Path) -> int | None:
     """Read a whole file, and return the first line that is not UTF-8, None if all of them are."""
-    decoder, line, found = codecs.getincrementaldecoder(_UTF8)(), 1, None
+    decoder, end, found = codecs.getincrementaldecoder(_UTF8)(), 0, None
     for block in chain(_read_blocks(path), [b""]):
         if b"\0" in block:
-            raise LoadFailed("file.binary")
+            raise LoadFailed("file.nul", line=_find_line(path, end + block.index(b"\0")))
+        end += len(block)
         if found is None:
             try:
                 decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                found = line + error.object[: error.start].count(b"\n")
-            line += block.count(b"\n")
-    return found
+                found = end - len(error.object) + error.start
+    return None if found is None else _find_line(path, found)
+
+
+def _find_line(path: Path, offset: int) -> int:
+    """Find the line that has a byte, whatever ends the lines."""
+    line, rest = 1, b""
+    with path.open("rb") as file:
+        while block := file.read(min(_BLOCK_BYTES, offset - file.tell())):
+            text = rest + block
+            rest = b"\r" if text.endswith(b"\r") else b""
+            line += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - len(rest)
+    return line + len(rest)
 
 
 def _read_sample(path: Path) -> bytes:
@@ -148,9 +161,11 @@ def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) ->
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:
             for text in _decode_blocks(path, encoding):
-                if "\0" in text:
-                    raise LoadFailed("file.binary")
-                target.write(text)
+                before, nul, _rest = text.partition("\0")
+                target.write(before)
+                if nul:
+                    target.flush()
+                    raise LoadFailed("file.nul", line=_find_line(copy, copy.stat().st_size))
     except UnicodeError as error:
         raise failure from error
     if not copy.stat().st_size:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 from ..messages import Notice
 from ..messages.failures import LoadFailed, UnknownDialect
 from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
+from .header_rows import is_year
 from .options import ReadOptions
 
 _SAMPLE_BYTES = 2**20
@@ -53,7 +54,8 @@ class Layout:
     The layout of a file.
 
     ``header`` are the names as the file has them, ``below`` is the line after the header, and
-    ``skipped`` the number of rows down to it, blank ones and itself included.  Rows are scanned
+    ``skipped`` the number of rows down to it, blank ones and itself included; without a header the
+    names are empty, and ``below`` is the line of the first row.  Rows are scanned
     from ``start``.  ``ending`` is the end of a line.
     """
 
@@ -159,9 +161,9 @@ class _Line:
         """Whether each delimiter has a blank behind it, as a comma in a sentence has."""
         return all(cell[:1] == " " for cell in self.cells[1:])
 
-    @property
-    def is_title(self) -> bool:
-        return self.filled <= 1 or self.is_prose
+    def is_title_of(self, width: int) -> bool:
+        """Return whether it has at most half as many values as the table has columns."""
+        return self.filled <= max(1, width // 2) or self.is_prose
 
     @property
     def is_comment(self) -> bool:
@@ -188,14 +190,18 @@ def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
                 break
     except UnknownDialect:
         return None
-    start = _find_header(lines) if sample.options.skip is None else 0
+    is_sought = sample.options.skip is None and not sample.options.no_header
+    start = _find_header(lines) if is_sought else 0
     if len(lines) <= start or not lines[start].cells:
         return None
+    header = lines[start]
+    if sample.options.no_header:
+        header, start = replace(header, cells=("",) * _find_usual_width(lines)), -1
     return _Candidate(
         sample,
         dialect,
-        lines[start],
-        tuple(lines[:start]),
+        header,
+        tuple(lines[: max(start, 0)]),
         tuple(lines[start + 1 :]),
     )
 
@@ -233,12 +239,13 @@ class _Candidate:
         """Build the layout of the whole file."""
         start, header = self.sample.start, self.header
         text, above = header.row.text, start.line - 1
+        has_header = not self.sample.options.no_header
         ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
         return Layout(
             dialect=self.dialect,
             header=header.cells,
-            below=above + header.row.line + len(text.splitlines()),
-            skipped=above + header.position,
+            below=above + header.row.line + has_header * len(text.splitlines()),
+            skipped=above + header.position - (not has_header),
             start=start,
             ending=ending[0].decode() if ending else "\n",
             notices=(Notice("notice.lines_above_header", line=above + header.row.line),)
@@ -280,9 +287,9 @@ def _find_header(lines: list[_Line]) -> int:
     if comments and len(lines[comments].cells) == width and lines[comments].is_header:
         return comments
     for at, line in enumerate(lines[: _MAX_TITLES + 1]):
-        if len(line.cells) == width > 1 and not line.is_title and line.is_header:
+        if len(line.cells) == width > 1 and line.is_header and not line.is_title_of(width):
             return at if at and _are_titles(lines, at) else 0
-        if not line.is_title:
+        if line.filled >= width and not line.is_prose:
             return 0
     return 0
 
@@ -290,14 +297,18 @@ def _find_header(lines: list[_Line]) -> int:
 def _are_titles(lines: list[_Line], header: int) -> bool:
     """Return whether the lines above a likely header are clearly not the header."""
     above, line = lines[header - 1], lines[header]
-    has_gap = line.row.line - above.row.line > 1 or any(
-        not title.filled for title in lines[1:header]
-    )
-    return has_gap or any(
+    width, titles = len(line.cells), lines[:header]
+    has_gap = line.row.line - above.row.line > 1 or any(not title.filled for title in titles[1:])
+    has_numbers = any(
         _is_number(cell) and not _is_number(name)
         for below_it in lines[header + 1 :]
         for name, cell in zip(line.cells, below_it.cells, strict=False)
     )
+    if not all(title.is_title_of(width) for title in titles):
+        return has_gap and has_numbers
+    # As in a sheet: most names are texts or years.
+    has_names = not any(_is_number(cell) and not is_year(cell) for cell in line.cells)
+    return has_gap or has_numbers or (has_names and max(each.filled for each in titles) > 1)
 
 
 def _find_usual_width(lines: Sequence[_Line]) -> int:

@@ -74,10 +74,8 @@ def find_staged_footer(staging_area: StagingArea, width: int) -> list[int]:
         is_marked = row.is_cut or begins_footer(row.first)
         if not (is_marked or is_short(row.filled, width)):
             break
-        if is_marked or (row.filled and (row.line > above.end + 1 or not above.filled)):
+        if is_marked or row.line > above.end + 1:
             start = position
-    while 1 < start < len(rows) and not rows[start - 1].filled:  # delimiters alone
-        start -= 1
     footer = [row.line for row in rows[start:]]
     return footer if len(footer) <= MAX_ROWS else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ..messages import Notice
 
@@ -19,6 +20,21 @@ _RESERVED_NAME = "_id"
 _BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\\s\u200b\u2060\ufeff]+")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MAX_LISTED_NAMES = 20
+_YEAR = re.compile("(19|20)[0-9]{2}|2100")
+
+
+def is_year(text: str) -> bool:
+    """Return whether a text is a year, which is a usual name of a field."""
+    return _YEAR.fullmatch(text.strip()) is not None
+
+
+def are_numbers_names(labels: Sequence[str]) -> bool:
+    """Return whether numbers in a header are names: years, or numbers at equal distances."""
+    if not all(map(str.isdecimal, labels)):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(labels)}
+    is_regular = steps == {1} or (len(labels) > 2 and len(steps) == 1 and steps != {0})  # noqa: PLR2004
+    return is_regular or all(map(is_year, labels))
 
 
 def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:

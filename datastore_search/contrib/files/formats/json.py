@@ -58,7 +58,7 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     converter = _find_converter(path, encoding, parser, list_path)
     parser.pop_repeated_member()
     with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls, names, converter)
+        builder = RecordTableBuilder(staging_area, writer, options, names, converter)
         elements = enumerate(read_records(document, list_path), start=1)
         is_usual = list_path in {(), ("features",)}
         notices = [] if is_usual else [Notice("notice.nested_list", path=".".join(list_path))]
@@ -77,7 +77,7 @@ def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> 
     parser = Parser()
     encoding = _detect_encoding(path, options)
     with RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls)
+        builder = RecordTableBuilder(staging_area, writer, options)
         return _build_table(builder, parser, _read_lines(path, encoding, parser))
 
 

@@ -11,6 +11,7 @@ from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed, NestedTooDeep
 from .header_rows import make_unique_names
 from .json_parser import MAX_DEPTH, Number, format_json
+from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea, declare_types
 
@@ -39,28 +40,32 @@ class RecordTableBuilder:
         self,
         staging_area: StagingArea,
         writer: RowWriter,
-        nulls: Sequence[str],
+        options: ReadOptions,
         names: Sequence[str] = (),
         converter: CoordinateConverter | None = None,
     ) -> None:
         """
         Begin without a field.
 
-        ``nulls`` are texts that mean no value; ``names`` are the names of the cells of rows, where
-        they are not in the first row.  ``converter`` converts the geometries of features.
+        ``names`` are the names of the cells of rows, where they are not in the first row.
+        ``converter`` converts the geometries of features.
         """
         self._names, self._converter = names, converter
         self._staging_area = staging_area
-        self._nulls = frozenset(nulls)
+        self._nulls = frozenset(options.nulls)
+        self._may_have_header = not (names or options.no_header)
+        self._has_header = False
         self._writer = writer
         self._positions: dict[Hashable, int] = {}
         self._kinds: list[set[type]] = []
         self._add_element: Callable[[int, Any], None] = self._add_first
         self._has_features = False
         self._notices: list[Notice] = []
+        self._first_error: tuple[int, BadRow] | None = None
 
     def add_error(self, line: int, error: BadRow, text: str = "") -> None:
         """Add the error of an element that cannot be loaded, with its text."""
+        self._first_error = self._first_error or (line, error)
         self._writer.add_error(line, error, value=text)
 
     def add_element(self, line: int, element: Any) -> None:
@@ -74,9 +79,12 @@ class RecordTableBuilder:
         """
         Build the table of all records.
 
-        Raises: ``LoadFailed`` with ``json.no_records``.
+        Raises: ``LoadFailed`` with ``json.no_records``, or with what is wrong with the first record
+        where no record is right.
         """
         if not self._positions:
+            if self._first_error:
+                raise LoadFailed("row.line", line=self._first_error[0], reason=self._first_error[1])
             raise LoadFailed("json.no_records")
         # A feature's id comes first, and its geometry last.
         keys = sorted(
@@ -94,6 +102,7 @@ class RecordTableBuilder:
                 self._staging_area, [self._kinds[at] for at in positions], {Number}, self._nulls
             ),
             notices=(*notices, *self._notices),
+            has_header=self._has_header,
         )
 
     def _add_first(self, line: int, element: Any) -> None:
@@ -107,12 +116,13 @@ class RecordTableBuilder:
 
     def _add_header(self, line: int, header: list[Any]) -> None:
         """Use a first row as the header, if it has only texts and no other names are known."""
-        is_header = not self._names and all(type(cell) is str for cell in header)
+        is_header = self._may_have_header and all(type(cell) is str for cell in header)
+        self._has_header = is_header
         names = self._names or (header if is_header else [""] * len(header))
         for position, name in enumerate(names):
             self._add_field((name, position))
         self._writer.widen(len(names))
-        if not self._names and not is_header:
+        if self._may_have_header and not is_header:
             self._notices.append(Notice("notice.no_header"))
         if not is_header:
             self._add_cells(line, header)

@@ -57,9 +57,9 @@ class Offer:
     label: str | Promise = "%(name)s"
     parameter: str = ""
     pattern: str = "“(?P<name>.*?)”"
-    value: str = ""
+    value: Any = ""
 
-    def list_choices(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def list_choices(self, parameters: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
         """List the values, and a label for each, that a message with these parameters offers."""
         if self.value:
             yield self.value, str(self.label) % parameters
@@ -188,6 +188,16 @@ class ReadOptions:
         _("Lines or rows to skip. Empty: detected automatically."),
         kind=Kind.NUMBER,
         flag="--skip-lines",
+    )
+    no_header: bool = option(
+        False,
+        _("The file has no header"),
+        _("The first row is a record, and the fields are named field_1, field_2 and so on."),
+        section="files-without-a-header",
+        kind=Kind.FLAG,
+        offers={
+            "notice.header_like_record": Offer(_("Load the first row as a record"), value=True)
+        },
     )
     sheet: str = option(
         "",

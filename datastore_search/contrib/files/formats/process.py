@@ -79,6 +79,7 @@ def open_table(
                 names=tuple(table["names"]),
                 labels=tuple(table["labels"]),
                 declared_types=tuple(table["declared_types"]),
+                has_header=table["has_header"],
                 notices=tuple(cast(Notice, Notice.from_json(each)) for each in table["notices"]),
             )
             opened.rows.limit_memory(opened.columns, core_conf.LOAD_MEMORY_BYTES // _MEMORY_RATIO)

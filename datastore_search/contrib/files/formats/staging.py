@@ -126,7 +126,7 @@ class StagedTable:
     ``names`` are the names of the fields, unique, and ``labels`` the texts of the header.
     ``declared_types`` are the types that the file itself gives its fields (names of
     ``field_types``), None where it has only texts; a field that the file declares as ``text`` never
-    becomes a number.
+    becomes a number.  ``has_header`` says that the names were read from the first row of cells.
     """
 
     staging_area: StagingArea
@@ -134,6 +134,7 @@ class StagedTable:
     labels: tuple[str, ...]
     declared_types: tuple[str | None, ...]
     notices: tuple[Notice, ...] = ()
+    has_header: bool = False
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:

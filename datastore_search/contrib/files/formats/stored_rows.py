@@ -115,6 +115,14 @@ class StoredRows:
         """Delete the rows whose ``line`` meets a condition."""
         self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))
 
+    def delete_empty(self, width: int) -> int:
+        """Delete the rows of ``width`` fields without any value, and return their number."""
+        is_empty = SQL(" AND ").join(
+            [SQL("{} IS NULL").format(get_column(at)) for at in range(width)]
+        )
+        deleted = self._execute(SQL("DELETE FROM {} WHERE {}").format(self._table, is_empty))
+        return int(deleted.fetchall()[0][0])
+
     def copy_cells(self, columns: Sequence[str], rows: int) -> None:
         """
         Copy the cells of a wide table of few ``rows``; ``columns`` are all, and stay as they are.

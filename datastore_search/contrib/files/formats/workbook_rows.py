@@ -76,26 +76,34 @@ def stage_sheet(
         for notice in notices:
             if notice.code == "notice.sheet_chosen":
                 notice.code = "notice.cover_sheet"
-    position = _find_header(first) if options.skip is None else 0
-    header = first[position]
+    top, (header, first) = first[0].line, _split_header(first, options, area.width)
     labels = _read_labels(header)
-    above = [Notice("notice.rows_above_header", row=header.line)] if position else []
-    if merged := sum(bottom >= header.line for bottom in sheet.merged):
-        above.append(Notice("notice.merged_cells", count=merged))
     footer: list[_Row] = []
-    width = sum(bool(label.strip()) for label in labels)
-    body = _split_footer(chain(first[position + 1 :], rows), header.line, width, footer)
+    width = sum(bool(label.strip()) for label in labels) or area.width
+    body = _split_footer(chain(first, rows), header.line, width, footer)
     with RowWriter(staging_area, area.width) as writer:
-        builder = _TableBuilder(writer, labels, options.nulls)
+        builder = _TableBuilder(writer, labels, options)
         for row in body:
             builder.add_row(row)
-        if options.footer != SKIP_FOOTER:
-            for row in footer:
-                builder.add_row(row)
+        for row in () if options.footer == SKIP_FOOTER else footer:
+            builder.add_row(row)
         if not builder.has_fields:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.name)
+        above = _describe_header(sheet, header, top, builder)
         described = describe_footer([row.line for row in footer], options)
         return builder.build(staging_area, [*notices, *sheet.notices, *above, *described, *below])
+
+
+def _describe_header(
+    sheet: Sheet, header: _Row, top: int, builder: _TableBuilder
+) -> Iterator[Notice]:
+    """Describe what is above the header, and what is merged or empty below it."""
+    if header.line > top:
+        yield Notice("notice.rows_above_header", row=header.line)
+    if merged := sum(bottom >= header.line for bottom in sheet.merged):
+        yield Notice("notice.merged_cells", count=merged)
+    if empty := builder.count_empty_rows(header.line):
+        yield Notice("notice.empty_rows", count=empty)
 
 
 def _is_cover(rows: Sequence[_Row]) -> bool:
@@ -129,6 +137,14 @@ def _read_rows(sheet: Sheet, area: CellRange, notices: list[Notice]) -> Iterator
             return
         if has_values:
             yield _Row(line, cells)
+
+
+def _split_header(rows: list[_Row], options: ReadOptions, width: int) -> tuple[_Row, list[_Row]]:
+    """Split the first rows into the header, which may be none, and those below it."""
+    if options.no_header:
+        return _Row(rows[0].line - 1, [""] * width), rows
+    position = _find_header(rows) if options.skip is None else 0
+    return rows[position], rows[position + 1 :]
 
 
 def _read_labels(header: _Row) -> list[str]:
@@ -174,11 +190,13 @@ def _split_footer(
 class _TableBuilder:
     """Writes rows, and collects what the table is to know of them."""
 
-    def __init__(self, writer: RowWriter, labels: Sequence[str], nulls: Sequence[str]) -> None:
+    def __init__(self, writer: RowWriter, labels: Sequence[str], options: ReadOptions) -> None:
         self._labels = list(labels)
-        self._nulls = frozenset(nulls)
+        self._nulls = frozenset(options.nulls)
+        self._has_header = not options.no_header
         self._writer = writer
         self._kinds: list[set[type]] = [set() for _ in labels]
+        self._rows = self._last_line = 0
 
     @property
     def has_fields(self) -> bool:
@@ -187,6 +205,7 @@ class _TableBuilder:
 
     def add_row(self, row: _Row) -> None:
         """Add a row; a cell with an error is a bad row's, unless its name means nothing."""
+        self._rows, self._last_line = self._rows + 1, row.line
         errors: dict[int, BadCell] = {}
         texts: list[str | None] = []
         for position, (kinds, cell) in enumerate(zip(self._kinds, row.cells, strict=True)):
@@ -204,6 +223,10 @@ class _TableBuilder:
             self._writer.add_error(row.line, error.row_error, position, error)
         if not errors:
             self._writer.add_row(row.line, texts)
+
+    def count_empty_rows(self, header_line: int) -> int:
+        """Count the rows between the header and the last row that are left out."""
+        return max(0, self._last_line - header_line - self._rows)
 
     def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
         """Build the table of all rows; a column without label and values is left out."""
@@ -226,6 +249,7 @@ class _TableBuilder:
                 self._nulls,
             ),
             notices=tuple(notices),
+            has_header=self._has_header,
         )
 
 

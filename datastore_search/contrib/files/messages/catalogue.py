@@ -16,6 +16,14 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "geometries with many points."
     ),
     "file.binary": _("The file is neither text nor of a format that can be read."),
+    "file.nul": _(
+        "Line %(line)s of the file has a NUL (U+0000), which no text has: the file is damaged, or"
+        " is not text."
+    ),
+    "file.pointer": _(
+        "The file is a pointer (%(format)s): it only names the file that it stands for. Fetch that"
+        " file, and load it."
+    ),
     "file.unsupported_format": _(
         "The file is of the format %(format)s, which cannot be read as a table."
     ),
@@ -234,6 +242,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Text follows a closing quotation mark; one within a text must be doubled."
     ),
     "row.wrong_type": _("The value is not of type %(type)s."),
+    "row.changed": _(
+        "As %(type)s, the value would not come back as it was written. Correct it, or choose "
+        "the type of the field for this load."
+    ),
     "row.empty_key": _("A field of the key is empty."),
     "row.repeated_key": _("Line %(line)s has the same key."),
     "row.existing_key": _("A record with this key already exists."),
@@ -274,12 +286,19 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.empty_columns": _(
         "Columns at the end without a name and without a value were left out: %(count)s."
     ),
+    "notice.empty_rows": _("Rows without any value were left out: %(count)s."),
     "notice.names_missing": _("Fields without a name were named by their position: %(fields)s."),
     "notice.names_repeated": _("Repeated names got a number: %(fields)s."),
     "notice.no_header": _(
         "The first row has values that cannot be names, so it was read as a record."
     ),
-    "notice.sheet_chosen": _("Read the sheet “%(sheet)s”. Others with cells: %(others)s."),
+    "notice.header_like_record": _(
+        "The first row looks like a record, and not like names: %(values)s. The file may have no "
+        "header."
+    ),
+    "notice.sheet_chosen": _(
+        "Read the sheet “%(sheet)s”, the first with cells. Others with cells: %(others)s."
+    ),
     "notice.cover_sheet": _(
         "The sheet “%(sheet)s” looks like a cover: it has no table. Others with cells: %(others)s."
     ),
@@ -339,6 +358,11 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Field “%(field)s” stays text: digits in groups of equal length, such as "
         "“%(value)s”, are treated as codes. If they are numbers, choose %(other)s."
     ),
+    "notice.values_changed": _(
+        "Field “%(field)s” is read as %(type)s. Values that do not come back as they were "
+        "written: %(count)s, such as “%(value)s”."
+    ),
+    "notice.stays_text": _("Field “%(field)s”: %(reason)s."),
     "notice.type_not_applied": _(
         "The type kept for “%(field)s” was not applied: the file has no such field."
     ),
@@ -373,7 +397,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     # Why a field has its type ---------------------------------------------------------------------
     "type.nearly_all": _(
         "text: all values look like %(type)s, but %(count)s of %(total)s, the first in line "
-        "%(line)s: “%(value)s”"
+        "%(line)s: %(value)s"
     ),
     "type.mixed_formats": _(
         "text: the values look like %(type)s, but are not all written in one way, and would "
