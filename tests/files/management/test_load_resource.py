@@ -47,6 +47,41 @@ def server(settings: Any) -> Iterator[Server]:
         yield server
 
 
+def test_a_load_says_what_its_preview_says(db: None, path: Path) -> None:
+    path.write_text(
+        "Report,,,\nNo. 5,,Unit: t,\ncode,n,share,day\n"
+        + "".join(f"x,{number},{number} %,2026-07-13\n" for number in range(50))
+        + ",,,\nx,N.d.,1 %,14/07/2026\nx,-,2 %,14/07/2026\nx,N.d.,3 %,14/07/2026\n"
+    )
+
+    output, _errors = run_command("load_resource", path)
+
+    assert output.partition(": 53 records.\n")[2].splitlines() == [
+        "- The header was found on line 3; the lines above it were left out.",
+        "- Rows without any value were left out: 1.",
+        (
+            "- Field “n”: text: all values look like numbers, but 3 of 53, the first in line 55: "
+            "“N.d.” (2), “-” (1)."
+        ),
+        "  --null N.d.",
+        "  --null -",
+        (
+            "- Field “share”: text: the unit of numbers is never left out without a choice, as in "
+            "line 4: “0 %”."
+        ),
+        "  --type share=numeric:%",
+        (
+            "- Field “day”: text: the values look like dates, but are not all written in one way, "
+            "and would be returned differently."
+        ),
+        "  --type day=date:dmy",
+    ]
+    shown = Load.objects.get().rendered_notices
+    assert len([notice for notice in shown if notice.startswith("Field")]) == 3
+    preview, _errors = run_command("load_resource", path, "--dry-run")
+    assert "  text: all values look like numbers, but 3 of 53" in preview
+
+
 def test_a_file_that_can_be_read_in_two_ways_asks_for_its_encoding(
     db: None, path: Path, server: Server
 ) -> None:
@@ -162,7 +197,7 @@ def test_wrong_arguments_are_reported_and_nothing_is_created(
 
 
 def test_an_unchanged_file_is_one_line_and_no_failure(db: None, path: Path) -> None:
-    assert run_command("load_resource", path) == (
+    assert run_command("load_resource", path, "--null", "NA") == (
         f"Resource {Resource.objects.get().pk} (rivers): 3 records.\n", "",
     )  # fmt: skip
 

@@ -46,6 +46,20 @@ NUMBERS = [str(number) for number in range(100)]
             "text: all values look like numbers, but 20 of 50, the first in line 32: “unknown”",
         ),
         (
+            [*NUMBERS[:40], " ", "N.d.", "-", "3%", "N.d."],
+            (
+                "text: all values look like numbers, but 5 of 45, the first in line 42: "
+                "“ ” (1), “N.d.” (2), “-” (1), “3%” (1)"
+            ),
+        ),
+        (
+            [*NUMBERS, *NUMBERS, *"abcdef", "b", "b", "c"][::-1],
+            (
+                "text: all values look like numbers, but 9 of 209, the first in line 2: "
+                "“c” (2), “b” (3), “f” (1), “e” (1), “d” (1)…"
+            ),
+        ),
+        (
             ["12,50 €", "k. A.", "1,00 €"],
             "text: all values look like numbers, but 1 of 3, the first in line 3: “k. A.”",
         ),
@@ -141,6 +155,33 @@ NUMBERS = [str(number) for number in range(100)]
 )
 def test_a_text_field_is_explained(values: Sequence[str | None], reason: str) -> None:
     assert explain(values) == reason
+
+
+@pytest.mark.parametrize(
+    ("values", "formats"),
+    [
+        (["2026-07-13", "14/07/2026"], ["date:dmy"]),
+        (["2026-07-13", "07/14/2026"], ["date:mdy"]),
+        (["2026-07-13", "03/04/2026"], ["date:dmy", "date:mdy"]),
+        (["2026-07-13 00:00:00", "14/07/2026"], ["timestamp:dmy"]),
+        (["31/12/2024", "30.12.2024"], ["date:dmy"]),
+        (["2024-12-31T10:00:00", "2024-12-31 10:00:00"], ["timestamp"]),
+        (["2024-12-31T10:00:00Z", "2024-12-31 10:00:00+01:00"], ["timestamptz"]),
+    ],
+)
+def test_dates_that_are_written_in_several_ways_have_a_choice_that_keeps_all(
+    values: list[str], formats: list[str]
+) -> None:
+    with stage_columns({"x": values}, declared_types=["text"]) as table:
+        (decision,) = decide_formats(table, LoadOptions(), explain=True)
+
+    assert decision.explanation is not None
+    assert decision.explanation.code == "type.mixed_formats"
+    assert decision.explanation.parameters["formats"] == formats
+    for name in formats:
+        with stage_columns({"x": values}, declared_types=["text"]) as table:
+            decide_formats(table, LoadOptions(types={"x": name}))
+            assert table.count_row_errors() == 0
 
 
 def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:

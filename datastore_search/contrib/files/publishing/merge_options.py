@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from ....field_types import MAX_FIELDS
 from ....models import Resource, TableVersion
@@ -16,6 +17,8 @@ from ..types.field_formats import FORMAT_SEPARATOR, FieldFormat, field_formats
 from ..types.matching import count_matches
 from ..types.options import LoadOptions, resolve_key
 from ..types.written_dates import get_day_order, list_written_groups
+
+_GET_LOSSLESS = attrgetter("lossless_condition")
 
 
 def resolve_merge_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
@@ -30,9 +33,12 @@ def resolve_merge_key(resource: Resource, options: LoadOptions) -> tuple[str, ..
 
 def resolve_merge_options(
     resource: Resource, table: StagedTable, options: LoadOptions
-) -> tuple[LoadOptions, list[Notice]]:
+) -> tuple[LoadOptions, list[str], list[Notice]]:
     """
     Choose the types that the resource's fields have, in the formats in which the file writes them.
+
+    Return also the fields whose values must come back as they were written, because the call does
+    not choose their types.
 
     Raises: ``LoadFailed`` with ``file.too_many_fields``, ``UnknownType``.
     """
@@ -41,6 +47,7 @@ def resolve_merge_options(
     if count > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=count, most=MAX_FIELDS)
     types = dict(options.types)
+    lossless: list[str] = []
     notices: list[Notice] = []
     requested = options.requested_types
     version = TableVersion.objects.filter(pk=resource.table_version_id or 0)
@@ -60,18 +67,20 @@ def resolve_merge_options(
             notices.append(Notice("notice.type_kept", field=name, type=type_name, chosen=chosen))
         types.pop(label, None)
         types[name] = FORMAT_SEPARATOR.join(of_type)
+        if not (of_type and {name, label} & options.types.keys()):
+            lossless.append(name)
         if not of_type:
             undecided[column] = type_name
     for column, found in _find_formats(table, undecided, options, before).items():
         types[table.get_name(column)] = found.name
-    return replace(options, types=types), notices
+    return replace(options, types=types), lossless, notices
 
 
 def _find_formats(
     table: StagedTable, types: Mapping[str, str], options: LoadOptions, before: Mapping[str, str]
 ) -> dict[str, FieldFormat]:
     """
-    Find the format of its type that most values of each column match; ``types`` are by column.
+    Find the format in which most values of each column come back; ``types`` are by column.
 
     Of several, the previous file's is used, or the format of the chosen order of day and month, or
     the default format.  Where it is none of these, the column is ambiguous, and values that are not
@@ -88,7 +97,7 @@ def _find_formats(
         )
     found = {column: field_formats[type_name] for column, type_name in types.items()}
     several = {column: some for column, some in formats.items() if len(some) > 1}
-    for column, counts in count_matches(table, several).items():
+    for column, counts in count_matches(table, several, _GET_LOSSLESS).items():
         best = [each for each in formats[column] if counts[each] == max(counts.values())]
         last = before.get(table.get_name(column))
         if preferred := _find_preferred(best, last, options):

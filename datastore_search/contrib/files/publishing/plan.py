@@ -15,7 +15,7 @@ from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState, Mode
 from ..types.field_formats import Decision, FieldFormat
-from ..types.inference import collect_type_notices, decide_formats
+from ..types.inference import collect_type_notices, decide_formats, explain_texts
 from ..types.options import LoadOptions, resolve_key
 from .keys import check_key, record_key_errors
 from .merge_options import resolve_merge_key, resolve_merge_options
@@ -103,13 +103,9 @@ def build_plan(
     resource: Resource,
     table: StagedTable,
     options: LoadOptions,
-    *,
-    explain: bool = False,
 ) -> LoadPlan:
     """
     Decide how a file is loaded; rows that cannot be loaded get row errors in the table.
-
-    ``explain`` adds explanations to the decisions, which takes time.
 
     Raises: ``LoadFailed``.
     """
@@ -119,21 +115,20 @@ def build_plan(
         if resource.index_kinds != resource.chosen_index_kinds:
             notices.append(Notice("notice.substrings_not_indexed"))
         check_key(key, table.names)
-        decisions = decide_formats(table, options, explain=explain)
+        decisions = decide_formats(table, options, explain=True)
     else:
         key = resolve_merge_key(resource, options)
         check_key(key, table.names)
-        merging, notices = resolve_merge_options(resource, table, options)
-        decisions = decide_formats(table, merging, explain=explain)
+        merging, lossless, notices = resolve_merge_options(resource, table, options)
+        decisions = decide_formats(table, merging, explain=True, lossless=lossless)
     changes = compare_fields(resource, table, decisions)
     record_unstorable_values(table, decisions)
     record_key_errors(table, decisions, key)
     change_notices = changes.build_notices(replaces=replaces)
     ordered = (*change_notices, *notices) if replaces else (*notices, *change_notices)
     reading = (*table.notices, *collect_type_notices(table, options, decisions))
-    return LoadPlan(
-        load, table, options, replaces, decisions, key, changes, reading, (*reading, *ordered)
-    )
+    told = (*reading, *explain_texts(table, decisions), *ordered)
+    return LoadPlan(load, table, options, replaces, decisions, key, changes, reading, told)
 
 
 def _resolve_replacing_key(

@@ -125,7 +125,7 @@ def build_preview(
 
 
 def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions) -> Preview:
-    plan = build_plan(Load(), resource, table, options, explain=True)
+    plan = build_plan(Load(), resource, table, options)
     bad_rows = table.count_bad_rows()
     row_errors = tuple(read_row_errors(plan.load, table, _MAX_ROW_ERRORS))
     failure = plan.find_lost_fields()

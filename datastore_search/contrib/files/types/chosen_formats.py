@@ -34,14 +34,20 @@ def parse_field_format(name: str) -> FieldFormat:
         field_type = get_field_type(type_name)
     except KeyError:
         raise UnknownType(name, field_formats) from None
-    found = (
-        field_formats.get(f"{field_type.name}{colon}{format_name.strip().lower()}")
-        or find_written_format(field_type.name, format_name.strip().lower())
-        or find_unit_format(field_type.name, format_name.strip())
-    )
+    found = find_format(f"{field_type.name}{colon}{format_name.strip()}")
     if found is None:
         raise UnknownType(name, field_formats)
     return found
+
+
+def find_format(name: str) -> FieldFormat | None:
+    """Find a format by the name of its type and its own; None if there is no such format."""
+    type_name, _colon, format_name = name.partition(":")
+    return (
+        field_formats.get(name.lower())
+        or find_written_format(type_name, format_name.lower())
+        or find_unit_format(type_name, format_name)
+    )
 
 
 MAX_UNIT_LENGTH = 20
@@ -77,8 +83,9 @@ def find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
         base,
         format=format_name,
         inference_conditions=tuple(
-            tuple(bind(condition) for condition in either) for either in base.inference_conditions
+            tuple(map(bind, each)) for each in base.lossless_conditions or base.inference_conditions
         ),
+        lossless_conditions=(),
         condition=bind(base.condition),
         json_expression=bind(base.json_expression),
         unit=unit,

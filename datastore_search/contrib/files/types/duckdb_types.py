@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-#: The inference conditions of a format that no field is inferred to have.
-NEVER: tuple[tuple[str, ...], ...] = ((),)
-
 
 class Reading(NamedTuple):
     """The texts of a type, as templates over ``{v}``: members of a ``FieldFormat``."""
 
     condition: str
     json_expression: str
-    inference_conditions: tuple[tuple[str, ...], ...] = NEVER
+    inference_conditions: tuple[tuple[str, ...], ...] = (("true",),)
+    is_inferred: bool = True
+    lossless_conditions: tuple[tuple[str, ...], ...] = ()
 
 
 def _build_match_condition(pattern: str, cast: str) -> str:
@@ -57,17 +56,25 @@ def _read_integer(cast: str, *, is_inferred: bool = True) -> Reading:
     return Reading(
         _build_match_condition("[+-]?[0-9]+", cast),
         f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
-        ((_build_match_condition(_PLAIN_INTEGER, cast),),) if is_inferred else NEVER,
+        ((_build_match_condition(_PLAIN_INTEGER, cast),),),
+        is_inferred,
     )
 
 
-def _read_list(cast: str, json_expression: str = "") -> Reading:
+def _read_list(element: Reading, cast: str, json_expression: str = "") -> Reading:
+    """Read lists in JSON; each element is written as a value of its type."""
+    texts = "try_cast(try_cast({v} AS JSON) AS VARCHAR[])"
+
+    def match_all(condition: str) -> str:
+        each = f"lambda x: x IS NULL OR coalesce({condition.replace('{v}', 'x')}, false)"
+        return f"coalesce(list_bool_and(list_transform({texts}, {each})), true)"
+
     return Reading(
-        # An element that cannot be cast becomes null, and list_count does not count it.
         "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
-        f" AND list_count(try_cast(CAST({{v}} AS JSON) AS {cast}[]))"
-        " = list_count(try_cast(CAST({v} AS JSON) AS VARCHAR[])) ELSE false END",
+        f" AND {match_all(element.condition)} ELSE false END",
         json_expression or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
+        ((match_all(" OR ".join(element.inference_conditions[0])),),),
+        is_inferred=False,
     )
 
 
@@ -89,11 +96,45 @@ def _build_double_json(number: str) -> str:
     )
 
 
+#: Not infinite or zero but by its text: a double holds numbers up to 1.8e308, down to 4.9e-324.
+_DOUBLE = (
+    "try_cast({v} AS DOUBLE) IS NOT NULL AND (regexp_matches({v}, '[nN]') OR"
+    " abs(try_cast({v} AS DOUBLE)) < 'inf' AND (try_cast({v} AS DOUBLE) <> 0"
+    " OR NOT regexp_matches({v}, '^[^eE]*[1-9]')))"
+)
 _DATE = _build_match_condition(_ISO_DATE, "DATE") + _AFTER_CHRIST
+_TIMESTAMPTZ = (
+    _build_match_condition(rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS})?{_ZONE}", "TIMESTAMPTZ")
+    + _AFTER_CHRIST
+)
+_WITHOUT_ZONE = f"regexp_replace({{v}}, '{_ZONE}$', '')"
 _TIME = _build_match_condition(rf"{_ISO_TIME}:[0-9]{{2}}(\.[0-9]{{0,5}}[1-9])?", "TIME")
 
+_PLAIN_NUMBER = (
+    r"regexp_full_match({v}, '-?(0|[1-9][0-9]*)(\.[0-9]+)?')"
+    r" AND NOT regexp_full_match({v}, '-0(\.0+)?')"
+)
+_CONSTANTS = "{v} IN ('NaN', 'Infinity', '-Infinity')"
+_SHORTEST_DOUBLE = (
+    "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
+    " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
+)
+_UNIFORM_DOUBLES = ("NOT ends_with({v}, '.0')", "contains({v}, '.') OR contains({v}, 'e')")
+
+
+def _select_digits(text: str) -> str:
+    """Select the digits of a number, without its sign, its point, its exponent, zeros around."""
+    return f"trim(regexp_replace({text}, '[eE].*|[-+.]', '', 'g'), '0')"
+
+
+#: A number that a double holds with all of its digits, however it is written.
+SAME_DOUBLE = (
+    f"{_CONSTANTS} OR {_select_digits('{v}')}"
+    f" = {_select_digits('CAST(try_cast({v} AS DOUBLE) AS VARCHAR)')}"
+)
+
 #: By the name of the type, in the order in which formats are inferred: the narrowest first.
-duckdb_types: Mapping[str, Reading] = {
+_SCALARS: Mapping[str, Reading] = {
     # Never inferred: a later file may have larger numbers.
     "int2": _read_integer("SMALLINT", is_inferred=False),
     "int4": _read_integer("INTEGER"),
@@ -115,19 +156,13 @@ duckdb_types: Mapping[str, Reading] = {
                 ),
             ),
         ),
+        lossless_conditions=((_PLAIN_NUMBER, _CONSTANTS),),
     ),
     "float8": Reading(
-        "try_cast({v} AS DOUBLE) IS NOT NULL",
+        _DOUBLE,
         _build_double_json("CAST({v} AS DOUBLE)"),
-        (
-            (
-                (
-                    "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
-                    " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
-                ),
-            ),
-            ("NOT ends_with({v}, '.0')", "contains({v}, '.') OR contains({v}, 'e')"),
-        ),
+        ((_SHORTEST_DOUBLE,), _UNIFORM_DOUBLES),
+        lossless_conditions=((_SHORTEST_DOUBLE, _CONSTANTS), _UNIFORM_DOUBLES),
     ),
     "bool": Reading(
         "lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
@@ -155,21 +190,34 @@ duckdb_types: Mapping[str, Reading] = {
         ),
     ),
     "timestamptz": Reading(
-        _build_match_condition(rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS})?{_ZONE}", "TIMESTAMPTZ")
-        + _AFTER_CHRIST,
+        _TIMESTAMPTZ,
         _build_timestamp_json(_AS_UTC, "+00:00"),
+        # Only in UTC: a moment comes back without the zone in which it was written.
+        (
+            (_TIMESTAMPTZ,),
+            ("ends_with({v}, 'Z')", "ends_with({v}, '+00:00')"),
+            *(
+                tuple(each.replace("{v}", _WITHOUT_ZONE) for each in either)
+                for either in _UNIFORM_TIMESTAMPS
+            ),
+        ),
     ),
     "time": Reading(_TIME, _AS_STRING, ((_TIME,),)),
-    "json": Reading("json_valid({v})", "{v}"),
-    "_text": _read_list("VARCHAR"),
-    "_int4": _read_list("INTEGER"),
-    "_int8": _read_list("BIGINT"),
+    "json": Reading("json_valid({v})", "{v}", is_inferred=False),
+}
+_TEXT = Reading("true", _AS_STRING)
+duckdb_types: Mapping[str, Reading] = {
+    **_SCALARS,
+    "_text": _read_list(_TEXT, "VARCHAR"),
+    "_int4": _read_list(_SCALARS["int4"], "INTEGER"),
+    "_int8": _read_list(_SCALARS["int8"], "BIGINT"),
     "_float8": _read_list(
+        _SCALARS["float8"],
         "DOUBLE",
         "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
         f" ELSE {_build_double_json('x')} END"
         " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'",
     ),
-    "_bool": _read_list("BOOLEAN"),
-    "text": Reading("true", _AS_STRING, (("true",),)),
+    "_bool": _read_list(_SCALARS["bool"], "BOOLEAN"),
+    "text": _TEXT,
 }

@@ -12,20 +12,22 @@ from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import Message
-from .chosen_formats import find_unit_format
+from .chosen_formats import find_format
 from .field_formats import bind_value, field_formats
 from .matching import VALUE, aggregate_cells, count_matches, find_first_cells
-from .written_dates import SHORT_YEAR_ORDERS, find_written_format
+from .written_dates import SHORT_YEAR_ORDERS
 
 #: The least share of values that match a format nearly.
 _MIN_SHARE = 0.95
 
-#: With at most this number of exceptions, or one word, a format matches nearly with this share.
+#: With at most this number of exceptions, or of texts for no value, a format matches nearly with
+#: this share.
 _MAX_EXCEPTIONS = 3
+_MAX_LISTED = 5
 _MIN_SHARE_WITH_FEW_EXCEPTIONS = 0.5
 
 #: What exceptions may be to be treated as empty: texts without digits, and not long.
-_WORD = r"(NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30)"
+_IS_WORD = r"(NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30)"
 
 #: The title of what the values look like, by the type or the code of their format.
 _TITLE_CODES = {
@@ -38,6 +40,8 @@ _TITLE_CODES = {
     "type.month_names": "values.dates",
     "type.units": "values.numbers",
 }
+#: Every number, date and time has a digit.
+_HAS_DIGIT = "regexp_matches({v}, '[0-9]')"
 #: Percent, signs of currencies, and codes such as EUR and kr.
 _UNIT = r"([%‰]|[A-Z]{0,2}\p{Sc}|[A-Z]{3}|kr|zł|Kč|Ft|đ)"
 #: Values that are read by choice only, by the code of the explanation.
@@ -55,7 +59,10 @@ _BY_CHOICE = {
         rf"[-(]?[0-9][0-9., \x{{a0}}\x{{202f}}]*[)]?[ \x{{a0}}\x{{202f}}]?{_UNIT}[)]?')"
     ),
 }
+_ISO_NAMES = ("date", "timestamp", "timestamptz")
 _NUMBER_SIGNS = re.compile("[-+−0-9.,()'’\\s]+")
+#: The reasons that a load reports: a choice or a correction gives the field another type.
+REASONS_FOR_TEXT = {"type.nearly_all", "type.mixed_formats", *_BY_CHOICE}
 _CONDITIONS: Mapping[str, str] = {
     name: each.condition
     for type_name in _TITLE_CODES
@@ -74,13 +81,12 @@ _LOSSES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _MatchCount:
-    """The values that meet a condition, the first exception, and two words if all are words."""
+    """The values that meet a condition, and how many exceptions are different, and plain words."""
 
     matching: int
     total: int
-    line: int | None = None
-    value: str | None = None
-    words: tuple[str, ...] = ()
+    distinct: int = 0
+    plain: int = 0
 
     @property
     def share(self) -> float:
@@ -89,9 +95,11 @@ class _MatchCount:
 
     @property
     def is_near(self) -> bool:
-        """Return whether nearly all values meet it, or all but one word."""
+        """Return whether nearly all values meet it, or all but what may mean no value."""
         exceptions = self.total - self.matching
-        has_few_exceptions = exceptions <= _MAX_EXCEPTIONS or len(self.words) == 1
+        has_few_exceptions = exceptions <= _MAX_EXCEPTIONS or (
+            self.distinct <= _MAX_LISTED and (self.plain <= 1 or exceptions >= 2 * self.distinct)
+        )
         return self.share >= _MIN_SHARE or (
             has_few_exceptions and self.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
         )
@@ -104,7 +112,11 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
         STAGED_ROWS, quote_literal(table.count_rows() // table.sample_size + 1)
     )
-    sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)), "")
+    # Words need no other condition, of which DuckDB prepares each in 2 ms.
+    digits = _count_matches(table, sample, dict.fromkeys(columns, (_HAS_DIGIT,)), "")
+    shares = {column: counts[_HAS_DIGIT].share for column, counts in digits.items()}
+    doubtful = [column for column in shares if shares[column] > _MIN_SHARE_WITH_FEW_EXCEPTIONS]
+    sampled = _count_matches(table, sample, dict.fromkeys(doubtful, tuple(_CONDITIONS)), "")
     near = {
         column: tuple(
             name for name, each in counts.items() if each.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
@@ -112,19 +124,18 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
         for column, counts in sampled.items()
     }
     counts = _count_matches(table, STAGED_ROWS, near, _EXCEPTIONS)
-    unsampled = [column for column in columns if column not in sampled]
-    have_values = {*sampled, *find_first_cells(table, unsampled, "true")}
+    unsampled = [column for column in columns if column not in digits]
+    have_values = {*digits, *find_first_cells(table, unsampled, "true")}
     empty = Message("type.no_values")
     return {column: None if column in have_values else empty for column in columns} | _explain(
         table, counts
     )
 
 
-#: What is counted besides: the first exception, and the least and the greatest if all are words.
+#: What is counted besides.
 _EXCEPTIONS = (
-    ", 'line': min(line) FILTER (NOT {0}), 'value': arg_min(value[:100], line) FILTER (NOT {0}),"
-    " 'words': CASE WHEN bool_and({1}) FILTER (NOT {0}) THEN list_sort(list_distinct("
-    "[min(value[:30]) FILTER (NOT {0}), max(value[:30]) FILTER (NOT {0})])) ELSE [] END"
+    ", 'distinct': approx_count_distinct(value[:100]) FILTER (NOT {0}), 'plain':"
+    " approx_count_distinct(value[:100]) FILTER (NOT {0} AND regexp_full_match(value, '[\\pL ]+'))"
 )
 
 
@@ -134,13 +145,11 @@ def _count_matches(
     """Count the values of columns that meet conditions, given by name; none without values."""
 
     def count(name: str) -> Composed:
-        is_met = SQL("coalesce({}, false)").format(bind_value(_CONDITIONS[name], VALUE))
-        return SQL("{{'matching': count_if({0}), 'total': count(*)" + more + "}}").format(
-            is_met, bind_value(_WORD, VALUE)
-        )
+        is_met = SQL("coalesce({}, false)").format(bind_value(_CONDITIONS.get(name, name), VALUE))
+        return SQL("{{'matching': count_if({0}), 'total': count(*)" + more + "}}").format(is_met)
 
     def select_cells(columns: Sequence[str]) -> Composed:
-        return table.rows.select_cells(columns, relation, has_lines=True)
+        return table.rows.select_cells(columns, relation)
 
     return {
         column: {
@@ -156,7 +165,7 @@ def _explain(
     """Explain columns whose values match formats, given by name, nearly all."""
     messages: dict[str, Message | None] = {}
     by_choice: defaultdict[str, list[str]] = defaultdict(list)
-    numbers = []
+    numbers, moments = [], []
     for column, some in counts.items():
         name, count = max(some.items(), key=lambda item: item[1].matching)
         if not count.is_near:
@@ -165,9 +174,18 @@ def _explain(
             by_choice[name].append(column)
         else:
             type_name = name if name in _BY_CHOICE else field_formats[name].field_type.name
-            messages[column] = _explain_nearly_all(count, Message(_TITLE_CODES[type_name]))
-            if count.share == 1 and type_name == "numeric":
+            title = Message(_TITLE_CODES[type_name])
+            if count.share < 1:
+                messages[column] = _explain_nearly_all(table, column, name, count, title)
+                continue
+            messages[column] = Message("type.mixed_formats", type=title)
+            if type_name == "numeric":
                 numbers.append(column)
+            elif field_formats[name].field_type.has_day:
+                moments.append(column)
+    mixed = {column: found for column in moments if (found := messages[column])}
+    totals = {column: next(iter(counts[column].values())).total for column in mixed}
+    _add_formats(table, "type.mixed_formats", mixed, totals)
     for code, columns in by_choice.items():
         found = _name_first_cells(table, columns, code, _CONDITIONS[code])
         _add_formats(table, code, found, {column: counts[column][code].total for column in found})
@@ -179,19 +197,33 @@ def _explain(
     return messages
 
 
-def _explain_nearly_all(count: _MatchCount, title: Message) -> Message:
-    if count.share == 1:
-        return Message("type.mixed_formats", type=title)
-    message = Message(
+def _explain_nearly_all(
+    table: StagedTable, column: str, name: str, count: _MatchCount, title: Message
+) -> Message:
+    """List the values that do not meet a condition with their numbers, the first one first."""
+    query = SQL(
+        "SELECT value[:100], count(*), min(line), {is_word} FROM {cells}"
+        " WHERE value <> '' AND NOT coalesce({is_met}, false) GROUP BY ALL"
+        " ORDER BY min(line) > min(min(line)) OVER (), count(*) DESC, min(line) LIMIT {most}"
+    ).format(
+        is_word=bind_value(_IS_WORD, VALUE),
+        cells=table.rows.select_cells([column], has_lines=True),
+        is_met=bind_value(_CONDITIONS[name], VALUE),
+        most=quote_literal(_MAX_LISTED + 1),
+    )
+    found = table.execute(query).fetchall()
+    are_all = len(found) <= _MAX_LISTED
+    words = [value for value, _number, _line, is_word in found if is_word and are_all]
+    shown = [f"“{value}” ({number})" for value, number, *_more in found[:_MAX_LISTED]]
+    return Message(
         "type.nearly_all",
         count=count.total - count.matching,
         total=count.total,
         type=title,
-        line=count.line,
-        value=count.value,
+        line=found[0][2],
+        value=f"“{found[0][0]}”" if len(found) == 1 else ", ".join(shown) + "…" * (not are_all),
+        words=", ".join(f"“{word}”" for word in words if len(words) == len(found)),
     )
-    message.parameters["words"] = ", ".join(f"“{word}”" for word in count.words)
-    return message
 
 
 def _name_first_cells(
@@ -208,20 +240,20 @@ def _add_formats(
     table: StagedTable, code: str, messages: Mapping[str, Message], totals: Mapping[str, int]
 ) -> None:
     """Add to messages the names of the formats that read all values of their columns."""
-    ways = {column: _list_ways(code, each.parameters["value"]) for column, each in messages.items()}
+    ways = {
+        column: _list_ways(code, each.parameters.get("value", ""))
+        for column, each in messages.items()
+    }
     candidates = {
-        column: [
-            found
-            for type_name, _colon, name in (each.partition(":") for each in chain(*some))
-            if (found := find_written_format(type_name, name) or find_unit_format(type_name, name))
-        ]
+        column: [found for each in chain(*some) if (found := find_format(each))]
         for column, some in ways.items()
     }
     for column, counts in count_matches(table, candidates).items():
         fit = {each.name for each, count in counts.items() if count == totals[column]}
         read = [next((name for name in way if name in fit), "") for way in ways[column]]
-        # Whole numbers without separators are the same in both ways.
+        # Whole numbers without separators are the same in both ways, as is what is of ISO's format.
         shown = read[1:2] if read[0].startswith("int8") else read
+        shown = read[:1] if read[0] in _ISO_NAMES else shown
         messages[column].parameters["formats"] = [name for name in shown if name]
 
 
@@ -231,6 +263,8 @@ def _list_ways(code: str, value: str) -> list[list[str]]:
         unit = _NUMBER_SIGNS.sub("", value)
         pointed = [f"numeric:{unit}", f"numeric:point,{unit}"]
         return [[f"int8:{unit}"], pointed, [f"numeric:comma,{unit}"]]
+    if code == "type.mixed_formats":
+        return [[f"{kind}{order}" for kind in _ISO_NAMES] for order in ("", ":dmy", ":mdy", ":ymd")]
     names = ",en" if code == "type.month_names" else ""
     return [
         [f"{kind}:{each}{names}" for kind in ("date", "timestamp") for each in (order, short)]

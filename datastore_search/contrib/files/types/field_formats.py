@@ -48,6 +48,9 @@ class FieldFormat:
     inference_conditions: tuple[tuple[str, ...], ...]
     condition: str
     json_expression: str
+    is_inferred: bool = True
+    #: As ``inference_conditions``, of values that come back; the same where there are none.
+    lossless_conditions: tuple[tuple[str, ...], ...] = ()
     #: What the numbers count, such as ``%`` or ``€``: it is written in the file, and not stored.
     unit: str = ""
 
@@ -72,6 +75,17 @@ class FieldFormat:
             return f"{number} {self.unit}".strip()
         clock = " 10:00" if self.field_type.is_timestamp else ""
         return _DATES[style] + clock if self.field_type.has_day else ""
+
+    @property
+    def lossless_condition(self) -> str:
+        """The condition of a value that comes back as it was written."""
+        notations = self.lossless_conditions or self.inference_conditions
+        return " AND ".join(f"({' OR '.join(each)})" for each in ((self.condition,), *notations))
+
+    @property
+    def loss_condition(self) -> str:
+        """The condition of a value that can be read, and comes back in another way."""
+        return f"({self.condition}) AND NOT coalesce({self.lossless_condition}, false)"
 
     def matches(self, conditions_met: frozenset[str]) -> bool:
         """Return whether a field may have the format, given the conditions that all values meet."""
@@ -179,6 +193,8 @@ CLOCK_FORMATS = (
     *(" %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p", " %I:%M:%S%p", " %I:%M%p"),
     "",
 )
+#: ISO's dates, which no other order reads as another day.
+_ISO = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]|$)"
 _STRPTIME_FORMATS = ", ".join(f"'%Y-%m-%d{clock}'" for clock in CLOCK_FORMATS)
 _UNIFORM_CLOCKS = (
     ("contains({v}, ' ')", "contains({v}, 'T')"),
@@ -247,7 +263,7 @@ def _build_date_format(order: str) -> FieldFormat:
         field_type=field_types["date"],
         format=order,
         inference_conditions=((is_date,), *_build_uniform_dates(order)),
-        condition=is_date,
+        condition=f"{is_date} OR {_DEFAULT_FORMATS['date'].condition}",
         json_expression=f"CAST(to_json(CAST({_rewrite_as_iso(order)} AS DATE)) AS VARCHAR)",
     )
 
@@ -262,7 +278,8 @@ def _build_timestamp_format(order: str) -> FieldFormat:
             *_build_uniform_dates(order),
             *_UNIFORM_CLOCKS,
         ),
-        condition=_match_existing_date(order, f"({CLOCK})?"),
+        condition=f"{_match_existing_date(order, f'({CLOCK})?')} OR"
+        f" {_match_start(_ISO)} AND {_match_existing_date('ymd', f'({CLOCK})?')}",
         json_expression=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
     )
 
@@ -358,7 +375,7 @@ format_groups: tuple[FormatGroup, ...] = (
     *(
         FormatGroup("", ((each,),))
         for each in _DEFAULT_FORMATS.values()
-        if any(each.inference_conditions) and each is not TEXT
+        if each.is_inferred and each is not TEXT
     ),
     *_build_date_groups(_build_date_format),
     *_build_date_groups(_build_timestamp_format),

@@ -8,16 +8,21 @@ too long for an integer stay text.  So do ambiguous values: ``1/2/2024``, ``1,23
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
-from ..formats.duckdb_sql import SQL, quote_literal
+from ....field_types import field_types
+from ..formats.duckdb_sql import SQL, Composed, quote_literal
+from ..formats.header_rows import are_numbers_names
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import BadRow, Message, Notice
 from ..messages.failures import LoadFailed
 from .chosen_formats import parse_field_format
-from .explanations import explain_text_columns
+from .duckdb_types import SAME_DOUBLE
+from .explanations import REASONS_FOR_TEXT, explain_text_columns
 from .field_formats import (
     FORMAT_SEPARATOR,
     TEXT,
@@ -39,6 +44,11 @@ from .options import LoadOptions
 from .schema import parse_table_schema
 from .written_dates import get_day_order, list_written_groups
 
+#: What has a digit, or is a truth value, may be a value of a type.
+_VALUE = re.compile(r"\d|^(true|false)$", re.IGNORECASE)
+_MAX_SHOWN_LABELS = 5
+_GET_LOSS = attrgetter("loss_condition")
+
 #: Grouped digits that all have at least this length, and the same, are telephone numbers.
 _MIN_CODE_LENGTH = 9
 
@@ -51,12 +61,17 @@ _LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
 
 
 def decide_formats(
-    table: StagedTable, options: LoadOptions, *, explain: bool = False
+    table: StagedTable,
+    options: LoadOptions,
+    *,
+    explain: bool = False,
+    lossless: Collection[str] = (),
 ) -> tuple[Decision, ...]:
     """
     Decide the format of each field: chosen, declared by the file, or the narrowest that matches.
 
-    Null texts become null first.  Values that do not match a chosen format become row errors.
+    Null texts become null first.  Values that do not match a chosen format become row errors, and
+    so do those of the fields in ``lossless`` that would not come back as they were written.
     ``explain`` adds an explanation to each decision, which takes time.
 
     Raises: ``LoadFailed`` with ``option.unknown_field``, ``UnknownType``.
@@ -68,7 +83,7 @@ def decide_formats(
     if options.nulls:
         table.rows.replace_by_null(table.columns, options.nulls)
     table.rows.copy_cells(table.columns, table.count_rows())
-    decisions = _take_chosen_formats(table, options)
+    decisions = _take_chosen_formats(table, options, lossless)
     unchosen = [column for column in table.columns if column not in decisions]
     decisions |= _take_declared_formats(table, unchosen)
     undecided = [column for column in unchosen if column not in decisions]
@@ -89,6 +104,7 @@ def collect_type_notices(
     columns = _index_columns(table)
     unknown = [name for name in options.requested_types if name not in columns]
     return (
+        *_doubt_header(table, decisions),
         *parse_table_schema(options.schema).notices,
         *(Notice("notice.type_not_applied", field=name) for name in unknown),
         *(decision.notice for decision in decisions if decision.notice),
@@ -106,10 +122,48 @@ def _index_columns(table: StagedTable) -> dict[str, str]:
     return dict(labelled) | dict(zip(table.names, table.columns, strict=True))
 
 
+# The header ---------------------------------------------------------------------------------------
+
+
+def _doubt_header(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Notice]:
+    """Describe a header that fits the types of all fields below, and is no set of names."""
+    typed = [
+        (column, label, decision.field_format)
+        for column, label, decision in zip(table.columns, table.labels, decisions, strict=True)
+        if not decision.field_type.is_text
+    ]
+    if not (table.has_header and typed and all(_VALUE.search(label) for _, label, _ in typed)):
+        return
+    tests = [
+        bind_value(f"({each.lossless_condition})", quote_literal(label)) for _, label, each in typed
+    ]
+    if all(each.field_type.is_number for _, _, each in typed):
+        if are_numbers_names([label for _, label, _ in typed]):
+            return
+        tests += [_test_size(table, *each) for each in typed]
+    query = SQL("SELECT {}").format(SQL(" AND ").join(tests))
+    if table.staging_area.fetch_value(query):
+        shown = ", ".join(f"“{label}”" for label in table.labels[:_MAX_SHOWN_LABELS])
+        yield Notice("notice.header_like_record", values=shown)
+
+
+def _test_size(table: StagedTable, column: str, label: str, field_format: FieldFormat) -> Composed:
+    """Test whether a number is of the size of those of a column."""
+    number, each = (
+        SQL("abs(try_cast({} AS DOUBLE))").format(field_format.build_json_value(value))
+        for value in (quote_literal(label), VALUE)
+    )
+    return SQL("(SELECT {0} BETWEEN min({1}) / 10 AND 10 * max({1}) FROM {2})").format(
+        number, each, table.rows.select_cells([column])
+    )
+
+
 # Chosen and declared formats ----------------------------------------------------------------------
 
 
-def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, Decision]:
+def _take_chosen_formats(
+    table: StagedTable, options: LoadOptions, lossless: Collection[str]
+) -> dict[str, Decision]:
     """Use the formats that a user or a schema chose; values that do not match are row errors."""
     columns = _index_columns(table)
     choices = {
@@ -122,14 +176,44 @@ def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, 
         column: max(formats, key=counts[column].__getitem__) if column in counts else formats[0]
         for column, formats in choices.items()
     }
-    for field_format, some in group_columns(table, chosen):
+    notices = {}
+    examined = {column: _adapt_to_file(table, column, each) for column, each in chosen.items()}
+    for field_format, some in group_columns(table, examined):
         condition = bind_value(field_format.condition, VALUE)
         table.record_errors(
             some,
             SQL("value <> '' AND NOT coalesce({}, false)").format(condition),
             BadRow("row.wrong_type", type=field_format.title),
         )
-    return {column: Decision(each, is_chosen=True) for column, each in chosen.items()}
+        loss = field_format.loss_condition
+        if strict := [column for column in some if table.get_name(column) in lossless]:
+            is_lost = SQL("value <> '' AND {}").format(bind_value(loss, VALUE))
+            table.record_errors(strict, is_lost, BadRow("row.changed", type=field_format.title))
+        values = find_first_values(table, [c for c in some if c not in strict], loss)
+        counts = count_matches(table, {column: [field_format] for column in values}, _GET_LOSS)
+        for column, value in values.items():
+            notices[column] = Notice(
+                "notice.values_changed",
+                field=table.get_name(column),
+                type=field_format.title,
+                count=counts[column][field_format],
+                value=value,
+            )
+    return {
+        column: Decision(each, is_chosen=True, notice=notices.get(column))
+        for column, each in chosen.items()
+    }
+
+
+def _adapt_to_file(table: StagedTable, column: str, field_format: FieldFormat) -> FieldFormat:
+    """Let numbers and days of the file's own types come back by their value, not their text."""
+    declared = field_types.get(table.declared_types[table.columns.index(column)] or "")
+    if not (
+        declared and declared.has_range and declared.ordered is field_format.field_type.ordered
+    ):
+        return field_format
+    condition = SAME_DOUBLE if field_format.field_type.name == "float8" else "true"
+    return replace(field_format, lossless_conditions=((condition,),))
 
 
 def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
@@ -249,6 +333,13 @@ def _add_explanations(table: StagedTable, decisions: Mapping[str, Decision]) -> 
         column: replace(decision, explanation=explanations[column])
         for column, decision in decisions.items()
     }
+
+
+def explain_texts(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Notice]:
+    """Tell why fields are text although nearly all values look like something else."""
+    for name, decision in zip(table.names, decisions, strict=True):
+        if (reason := decision.explanation) and reason.code in REASONS_FOR_TEXT:
+            yield Notice("notice.stays_text", field=name, reason=reason)
 
 
 def _explain_decision(decision: Decision) -> Message | None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from ....field_types import Ordered
@@ -237,14 +238,17 @@ def find_first_values(table: StagedTable, columns: Sequence[str], condition: str
 
 
 def count_matches(
-    table: StagedTable, formats: Mapping[str, Sequence[FieldFormat]]
+    table: StagedTable,
+    formats: Mapping[str, Sequence[FieldFormat]],
+    get_condition: Callable[[FieldFormat], str] = attrgetter("condition"),
 ) -> dict[str, dict[FieldFormat, int]]:
     """Count the values of columns that can be read in each of the formats given for a column."""
     keyed = {column: tuple(some) for column, some in formats.items()}
     counts = {column: dict.fromkeys(some, 0) for column, some in keyed.items()}
 
     def count(field_format: FieldFormat) -> Composed:
-        return SQL("count(*) FILTER (WHERE {})").format(bind_value(field_format.condition, VALUE))
+        condition = bind_value(get_condition(field_format), VALUE)
+        return SQL("count(*) FILTER (WHERE {})").format(condition)
 
     for column, found in aggregate_cells(table, keyed, count, table.rows.select_cells):
         counts[column] = dict(zip(keyed[column], found, strict=True))

@@ -25,6 +25,7 @@ from .....messages.errors import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
 from ...jobs.queue import create_load
 from ...jobs.runner import run_load
+from ...messages import Message, Notice
 from ...messages.failures import LoadFailed
 from ...models import Load, LoadState, Mode
 from ...publishing.preview import Preview, build_preview
@@ -156,8 +157,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{named}: unchanged.")
             return
         self.stdout.write(f"{named}: {load.record_count} records.")
-        for notice in load.rendered_notices:
-            self.stdout.write(f"- {notice}")
+        for notice in filter(None, map(Notice.from_json, load.notices)):
+            self.stdout.write("\n  ".join([f"- {notice}", *_list_choices(notice)]))
 
 
 def _add_run_arguments(parser: CommandParser) -> None:
@@ -182,7 +183,8 @@ def _list_lines(preview: Preview, options: LoadOptions) -> Iterator[str]:
         yield f"- {field.name}: {field.format}{' (chosen)' if field.is_chosen else ''}"
         if field.explanation and str(field.explanation) not in notices:
             yield f"  {field.explanation}"
-    yield from (f"- {notice}" for notice in notices)
+    for notice in (*preview.notices, *changes):
+        yield from (f"- {notice}", *(f"  {choice}" for choice in _list_choices(notice)))
     if preview.bad_row_count:
         yield f"Rows that cannot be loaded: {preview.bad_row_count}"
     for error in preview.row_errors[:_MAX_ROW_ERRORS]:
@@ -280,15 +282,26 @@ def _report_failures() -> Iterator[None]:
         ) from error
 
 
-def _list_choices(error: Exception) -> list[str]:
-    """List the arguments that would choose what the error names."""
-    if not isinstance(error, LoadFailed):
+def _list_choices(message: object, field: str = "") -> list[str]:
+    """List the arguments that would choose what an error or a notice names, for a field."""
+    if not isinstance(message, Message):
         return []
+    parameters = message.parameters
+    field = parameters.get("field", field)
+    formats = [parameters[name] for name in ("one", "other") if name in parameters]
     return [
-        f"{name_argument(name, option).split()[0]} {shlex.quote(value)}"
-        for name, option in load_options.items()
-        if error.code in option.offers
-        for value, _label in option.offers[error.code].list_choices(error.parameters)
+        *_list_choices(parameters.get("reason"), field),
+        *(
+            f"--type {shlex.quote(f'{field}={name}')}"
+            for name in [*parameters.get("formats", ()), *formats]
+        ),
+        *(
+            name_argument(name, option).split()[0]
+            + (f" {shlex.quote(value)}" if value is not True else "")
+            for name, option in load_options.items()
+            if message.code in option.offers
+            for value, _label in option.offers[message.code].list_choices(parameters)
+        ),
     ]
 
 
