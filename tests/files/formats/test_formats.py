@@ -53,6 +53,7 @@ STARTS = {
     "PNG": b"\x89PNG\r\n",
     "RAR": b"Rar!\x1a\x07",
     "RTF": b"{\\rtf1",
+    "Git LFS, git-annex": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
     "SQLite": b"SQLite format 3\0",
     "XML": b"<?xml version='1.0'?><a/>",
     "bzip2": b"BZh91AY&SY",
