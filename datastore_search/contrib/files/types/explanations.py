@@ -165,7 +165,8 @@ def _explain(
     """Explain columns whose values match formats, given by name, nearly all."""
     messages: dict[str, Message | None] = {}
     by_choice: defaultdict[str, list[str]] = defaultdict(list)
-    numbers, moments = [], []
+    numbers: list[str] = []
+    mixed: dict[str, Message] = {}
     for column, some in counts.items():
         name, count = max(some.items(), key=lambda item: item[1].matching)
         if not count.is_near:
@@ -178,12 +179,11 @@ def _explain(
             if count.share < 1:
                 messages[column] = _explain_nearly_all(table, column, name, count, title)
                 continue
-            messages[column] = Message("type.mixed_formats", type=title)
+            message = messages[column] = Message("type.mixed_formats", type=title)
             if type_name == "numeric":
                 numbers.append(column)
             elif field_formats[name].field_type.has_day:
-                moments.append(column)
-    mixed = {column: found for column in moments if (found := messages[column])}
+                mixed[column] = message
     totals = {column: next(iter(counts[column].values())).total for column in mixed}
     _add_formats(table, "type.mixed_formats", mixed, totals)
     for code, columns in by_choice.items():
