@@ -165,7 +165,10 @@ CASES = [
         LoadOptions(footer="skip"),
         fields={"year": "int4", "n": "int4", "m": "int4"},
         records=[[2023, 1, 2], [2024, None, None], [2025, 3, 4]],
-        notices=["Notes or totals below the table, from line 5 on, were left out: 4."],
+        notices=[
+            "Rows without any value were left out: 1.",
+            "Notes or totals below the table, from line 6 on, were left out: 3.",
+        ],
     ),
     Case(
         "open_quote.csv",

@@ -28,9 +28,28 @@ CASES = [
             ["Schools", "5", "6", "7", "8"],
         ],
         notices=[
-            _ABOVE.format(3),
-            _MERGED.format(3),
-            _MISSING.format("field_3, field_5"),
+            "The header was found in row 3; the rows above it were left out.",
+            (
+                "Merged cells in the table: 3. The value is in the first cell of each, the "
+                "others are empty."
+            ),
+            "Fields without a name were named by their position: field_3, field_5.",
+            (
+                "Field “2020”: text: all values look like numbers, but 1 of 3, the first in line "
+                "4: “Budget”."
+            ),
+            (
+                "Field “field_3”: text: all values look like numbers, but 1 of 3, the first in "
+                "line 4: “Actual”."
+            ),
+            (
+                "Field “2021”: text: all values look like numbers, but 1 of 3, the first in line "
+                "4: “Budget”."
+            ),
+            (
+                "Field “field_5”: text: all values look like numbers, but 1 of 3, the first in "
+                "line 4: “Actual”."
+            ),
         ],
     ),
     Case(

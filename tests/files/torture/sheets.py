@@ -74,7 +74,19 @@ CASES = [
             ["Note", "preliminary", None, None],
         ],
         notices=[
-            _FOUND.format(7, 2),
+            "Rows without any value were left out: 2.",
+            (
+                "The last rows, from line 7 on, look like notes or totals below the table: 2. "
+                "They can be left out."
+            ),
+            (
+                "Field “year”: text: all values look like numbers, but 2 of 5, the first in line "
+                "7: “Source: the ministry” (1), “Note” (1)."
+            ),
+            (
+                "Field “n”: text: all values look like numbers, but 1 of 3, the first in line 8: "
+                "“preliminary”."
+            ),
         ],
     ),
     Case(
@@ -83,7 +95,10 @@ CASES = [
         options=LoadOptions(footer="skip"),
         fields={"year": "int4", "n": "int4", "m": "int4", "rate": "numeric"},
         records=[[2023, 1, 2, 0.5], [2024, None, None, None], [2025, 3, 4, 0.25]],
-        notices=["Notes or totals below the table, from line 7 on, were left out: 2."],
+        notices=[
+            "Rows without any value were left out: 1.",
+            "Notes or totals below the table, from line 7 on, were left out: 2.",
+        ],
     ),
     Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
     Case("blanks.xlsx", "no cell but a no-break blank", failure="The sheet “Sheet” has no cells."),
@@ -92,7 +107,7 @@ CASES = [
         "the first sheet is empty",
         fields={"n": "int4"},
         records=[[1]],
-        notices=["Read the sheet “2023”. Others with cells: “2024”."],
+        notices=["Read the sheet “2023”, the first with cells. Others with cells: “2024”."],
     ),
     Case(
         "second_sheet.xlsx",
@@ -156,6 +171,12 @@ CASES = [
         options=LoadOptions(skip=4),
         fields={"Hanoi": "text", "3359.82": "numeric", "8587.1": "numeric", "8718": "int4"},
         records=[["Da Nang", 1284.73, 1245.2, 1269]],
+        notices=[
+            (
+                "The first row looks like a record, and not like names: “Hanoi”, “3359.82”, "
+                "“8587.1”, “8718”. The file may have no header."
+            ),
+        ],
     ),
     Case("stray_cell.xlsx", "a cell in the last corner of the sheet", failure=_OUT_OF_MEMORY),
     Case("truncated.xlsx", "half an archive", failure=_TRUNCATED),

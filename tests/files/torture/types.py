@@ -74,6 +74,12 @@ CASES = [
         LoadOptions(types={"mixed": "bool"}),
         fields={"id": "int4", "mixed": "bool", "german": "text", "yes": "text"},
         records=[[1, True, "ja", "yes"], [2, True, "nein", "no"], [3, False, "ja", "yes"]],
+        notices=[
+            (
+                "Field “mixed” is read as yes or no. Values that do not come back as they were "
+                "written: 1, such as “Yes”."
+            ),
+        ],
     ),
     Case(
         "described.csv",
@@ -131,7 +137,14 @@ CASES = [
             [2, 100, 7, "5.50"],
             [3, 0.05, -3, "-1.25"],
         ],
-        notices=[_WITHOUT_UNIT.format("share", "%"), _WITHOUT_UNIT.format("price", "€")],
+        notices=[
+            "Field “share” has numbers as they are written, without the unit “%”.",
+            "Field “price” has numbers as they are written, without the unit “€”.",
+            (
+                "Field “profit”: text: all values look like numbers, but 1 of 3, the first in "
+                "line 2: “(1,234.00)”."
+            ),
+        ],
     ),
     Case(
         "amounts_mixed.csv",
