@@ -63,8 +63,8 @@ def test_a_load_says_what_its_preview_says(db: None, path: Path) -> None:
             "- Field “n”: text: all values look like numbers, but 3 of 53, the first in line 55: "
             "“N.d.” (2), “-” (1)."
         ),
-        "  --null N.d.",
         "  --null -",
+        "  --null N.d.",
         (
             "- Field “share”: text: the unit of numbers is never left out without a choice, as in "
             "line 4: “0 %”."

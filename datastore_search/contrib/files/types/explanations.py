@@ -222,7 +222,7 @@ def _explain_nearly_all(
         type=title,
         line=found[0][2],
         value=f"“{found[0][0]}”" if len(found) == 1 else ", ".join(shown) + "…" * (not are_all),
-        words=", ".join(f"“{word}”" for word in words if len(words) == len(found)),
+        words=", ".join(f"“{word}”" for word in sorted(words) if len(words) == len(found)),
     )
 
 
