@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Iterator
 from importlib.metadata import distribution
@@ -234,14 +235,35 @@ def test_a_portal_goes_back_and_forth_as_the_docs_say(portal: Portal) -> None:
     assert portal.run_sql("SELECT count(*) FROM datastore_search_resource") == "1\n"
 
 
+#: Makes a token, and an entry of a write and one of the portal's own in the history of the admin.
+HISTORY = """
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from datastore_search import interface
+from datastore_search.web.tokens import issue_token
+user = User.objects.create_superuser("historian")
+issue_token(user)
+interface.create(user, resource={"name": "written"}, fields=[{"id": "a"}], records=[{"a": 1}])
+assert LogEntry.objects.count() == 1
+own = ContentType.objects.get_for_model(User)
+LogEntry.objects.create(user=user, content_type=own, object_id="1", object_repr="", action_flag=2)
+"""
+
+
 @pytest.mark.slow
 def test_the_steps_of_uninstalling_leave_nothing(portal: Portal) -> None:
     *_of_an_app, delete, drop, types = list_blocks(UNINSTALLING, "sh")
     settings, urls = (portal.folder / "portal" / name for name in ("settings.py", "urls.py"))
     portal.run("python manage.py load_resource survey.csv --name again --private")
 
+    portal.run(f"python manage.py shell -c {shlex.quote(HISTORY)}")
+
     urls.write_text("urlpatterns = []\n")
     portal.run(delete, drop)
+    tokens = re.findall(r"`((?:from knox|AuthToken)[^`]*)`", UNINSTALLING.read_text())
+    forget = shlex.quote("; ".join(reversed(tokens)))
+    portal.run(f"python manage.py shell -c {forget}", "python manage.py migrate knox zero")
     settings.write_text(
         re.sub(
             r"(, )?'datastore_search[.\w]*'|^ *\"datastore_search.middleware.LocaleMiddleware\",\n",
@@ -253,6 +275,12 @@ def test_the_steps_of_uninstalling_leave_nothing(portal: Portal) -> None:
     portal.run(types.replace("\n", " --no-input\n"))
 
     assert "datastore_search" not in settings.read_text()
+    assert portal.run_sql("SELECT count(*) FROM django_admin_log") == "1\n"
+    assert (
+        portal.run_sql("SELECT count(*) FROM django_admin_log WHERE content_type_id IS NULL")
+        == "0\n"
+    )
+    assert portal.run_sql("SELECT count(*) FROM pg_class WHERE relname ~ 'knox'") == "0\n"
     for catalogue in ("class", "proc", "type", "trigger", "constraint", "ts_config", "namespace"):
         name = {"class": "rel", "proc": "pro", "type": "typ", "trigger": "tg", "constraint": "con",
                 "ts_config": "cfg", "namespace": "nsp"}[catalogue]  # fmt: skip

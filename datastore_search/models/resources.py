@@ -12,6 +12,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.db import connections, models, router
 from django.db.models.functions import JSONObject
+from django.urls import NoReverseMatch, reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
@@ -346,6 +347,14 @@ class Resource(GuardedModel):
     def is_readable_by(self, user: Reader) -> bool:
         """Return whether a user may read the records."""
         return not self.private or self.permits(user, "view")
+
+    def get_absolute_url(self) -> str:
+        """Return the address of the data page, or that of the records in the API without pages."""
+        try:
+            return reverse("datastore_search:resource", args=[self.pk])
+        except NoReverseMatch:
+            action = reverse("datastore_search:action", args=["datastore_search"])
+            return f"{action}?resource_id={self.pk}"
 
     def permits(self, user: Reader, verb: str) -> bool:
         """Check a verb's permission in general, then here; some user models have no permissions."""

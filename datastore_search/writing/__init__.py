@@ -54,6 +54,7 @@ from ..models import (
 )
 from ..signals import resource_written
 from . import changes
+from .history import record_changes
 from .records import Method, measure_longest_values, read_records
 from .rows import RecordTable
 from .schema import GivenField, change_fields
@@ -63,11 +64,12 @@ MAX_KEY_FIELDS = 32
 
 
 @contextmanager
-def open_writer(resource: Resource) -> Iterator[Writer]:
+def open_writer(resource: Resource, user: Any = None) -> Iterator[Writer]:
     """
     Begin a transaction that changes a resource, lock it, and yield its ``Writer``.
 
-    ``resource_written`` is sent when the changes are committed.
+    ``resource_written`` is sent when the changes are committed; the history of the admin has them
+    for the ``user``.
 
     Raises: ``UnknownResource`` when it is gone, ``RecordsMissing`` when its table is;
     ``WriteBlocked`` when the writer before takes too long; ``KeyTooLong``, ``ResourceBusy``.
@@ -85,6 +87,8 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
             raise UnknownResource(resource=resource.pk)
         writer = Writer(connections[using], resource.pk)
         yield writer
+        if not connections[using].needs_rollback:  # as a dry run does
+            record_changes(user, writer.resource, writer.counts, using)
         send = partial(resource_written.send_robust, Resource, resource=writer.resource)
         transaction.on_commit(partial(send, **writer.counts), using=using, robust=True)
 

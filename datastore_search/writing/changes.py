@@ -7,12 +7,13 @@ The caller has locked the row of the resource, and works in one transaction.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import F, Max
+from django.db.models import Max
 from django.utils import timezone
 
 from ..conf import conf
@@ -23,6 +24,7 @@ from ..database.indexes import (
     name_order_index,
     set_key,
 )
+from ..database.statements import execute
 from ..database.substrings import name_substring_index
 from ..database.tables import drop_indexes
 from ..field_types import field_types
@@ -35,6 +37,15 @@ from ..signals import profiles_outdated
 MAX_INDEXED_VALUE_BYTES = 2_600
 
 _FIELDS_PER_STATEMENT = 500
+
+#: One message; profiles would show values that no record has.
+_RECORD_CHANGE = """
+WITH version AS (
+    UPDATE datastore_search_tableversion SET record_count = record_count + %s, value_counts = '{}',
+    profiles = '{}', fingerprint = %s, field_formats = field_formats || %s::jsonb WHERE id = %s
+)
+UPDATE datastore_search_resource SET modified_at = %s WHERE id = %s
+"""
 
 
 def set_primary_key(
@@ -157,25 +168,17 @@ def record_change(
     alias, table_id = connection.alias, get_table_id(resource)
     served = resource.table_version
     is_profiled = served is not None and bool(served.profiles)
-    version = TableVersion.objects.using(alias).filter(pk=table_id)
     if has_outgrown_scans(connection, table_id):
-        indexes = Indexes(version.values_list("indexes", flat=True).get())
+        version = TableVersion.objects.using(alias).get(pk=table_id)
+        indexes = Indexes(version.indexes)
         add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
-    changed = {
-        "record_count": F("record_count") + added,
-        "value_counts": {},
-        "profiles": {},  # they would show values that no record has
-        "fingerprint": fingerprint,
-    }
-    if field_formats:
-        before = version.values_list("field_formats", flat=True).get()
-        changed["field_formats"] = {**before, **field_formats}
-    version.update(**changed)
+    formats = json.dumps(dict(field_formats or {}))
+    values = (added, fingerprint, formats, table_id, timezone.now(), resource.pk)
+    execute(connection, _RECORD_CHANGE, values)
     if served is not None and is_profiled:
         served.profiles = {}
         send = partial(profiles_outdated.send_robust, Resource, resource=resource)
         transaction.on_commit(send, using=alias, robust=True)
-    Resource.objects.using(alias).filter(pk=resource.pk).update(modified_at=timezone.now())
 
 
 def get_table_id(resource: Resource) -> int:

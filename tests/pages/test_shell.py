@@ -222,6 +222,24 @@ def test_a_template_of_ten_lines_puts_the_pages_into_a_portal(
     assert list(check_base_template(None)) == []
 
 
+def test_the_portals_own_block_may_be_named_content(
+    client: Client, db: None, portal: str, settings: Any
+) -> None:
+    (inner,) = re.findall(
+        r"^`(\{% block main %\}\{% block content[^`]*)`", HOW_TO.read_text(), re.MULTILINE
+    )
+    base = Path(settings.TEMPLATES[0]["DIRS"][0], "portal", "base.html")
+    base.write_text(base.read_text().replace("{% block main %}{% endblock %}", inner))
+    resource = make_resource("a\n1\n", title="Rivers")
+
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    assert "<header>My portal</header>" in page
+    assert page.count('<div class="datastore">') == page.count("<main") == 1
+    assert "Rivers" in page
+    assert list(check_base_template(None)) == []
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("portal", "transactional_db")
 @pytest.mark.parametrize("framework", PORTAL_STYLES)

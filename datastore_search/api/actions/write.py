@@ -55,7 +55,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     connection = connections[router.db_for_write(Resource)]
     with begin_write_transaction(connection):
         resource = _get_or_add_resource(request, parameters)
-        with open_writer(resource) as writer:
+        with open_writer(resource, request.user) as writer:
             writer.check_writable(force=parameters.get("force", False))
             ids = _write_table(writer, parameters, fields)
             result = _build_result(CreateParameters, parameters, writer, Method.INSERT)
@@ -143,7 +143,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = UpsertParameters.parse(sent)
     method = Method(parameters.get("method", Method.UPSERT))
     resource = _find_writable_resource(request, parameters)
-    with open_writer(resource) as writer:
+    with open_writer(resource, request.user) as writer:
         writer.check_writable(force=parameters.get("force", False))
         ids = writer.write(parameters.get("records") or [], method)
         result = _build_result(UpsertParameters, parameters, writer, method)
@@ -162,7 +162,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     if "filters" in parameters:
         return _delete_records(request, parameters)
     resource = _find_writable_resource(request, parameters, "delete")
-    with open_writer(resource) as writer:
+    with open_writer(resource, request.user) as writer:
         writer.check_writable(force=parameters.get("force", False))
         result = _build_result(DeleteParameters, parameters, writer)
         writer.drop_table()
@@ -176,7 +176,7 @@ def _delete_records_only(request: Request, sent: Mapping[str, object]) -> Answer
 def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(parameters["filters"])
     resource = _find_writable_resource(request, parameters)
-    with open_writer(resource) as writer:
+    with open_writer(resource, request.user) as writer:
         writer.check_writable(force=parameters.get("force", False))
         result = _build_result(DeleteParameters, parameters, writer)
         if parameters.get("include_deleted_records"):

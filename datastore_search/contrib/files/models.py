@@ -8,8 +8,10 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.files.storage import Storage, storages
-from django.db import models, transaction
+from django.db import models, router, transaction
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils import timezone
@@ -71,6 +73,15 @@ def build_upload_name(load: Load, filename: str) -> str:
     return f"{UPLOADS_FOLDER}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
 
 
+def forget_user(collector: Any, field: Any, loads: Any, using: str) -> None:
+    """Set the user of loads to null when it is deleted, if they are in its database."""
+    if router.allow_migrate_model(using, Load):
+        models.SET_NULL(collector, field, loads, using)
+
+
+forget_user.lazy_sub_objs = True  # type: ignore[attr-defined]  # or Django reads the loads first
+
+
 class Load(GuardedModel):
     """
     A job: one run of loading a file into a resource.
@@ -90,6 +101,17 @@ class Load(GuardedModel):
         models.CASCADE,
         verbose_name=_("resource"),
         related_name="loads",
+    )
+    #: Who has started it; null for commands and schedules, and when the user is deleted.
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        forget_user,
+        null=True,
+        blank=True,
+        db_constraint=False,
+        editable=False,
+        related_name="+",
+        verbose_name=_("user"),
     )
     #: The table version that it made; null until then, and where it has merged into another's.
     table_version = models.ForeignKey(
@@ -148,6 +170,11 @@ class Load(GuardedModel):
 
     def __str__(self) -> str:
         return f"{show_bidi_controls(self.source)} ({self.get_state_display()})"
+
+    @property
+    def starter(self) -> Any:
+        """Find the user who has started the load, perhaps in another database; None without one."""
+        return self.user_id and get_user_model().objects.filter(pk=self.user_id).first()
 
     @property
     def error(self) -> str:

@@ -136,16 +136,6 @@ def _create_temporary_tables(
     connection: BaseDatabaseWrapper, models: list[type[Model]], statements: Iterable[str]
 ) -> None:
     """Create the tables as they should be, first in the search path."""
-    related = {
-        field.related_model._meta.db_table
-        for model in models
-        for field in model._meta.concrete_fields
-        if field.related_model
-    }
-    for table in related - {model._meta.db_table for model in models}:
-        # The keys of a temporary table refer to temporary tables alone.
-        like = sql.SQL("CREATE TEMPORARY TABLE {0} (LIKE {0} INCLUDING INDEXES)")
-        execute(connection, like.format(sql.Identifier(table)))
     path = "SELECT set_config('search_path', 'pg_temp, ' || current_setting('search_path'), true)"
     execute(connection, path)
     with connection.schema_editor(atomic=False) as editor:

@@ -198,7 +198,7 @@ class LoadAdmin(ViewableAdmin):
         if not load.is_finished or request.method != "POST":
             return redirect(_CHANGE, load_id)
         try:
-            draft = copy_load(load, state=LoadState.DRAFT)
+            draft = copy_load(load, LoadState.DRAFT, request.user)
         except LoadFailed as error:
             messages.error(request, str(error))
             return redirect(_CHANGE, load_id)
@@ -217,7 +217,7 @@ class LoadAdmin(ViewableAdmin):
         load = self._get_changeable(request, load_id)
         changes = dict(choice for name, choice in _RETRY_OPTIONS.items() if name in request.POST)
         try:
-            load = retry_load(load, **changes)
+            load = retry_load(load, user=request.user, **changes)
         except LoadFailed as error:
             add_failure_message(request, error)
         return redirect(_CHANGE, load.pk)

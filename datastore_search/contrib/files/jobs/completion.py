@@ -15,6 +15,7 @@ from django.utils import timezone
 from ....database.refusals import is_connection_lost
 from ....database.tables import drop_record_table, has_table
 from ....models import Resource, TableVersion
+from ....writing.history import record_changes
 from ..formats.shortages import find_shortage, is_duckdb_error
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
 from ..models import FINISHED, Load, LoadState
@@ -32,6 +33,8 @@ def complete_load(load: Load) -> None:
     """Send the signal that a load is served, and delete its upload, when that is committed."""
     using = router.db_for_write(Load)
     if load.state == LoadState.READY:
+        counts = {"added": load.record_count}
+        record_changes(load.starter, load.resource, counts, using)
         send = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
         transaction.on_commit(send, using=using, robust=True)
     transaction.on_commit(partial(delete_upload, load), using=using, robust=True)

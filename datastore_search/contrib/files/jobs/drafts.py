@@ -43,10 +43,12 @@ _NULL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def create_draft(
-    resource: Resource, options: LoadOptions, *, file: File | None = None, url: str = ""
+    resource: Resource, options: LoadOptions, user: Any, *, file: File | None = None, url: str = ""
 ) -> Load:
     """Create a draft of an upload or a URL, and preview its file."""
-    load = queue.create_load(resource, options, file=file, url=url, state=LoadState.DRAFT)
+    load = queue.create_load(
+        resource, options, file=file, url=url, state=LoadState.DRAFT, user=user
+    )
     _start_preview(load)
     return load
 

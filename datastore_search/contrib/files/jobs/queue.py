@@ -35,37 +35,40 @@ logger = logging.getLogger(__name__)
 REST = timedelta(minutes=10)
 
 
-def load_file(
+def load_file(  # noqa: PLR0913 - by name, and each may be left out
     resource: Resource,
     path_or_url: Path | str,
     *,
     options: LoadOptions | None = None,
     source: str = "",
     progress: Progress | None = None,
+    user: Any = None,
 ) -> Load:
     """
     Load a file into a resource at once: from a path of this machine, or from a URL.
 
     ``source`` is the name of the file for users, by default the name in the path or the URL.
     ``progress`` is called with the numbers of rows that are written, and of all rows.
+    ``user`` has started the load, which the history of the admin shows.
 
     Raises: ``LoadFailed`` when the file cannot be loaded.  The resource serves its old records, and
     the load is marked as failed and stores the reason.
     """
     path, url = (path_or_url, "") if isinstance(path_or_url, Path) else (None, path_or_url)
     name = source or (path.name if path else "")
-    load = create_load(resource, options or LoadOptions(), source=name, url=url)
+    load = create_load(resource, options or LoadOptions(), source=name, url=url, user=user)
     run_load(load, path, progress=progress)
     return load
 
 
-def submit_load(
+def submit_load(  # noqa: PLR0913 - by name, and each may be left out
     resource: Resource,
     *,
     file: File | None = None,
     url: str = "",
     options: LoadOptions | None = None,
     source: str = "",
+    user: Any = None,
 ) -> Load:
     """
     Queue the load of an upload, or of a URL, when the transaction is committed.
@@ -73,7 +76,9 @@ def submit_load(
     The upload is stored where the worker can read it.  Without a worker, the load runs when it is
     queued.
     """
-    load = create_load(resource, options or LoadOptions(), source=source, url=url, file=file)
+    load = create_load(
+        resource, options or LoadOptions(), source=source, url=url, file=file, user=user
+    )
     enqueue_load(load)
     return load
 
@@ -82,7 +87,7 @@ def create_load(
     resource: Resource, options: LoadOptions, *, source: str = "", **values: Any
 ) -> Load:
     """
-    Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``.
+    Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``, ``user``.
 
     Without a ``source`` it has the name of the upload, or the URL.
 
@@ -143,7 +148,7 @@ def run_on_commit(call: Callable[[], None]) -> None:
     transaction.on_commit(call, using=router.db_for_write(Load))
 
 
-def retry_load(load: Load, **changes: Any) -> Load:
+def retry_load(load: Load, *, user: Any = None, **changes: Any) -> Load:
     """
     Queue a new load with the file, URL and options of one that is over; ``changes`` are of options.
 
@@ -151,13 +156,13 @@ def retry_load(load: Load, **changes: Any) -> Load:
     """
     with transaction.atomic(using=router.db_for_write(Load)):
         mark_interrupted_loads(Load.objects.filter(pk=load.pk))
-        new = copy_load(load, LoadState.QUEUED, **changes)
+        new = copy_load(load, LoadState.QUEUED, user, **changes)
         enqueue_load(new)
     load.refresh_from_db()
     return new
 
 
-def copy_load(load: Load, state: LoadState, **changes: Any) -> Load:
+def copy_load(load: Load, state: LoadState, user: Any = None, **changes: Any) -> Load:
     """
     Create a load in a state with the file of one that is over, which no longer has it.
 
@@ -168,7 +173,7 @@ def copy_load(load: Load, state: LoadState, **changes: Any) -> Load:
         if old is None or not old.can_be_retried:
             raise LoadFailed("load.not_retryable")
         options = replace(LoadOptions.from_json(old.options), **changes)
-        values = {"url": old.url, "file": old.file.name or "", "state": state}
+        values = {"url": old.url, "file": old.file.name or "", "state": state, "user": user}
         new = create_load(load.resource, options, source=old.source, **values)
         # An upload belongs to one load, which deletes it at the end.
         Load.objects.filter(pk=old.pk).update(file="")

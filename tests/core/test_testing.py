@@ -1,0 +1,82 @@
+"""The helpers for tests of a portal, asynchronous calls, and the address of a resource."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth import get_user_model
+from django.test import override_settings
+from django.urls import include, path
+
+from datastore_search.models import Resource
+from datastore_search.testing import create_resource, create_token_client
+from datastore_search.urls import api_urlpatterns
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+
+
+def read_block(heading: str) -> str:
+    text = PAGE.read_text().partition(f"\n## {heading}\n")[2]
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+
+
+@pytest.fixture
+def user(db: None) -> Any:
+    return get_user_model().objects.create_superuser("boss")
+
+
+def test_the_example_of_the_docs_asks_with_a_token(user: Any) -> None:
+    names: dict[str, Any] = {"user": user}
+
+    exec(read_block("Tests of a portal"), names)
+
+    assert names["answer"].json()["result"]["total"] == 1
+    assert names["rivers"].private
+    assert names["rivers"].primary_key == ["code"]
+
+
+def test_a_resource_may_have_types_and_no_records(db: None) -> None:
+    resource = create_resource("empty", types={"code": "text", "at": "timestamp"}, title="Empty")
+
+    types = dict(resource.fields.values_list("name", "type"))
+    assert (types, str(resource)) == ({"code": "text", "at": "timestamp"}, "Empty")
+
+
+def test_a_client_without_the_permission_is_refused(db: None) -> None:
+    create_resource("hidden", [{"a": 1}], private=True)
+    client = create_token_client(get_user_model().objects.create_user("reader"))
+
+    answer = client.get("/api/3/action/datastore_search", {"resource_id": "hidden"})
+
+    assert answer.status_code in {403, 404}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_asynchronous_example_of_the_docs_counts() -> None:
+    user = get_user_model().objects.create_superuser("boss")
+    survey = create_resource("survey", [{"kind": "river"}, {"kind": "lake"}])
+    names: dict[str, Any] = {}
+
+    exec(read_block("Asynchronous views"), names)
+
+    assert async_to_sync(names["count_rivers"])(user, survey.pk) == 1
+
+
+class _ApiOnly:
+    urlpatterns = [path("", include((api_urlpatterns, "datastore_search")))]
+
+
+@pytest.mark.needs("pages")
+def test_a_resource_leads_to_its_page(resource: Resource) -> None:
+    assert resource.get_absolute_url().endswith(f"/datastore/{resource.pk}/")
+
+
+def test_a_resource_leads_to_its_records_where_the_portal_has_no_pages(resource: Resource) -> None:
+    with override_settings(ROOT_URLCONF=_ApiOnly):
+        address = resource.get_absolute_url()
+
+    assert address.endswith(f"/action/datastore_search?resource_id={resource.pk}")
