@@ -162,6 +162,22 @@ def test_a_cache_that_keeps_nothing_is_w015_where_requests_are_counted(settings:
     assert run_check_ids() == {"datastore_search.W015"}
 
 
+def test_replicas_without_a_shared_cache_are_w023(settings: Any) -> None:
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    assert run_check_ids() == set()
+
+    settings.DATASTORE_SEARCH_REPLICAS = ["default"]
+    assert run_check_ids() == {"datastore_search.W023"}
+
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": "redis://127.0.0.1:6379",
+        }
+    }
+    assert run_check_ids() == set()
+
+
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "can_fold_case", lambda _connection: False)
 

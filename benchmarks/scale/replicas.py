@@ -4,7 +4,8 @@ Kill a replica and the primary of a served portal, while clients read and write.
     python -m benchmarks.scale.replicas [--synchronous] [--seconds 6]
 
 A portal of two gunicorn workers runs on a primary and two standbys.  Eight clients read and two
-write.  Each answer is checked: the newest records, without a gap, and what its client has written.
+write.  Each answer is checked: the newest records, without a gap, what its client has written, and
+not before what its client has seen.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class Client(threading.Thread):
         self._address, self.log, self.resource, self._token = address, log, resource, token
         self._connection: http.client.HTTPConnection | None = None
         self.is_ended = False
-        self.acknowledged = 0
+        self.acknowledged = self._seen = 0
         self.may_have_gaps = False
 
     def act(self, action: str, sent: dict[str, Any], kind: str) -> dict[str, Any] | None:
@@ -143,6 +144,9 @@ class Client(threading.Thread):
         is_whole = self.may_have_gaps or (numbers == expected and total == newest)
         if not is_whole or texts != [f"text {n}" for n in numbers]:
             self.log.wrong.append(f"{self.log.phase}: total {total}, {numbers}")
+        if newest < self._seen and not self.may_have_gaps:
+            self.log.wrong.append(f"{self.log.phase}: {self._seen} was seen, then {newest}")
+        self._seen = newest
         if newest < least:
             self.log.wrong.append(f"{self.log.phase}: own write {least} not seen, {newest}")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -17,7 +17,14 @@ from django.db.utils import Error
 from psycopg import errors, sql
 
 from ..conf import conf
-from ..messages.availability import CommitUnconfirmed, WriteBlocked, WriteTooSlow
+from ..guards.clients import Client, process_shares
+from ..guards.watchdog import Watched
+from ..messages.availability import (
+    CommitUnconfirmed,
+    StandbyMissing,
+    WriteBlocked,
+    WriteTooSlow,
+)
 from .refusals import is_connection_lost
 from .sessions import to_milliseconds
 from .statements import execute, translate_errors
@@ -89,20 +96,32 @@ def begin_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """
     Run a transaction, or a part of one; a change that may be committed is reported.
 
-    Raises: ``CommitUnconfirmed``.
+    A COMMIT waits for standbys that must confirm it no longer than ``WRITE_LOCK_TIMEOUT``, and
+    without a slot.
+
+    Raises: ``CommitUnconfirmed``; ``StandbyMissing``.
     """
     is_ours, waiting = not connection.in_atomic_block, None
+    watched = Watched(connection, Client({}), limit=WRITE_LOCK_TIMEOUT)
+    end_watch = partial(watched.__exit__, None, None, None)
     try:
         with transaction.atomic(using=connection.alias):
             yield
             if is_ours and not connection.needs_rollback:
-                waiting = connection.run_on_commit
+                waiting = cast("list[Any]", connection.run_on_commit)
+                waiting.insert(0, (set(), end_watch, True))
+                process_shares.release()
+                watched.__enter__()
+        if watched._reason:  # noqa: SLF001 - of its cancellation, after which a COMMIT succeeds
+            raise StandbyMissing
     except Error as error:
         if waiting is None or not is_connection_lost(error):
             raise
         for report in (each[1] for each in waiting if isinstance(each[1], Report)):
             report()
         raise CommitUnconfirmed from error
+    finally:
+        end_watch()
 
 
 def refuse_if_blocked() -> AbstractContextManager[None]:

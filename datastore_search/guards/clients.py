@@ -196,9 +196,10 @@ class _Request:
 
 
 class _Held(local):
-    """The client for which a thread holds a slot; empty without one."""
+    """The client for which a thread holds a slot, empty without one, and its request."""
 
     key = ""
+    request: _Request | None = None
 
 
 class Shares:
@@ -260,11 +261,17 @@ class Shares:
                 self._wait(request, client, timeout)
             else:  # all slots are free
                 self._working.add(request)
-        self._held.key = request.key
+        self._held.key, self._held.request = request.key, request
         try:
             yield
         finally:
+            self.release()
             self._held.key = ""
+
+    def release(self) -> None:
+        """Give back the slot of this thread, if it holds one: what follows only waits."""
+        request, self._held.request = self._held.request, None
+        if request:
             with self._condition:
                 self._working.discard(request)
                 self._note_used(request.key, monotonic() - request.began_at)

@@ -111,6 +111,13 @@ class CommitUnconfirmed(DatabaseUnreachable):
     )
 
 
+class StandbyMissing(CommitUnconfirmed):
+    message = _(
+        "The change is stored, but no standby of the database has confirmed it in time: if the "
+        "database fails now, the change may be lost. Do not send it again."
+    )
+
+
 class TooManyStreams(TemporarilyUnavailable):
     wait = 5
     message = _(

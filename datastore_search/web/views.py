@@ -142,10 +142,10 @@ class Question:
 
 
 def report_answer(
-    request: HttpRequest, question: Question, *, status: int, record_count: int, started_at: float
+    request: HttpRequest, question: Question, *, status: int, view: Answering, started_at: float
 ) -> None:
     """Send the signal, and log a request that took longer than ``SLOW_REQUEST_MS``."""
-    seconds = perf_counter() - started_at
+    seconds, record_count = perf_counter() - started_at, view.record_count
     if request_answered.receivers:
         request_answered.send_robust(
             sender=Resource,
@@ -153,6 +153,7 @@ def report_answer(
             status=status,
             seconds=seconds,
             record_count=record_count,
+            **({"database": view.database} if view.database else {}),
         )
     if 0 < conf.SLOW_REQUEST_MS <= seconds * 1000:
         resource: Resource | None = getattr(request, _RESOURCE_ATTRIBUTE, None)
@@ -196,6 +197,9 @@ class Answering:
     #: The number of records of the answer, for reports.
     record_count = 0
 
+    #: The alias of the database that has answered; empty where a portal has no replicas.
+    database = ""
+
     #: Answers from a database that it chooses; None where a portal has one database.
     route_request: ClassVar[Callable[..., HttpResponseBase] | None] = None
 
@@ -214,7 +218,7 @@ class Answering:
                 request,
                 self.describe_question(),
                 status=response.status_code,
-                record_count=self.record_count,
+                view=self,
                 started_at=started_at,
             )
         return response

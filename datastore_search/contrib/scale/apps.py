@@ -6,6 +6,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connections, router
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, post_save, pre_delete, pre_save
 
 from ...apps import ContribAppConfig
@@ -23,10 +24,12 @@ class ScaleConfig(ContribAppConfig):
         from .moving import find_dead_workers
         from .purging import purge, report_row
         from .reading import route_request
+        from .routers import limit_waits
         from .writes import remember_write, watch_changes
 
         Answering.route_request = route_request if conf.REPLICAS else None
         finders["workers"] = find_dead_workers
+        connection_created.connect(limit_waits)
         watch_changes()
         if conf.CACHE_ADDRESSES:
             if conf.REPLICAS:

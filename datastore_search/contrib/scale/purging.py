@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from ...models.base import report_change
 from .conf import conf
+from .routers import get_max_age
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ def report_row(sender: Any, instance: Any, using: str, **_signal: object) -> Non
 
 def purge(*, keys: Collection[str], **_signal: Any) -> None:
     """Purge the keys of ``answers_changed`` from each cache: now, again, and if replicas lag."""
-    lags = [conf.MAX_REPLICA_LAG.total_seconds() + 2] if conf.REPLICAS else []
+    lags = [get_max_age() + 1] if conf.REPLICAS else []
     for address in conf.CACHE_ADDRESSES:
         purger = _purgers.setdefault(address, Purger(address))
         for delay in (0.0, AGAIN_SECONDS, *lags):

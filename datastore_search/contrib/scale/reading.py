@@ -16,8 +16,9 @@ from django.http.response import HttpResponseBase
 
 from ...api.actions import actions
 from ...guards.clients import find_address
-from .routers import choose_replica, chosen_alias, find_primary, get_state, states
-from .writes import find_written, list_keys, remember_write
+from .conf import conf
+from .routers import UNREACHED, choose_replica, chosen_alias, find_primary, get_state, states
+from .writes import find_positions, find_written, list_keys, remember_seen, remember_write
 
 #: A replica may answer so only because it lags: then the primary is asked, but a few times each
 #: second, so that requests for keys that nobody has do not burden it.
@@ -34,26 +35,36 @@ def route_request(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpRes
             remember_write(keys)
         return response
     primary, failed = find_primary(), set[str]()
-    written = find_written(*keys, f"load.{kwargs.get('resource_id') or kwargs.get('name')}")
     client = crc32("".join([find_address(request.META), *keys]).encode())
+    ranked = sorted(conf.REPLICAS, key=lambda alias: crc32(f"{alias} {client}".encode()))
+    seen, loaded = f"seen.{client}", f"load.{kwargs.get('resource_id') or kwargs.get('name')}"
+    positions = find_positions(*keys, seen, loaded)
+    written, is_away = max(positions.values(), default=0), seen in positions
+    is_noted = written < UNREACHED
     user = copy(getattr(request, "user", None))  # which is lazy, and stays so
-    while (alias := choose_replica(primary, client, written, failed) or primary) not in failed:
+    while True:
+        alias = choose_replica(ranked, written, failed, is_away=is_away) or primary
+        if alias in failed:
+            break
         state, context = get_state(alias), copy_context()
         context.run(chosen_alias.set, alias)
-        response = context.run(view.answer_request, request, *args, **kwargs)
+        response, view.database = context.run(view.answer_request, request, *args, **kwargs), alias
         is_doubtful = alias != primary and _is_doubtful(request, response)
         if _has_failed(alias, response):
             failed.add(alias)
         elif is_doubtful and monotonic() - _checked_at[0] > 1 and get_state(primary):
             _checked_at.append(monotonic())
-            written = 2**64  # as if the client had written it just now
+            written = UNREACHED  # as if the client had written it just now
         else:
             break
         view.throttle_classes = ()  # its rate is counted
         request.user = copy(user)
         vars(request).pop("_cached_user", None)
+    is_noted = is_noted and response.status_code < HTTPStatus.BAD_REQUEST
+    if is_noted and (alias != ranked[0] or is_away):
+        remember_seen(seen, "" if alias == ranked[0] else alias)
     key = alias != primary and response.get("Surrogate-Key")
-    if key and not (state and state[1] >= find_written(key)):
+    if key and not (state and state.position >= find_written(key)):
         del response["Surrogate-Control"]  # a cache in front was purged of a later answer
     return response
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections import defaultdict
-from collections.abc import Collection
+from collections import defaultdict, deque
+from collections.abc import Collection, Generator, Sequence
 from contextvars import Context, ContextVar
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from weakref import ref
 
+import psycopg
 from django.db import Error, connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ...guards.cache import BriefCache
+from ...messages.availability import DatabaseUnreachable
 from ...models import Resource
 from .conf import conf
+
+logger = logging.getLogger(__name__)
 
 #: The database that the current request reads from; empty outside of a read request.
 chosen_alias: ContextVar[str] = ContextVar("chosen_alias", default="")
@@ -38,41 +45,150 @@ class ReplicaRouter:
         return self.db_for_read(model) if is_own or is_reading else None
 
 
-#: The lag (an idle primary is none), the replayed bytes of the WAL, whether there is a receiver.
-_STATE: Final = (
-    "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 'Infinity'"
-    " WHEN pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() THEN coalesce("
-    "extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 'Infinity') ELSE 0 END::float8,"
-    " (pg_last_wal_replay_lsn() - '0/0')::bigint, EXISTS (SELECT FROM pg_stat_wal_receiver)"
-)
+#: Whether it is a standby, its position (of a primary, what is written), the position that it has
+#: received, its receiver, and how old that is: without the role ``pg_read_all_stats``, at most.
+_STATE: Final = """
+SELECT is_standby, (CASE WHEN is_standby THEN pg_last_wal_replay_lsn()
+    ELSE pg_current_wal_flush_lsn() END - '0/0')::bigint,
+  (pg_last_wal_receive_lsn() - '0/0')::bigint, pid,
+  coalesce(extract(epoch FROM clock_timestamp() - last_msg_receipt_time), nullif(extract(
+    epoch FROM current_setting('wal_receiver_timeout')::interval), 0), 'Infinity')::float8
+FROM (SELECT pg_is_in_recovery() AS is_standby) AS server LEFT JOIN pg_stat_wal_receiver ON true
+"""
+
+#: A position that no replica reaches.
+UNREACHED: Final = 2**64
+
+#: How long a server may be silent; libpq's limits for replicas whose ``OPTIONS`` have none.
+_SILENT_SECONDS: Final = 2
+_LIMITS: Final = {"connect_timeout": 2, "tcp_user_timeout": 10_000, "keepalives_idle": 5}
+
+
+class State(NamedTuple):
+    """What a server has answered; a replica has all that was committed before ``fresh_at``."""
+
+    fresh_at: float
+    position: int
+    receiver: int | None
+    is_connected: bool
+    at: float
+
 
 #: By alias; one thread at a time asks, once a second, and the others do not wait.
-states: Final[defaultdict[str, BriefCache[Any]]] = defaultdict(BriefCache)
+states: Final[defaultdict[str, BriefCache[State | None]]] = defaultdict(BriefCache)
+
+#: The last answers, and moments with a position that all that was committed before is before.
+_known: Final[dict[str, State]] = {}
+_moments: Final[deque[tuple[float, int]]] = deque(maxlen=1000)
 
 
-def get_state(alias: str) -> Any:
-    """Get lag, position, whether there is a receiver, and when that was; None without an answer."""
+def get_max_age() -> float:
+    """Get how many seconds old what is read may be; servers are asked once a second."""
+    return conf.MAX_REPLICA_LAG.total_seconds() + 2
+
+
+def get_state(alias: str) -> State | None:
+    """Get what a server has answered lately; None if it does not answer."""
+    connection, state = connections[alias], None
     with states[alias].refresh() as is_due:
         if is_due:
+            if alias in conf.REPLICAS:
+                options = connection.settings_dict["OPTIONS"]
+                options.update({**_LIMITS, **options})
+            at, token = monotonic(), chosen_alias.set(alias)
             try:
-                with connections[alias].cursor() as cursor:
+                with connection.cursor() as cursor:
                     cursor.execute(_STATE)
-                    states[alias].set((*cursor.fetchone(), monotonic()))
-            except Error:
-                connections[alias].close()
-                states[alias].set(None)
+                    state = _known[alias] = _judge(alias, at, cursor.fetchone())
+            except (Error, DatabaseUnreachable) as error:
+                if getattr(states[alias], "value", True):
+                    logger.warning("The database “%s” does not answer: %s", alias, error)
+                connection.close()
+            finally:
+                chosen_alias.reset(token)
+                states[alias].set(state)
     state = states[alias].value  # which is old while the server does not answer another thread
-    return state if state and monotonic() - state[-1] < 5 * BriefCache.max_age_seconds else None
+    return state if state and monotonic() - state.at < 5 * BriefCache.max_age_seconds else None
 
 
-def choose_replica(primary: str, client: int, written: int, failed: Collection[str]) -> str | None:
-    """Choose the replica of a client that has replayed what is ``written``, if there is one."""
-    usable: dict[str, bool] = {}
-    for alias in set(conf.REPLICAS).difference(failed):
-        lag_seconds, replayed, is_connected, _at = get_state(alias) or (math.inf, 0, False, 0)
-        if lag_seconds <= conf.MAX_REPLICA_LAG.total_seconds() and replayed >= written:
-            usable[alias] = is_connected
-    chosen = sorted(filter(usable.get, usable))
-    if not chosen and usable and not get_state(primary):  # then there is nothing newer
-        chosen = sorted(usable)
-    return chosen[client % len(chosen)] if chosen else None
+def _judge(alias: str, at: float, row: tuple[Any, ...]) -> State:
+    """
+    Judge how fresh a replica is: by positions of the primary, or by what it receives itself.
+
+    A receiver counts if it was there before: one that is refused begins again and again.
+    """
+    is_standby, position, received, receiver, age = row
+    before, oldest = _known.get(alias), at - get_max_age()
+    fresh_at = before.fresh_at if before and is_standby else -math.inf
+    if alias == find_primary() and not is_standby:
+        _moments.append((at, position))
+    is_same = receiver and before and receiver == before.receiver and before.at > oldest
+    if is_same:
+        _moments.append((at - age, received or UNREACHED))
+        fresh_at = max([fresh_at, *(moment for moment, end in [*_moments] if end <= position)])
+    return State(fresh_at, position, receiver, bool(is_same), at)
+
+
+def choose_replica(
+    ranked: Sequence[str], written: int, failed: Collection[str], *, is_away: bool
+) -> str | None:
+    """
+    Choose the first replica that is fresh, and has replayed what is ``written``.
+
+    For a client that ``is_away`` from its first one, that is what it has seen last.  Otherwise it
+    may have seen all that its first one has, so the next one must be level with all servers.
+    """
+    is_silent, oldest = not get_state(find_primary()), monotonic() - get_max_age()
+    for alias in ranked:
+        state = get_state(alias)
+        is_fresh = state and state.fresh_at >= oldest and (state.is_connected or is_silent)
+        if state and is_fresh and state.position >= written and alias not in failed:
+            return alias
+        if not (is_away or is_silent):
+            written = max([written, *(each.position for each in [*_known.values()])])
+    return None
+
+
+# Limits on this side ------------------------------------------------------------------------------
+
+
+def limit_waits(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
+    """Limit the waits of a new connection for reads; writes to the primary have no limit here."""
+    alias, driver = connection.alias, connection.connection
+    if not conf.REPLICAS or alias not in {find_primary(), *conf.REPLICAS}:
+        return
+    own, wait, parameters = ref(driver), type(driver).wait, connection.get_connection_params()
+
+    def wait_within_limit(steps: Any, *more: Any, **options: Any) -> Any:
+        if alias in {chosen_alias.get(), *conf.REPLICAS}:
+            steps = _limit(steps, own(), parameters)
+        return wait(own(), steps, *more, **options)
+
+    driver.wait = wait_within_limit
+
+
+def _limit(steps: Generator[Any, Any, Any], driver: Any, parameters: Any) -> Any:
+    """
+    Pass on the steps of a wait, which psycopg also wakes while nothing arrives.
+
+    A server that is silent must accept another connection: so a slow search goes on, and a server
+    that is frozen or cut off is left.
+
+    Raises: ``DatabaseUnreachable``.
+    """
+    try:
+        wanted, heard_at = next(steps), monotonic()
+        while True:
+            ready = yield wanted
+            if not ready and monotonic() - heard_at > _SILENT_SECONDS:
+                try:
+                    psycopg.connect(**{**_LIMITS, **parameters}).close()
+                except psycopg.Error as error:
+                    driver.close()
+                    raise DatabaseUnreachable from error
+                heard_at = monotonic()
+            elif ready:
+                heard_at = monotonic()
+            wanted = steps.send(ready)
+    except StopIteration as end:
+        return end.value

@@ -7,9 +7,10 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.contrib.auth.signals import user_logged_out
 from django.db import Error, connections, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
@@ -17,9 +18,11 @@ from knox.models import get_token_model
 
 from ...database.writes import Report
 from ...guards.cache import CacheUnavailable, shared_cache
+from ...messages.availability import DatabaseUnreachable
 from ...models import Resource
+from ...signals import resource_written
 from .conf import conf
-from .routers import find_primary
+from .routers import UNREACHED, find_primary
 
 _KEY: Final = "datastore_search.written.{}"
 
@@ -34,42 +37,73 @@ def list_keys(request: Any) -> list[str]:
     return [blake2b(each.encode(), digest_size=16).hexdigest() for each in sent if each]
 
 
-def find_written(*keys: str) -> int:
-    """Find the position that a replica must have replayed: for everyone, a client, a resource."""
+def find_positions(*keys: str) -> dict[str, int]:
+    """Find the positions that a replica must have replayed: for everyone, and of some keys."""
+    names = {_KEY.format(key): key for key in ("everyone", *keys)}
     try:
-        found = shared_cache.get_many(map(_KEY.format, ("everyone", *keys)))
+        found = shared_cache.get_many(names)
     except CacheUnavailable:  # then the primary answers
-        return 2**64
-    return max(found.values(), default=0)
+        return {"everyone": UNREACHED}
+    return {names[name]: position for name, position in found.items()}
 
 
-def remember_write(keys: Iterable[str], **_signal: Any) -> None:
-    """Remember the present position of the WAL: what was committed before must be seen."""
-    position = 2**64  # which no replica reaches
-    with suppress(Error), connections[find_primary()].cursor() as cursor:
+def find_written(*keys: str) -> int:
+    """Find the position that a replica must have replayed, whichever key demands it."""
+    return max(find_positions(*keys).values(), default=0)
+
+
+def remember_write(keys: Iterable[str], *, alias: str = "", **_signal: Any) -> None:
+    """Remember the present position of a server: what was committed before must be seen."""
+    position, server = UNREACHED, connections[alias or find_primary()]
+    with suppress(Error, DatabaseUnreachable), server.cursor() as cursor:
         # Without ``synchronous_commit``, the written position may be before the commit.
-        cursor.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
+        cursor.execute(
+            "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+            " WHEN %s THEN pg_current_wal_flush_lsn() ELSE pg_current_wal_insert_lsn() END"
+            " - '0/0')::bigint",
+            [bool(alias)],
+        )
         (position,) = cursor.fetchone()
-    seconds = conf.MAX_REPLICA_LAG.total_seconds() + 60  # PostgreSQL's ``wal_receiver_timeout``
+    seconds = conf.MAX_REPLICA_LAG.total_seconds() + 60
     with suppress(CacheUnavailable):  # a commit is not an error without a cache
         shared_cache.set_many(dict.fromkeys(map(_KEY.format, keys), position), seconds)
+
+
+def remember_seen(key: str, alias: str) -> None:
+    """Remember what a client has seen away from its first replica; forget it when it is back."""
+    if alias:
+        remember_write([key], alias=alias)
+    else:
+        with suppress(CacheUnavailable):
+            shared_cache.delete(_KEY.format(key))
 
 
 def watch_changes() -> None:
     """Let everyone see changes of permissions, and on the pages of a resource its last load."""
     user: Any = get_user_model()
     relations = [getattr(user, name, None) for name in ("groups", "user_permissions")]
+    dataset = apps.all_models["datastore_search_catalogue"].get("dataset")
+    granted = Permission._meta.get_fields(include_hidden=True)  # of objects, as by django-guardian
+    of_objects = {each.related_model for each in granted if each.one_to_many}
+    watched = {user, Resource, *of_objects, *filter(None, [dataset])}
+    resource_written.connect(_note_dropped_table)
     for signal, senders in (
-        (post_save, (user, Resource)),
-        (post_delete, (user, Group, Resource, get_token_model())),
+        (post_save, watched),
+        (post_delete, {*watched, Group, get_token_model()}),
         (m2m_changed, [each.through for each in (*relations, Group.permissions) if each]),
         (user_logged_out, (user,)),
     ):
         for sender in senders:
-            signal.connect(_note_change, sender=sender)
+            signal.connect(note_change, sender=sender)
 
 
-def _note_change(*, update_fields: Any = None, created: bool = False, **signal: Any) -> None:
+def _note_dropped_table(*, resource: Resource, **_signal: Any) -> None:
+    if conf.REPLICAS and resource.table_version is None:
+        remember_write(["everyone"])
+
+
+def note_change(*, update_fields: Any = None, created: bool = False, **signal: Any) -> None:
+    """Let everyone see a change of a row on which permissions depend; a receiver of signals."""
     is_harmless = update_fields and update_fields <= _HARMLESS
     key = f"load.{signal['instance'].pk}" if is_harmless else "everyone"
     if conf.REPLICAS and not created:  # a row that is new is looked up in the primary

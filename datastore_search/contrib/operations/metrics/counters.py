@@ -23,6 +23,9 @@ from ....signals import request_answered
 _REQUESTS = Counter(
     "datastore_search_requests", "Requests that were answered.", ["action", "status"]
 )
+_DATABASES = Counter(
+    "datastore_search_reads", "Requests that read, by the database that answered.", ["database"]
+)
 _SECONDS = Histogram(
     "datastore_search_request_seconds",
     "Time of a request in the process; of a dump, until its first block.",
@@ -41,10 +44,12 @@ _LOOKUPS = Counter(
 
 @receiver(request_answered)
 def count_request(
-    sender: type, name: str, status: int, seconds: float, record_count: int, **_more: Any
+    sender: type, name: str, status: int, seconds: float, record_count: int, **more: Any
 ) -> None:
     """Count a request that was answered."""
     _REQUESTS.labels(name, status).inc()
+    if "database" in more:
+        _DATABASES.labels(more["database"]).inc()
     _SECONDS.labels(name).observe(seconds)
     if record_count:
         _RECORDS.labels(name).inc(record_count)
