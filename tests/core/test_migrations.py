@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
 
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
 
-from ..builders import make_resource
+from ..builders import ask, fill_table, get_ids, make_resource
 
 
 @pytest.mark.django_db(transaction=True)
@@ -57,6 +58,43 @@ def _list_triggers() -> set[tuple[str, str]]:
             " AND tgname || relname NOT LIKE '%catalogue%'"
         )
         return set(cursor.fetchall())
+
+
+#: The last migrations before they were frozen.
+FROZEN = {"datastore_search": "0004", "datastore_search_files": "0002"}
+
+
+@pytest.mark.needs("files", "operations")
+@pytest.mark.django_db(transaction=True)
+def test_a_database_of_the_frozen_migrations_is_brought_to_this_version(client: Client) -> None:
+    from datastore_search.contrib.files.models import Load  # noqa: PLC0415 - may be missing
+    from datastore_search.contrib.operations.schema import diagnose_schema  # noqa: PLC0415 - so
+
+    resource = make_resource("code,title\n1,bridge\n")
+    for label, name in FROZEN.items():
+        call_command("migrate", label, name, verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO datastore_search_record_{resource.table_version_id} (data)"
+            """ VALUES ('{"code": 2, "title": "Cœur"}');"""
+            "UPDATE datastore_search_tableversion SET record_count = 2;"
+            "INSERT INTO datastore_search_alias (name, resource_id)"
+            " SELECT 'old', id FROM datastore_search_resource;"
+            "INSERT INTO datastore_search_files_load (resource_id, state, mode, source, file, url,"
+            " checksum, options, record_count, rows_written, progress, notices, row_error_count,"
+            " created_at) SELECT id, 'ready', 'replace', 'old.csv', '', '', '', '{}', 1, 1, 1,"
+            " '[]', 0, now() FROM datastore_search_resource"
+        )
+
+    call_command("migrate", verbosity=0)
+
+    load = Load.objects.get(source="old.csv")
+    assert (load.state, load.user_id, load.record_count) == ("ready", None, 1)
+    for q, expected in (("bridge", [1]), ("coeur", [2]), ("", [1, 2])):
+        assert get_ids(ask(client, {"resource_id": "old", "q": q, "sort": "_id"})) == expected
+    assert list(diagnose_schema(connection)) == []
+    fill_table(resource, "code,title\n3,new\n")
+    assert len(get_ids(ask(client, {"resource_id": "old", "q": "new"}))) == 1
 
 
 @pytest.mark.django_db
