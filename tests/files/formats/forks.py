@@ -44,7 +44,7 @@ def _read(path: Path, name: str, options: LoadOptions, folder: Path) -> str:
         limits = ReadingLimits.for_file(path).enforce()
         with create_staging_area(folder, limits) as staging_area:
             table = read_file(path, options, staging_area, name=name)
-            plan = build_plan(Load(), Resource(), table, options, explain=True)
+            plan = build_plan(Load(), Resource(), table, options)
             delete_bad_rows(table)
             for batch in render_rows(table, plan.decisions):
                 for _line, text in batch:
