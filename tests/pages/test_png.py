@@ -254,6 +254,7 @@ def test_a_failed_drawing_is_a_page_with_retry_after(
 ) -> None:
     resource = make_resource("kind,n\na,1\nb,2\n")
     monkeypatch.setattr(png, "_TIMEOUT", png._TIMEOUT / 30_000)
+    monkeypatch.setattr(png, "_CHECK_SECONDS", 0.001)
 
     response = client.get(f"/en/datastore/{resource.pk}/chart/", {"by": "kind", "format": "png"})
 
