@@ -72,7 +72,7 @@ __all__ = [  # what else it imports is private
 #: For whom something is done: a user, or a request of Django or REST framework, for its ``user``.
 Caller = HttpRequest | Request | Reader
 
-#: The id of a resource, or one of its aliases.
+#: The id of a resource, its name, or one of its aliases.
 Name = uuid.UUID | str
 
 #: A value of a parameter: what JSON has, and dates, times, floats and UUIDs.

@@ -213,6 +213,18 @@ def test_a_backend_that_runs_nothing_is_w003(settings: Any) -> None:
     assert run_check_ids() == {"datastore_search.W003"}
 
 
+@pytest.mark.parametrize("root", ["", "media"])
+def test_uploads_in_the_working_directory_are_w024(settings: Any, root: str) -> None:
+    settings.MEDIA_ROOT = root
+
+    assert run_check_ids() == {"datastore_search.W024"}
+
+    location = {"location": "/srv/uploads"}
+    uploads = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": location}
+    settings.STORAGES = {**settings.STORAGES, "datastore_search": uploads}
+    assert run_check_ids() == set()
+
+
 def test_a_queue_of_its_own_and_servers_by_address_pass(settings: Any) -> None:
     settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = ["files.internal:8080", "10.0.0.5", "[::1]:80"]
     settings.DATASTORE_SEARCH_INDEXES = ()

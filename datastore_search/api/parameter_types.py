@@ -212,7 +212,7 @@ class FieldNameField(ParameterField):
 
 
 class ResourceIdField(ParameterField):
-    """The id or an alias of a resource, as text."""
+    """The id, an alias or the name of a resource, as text."""
 
     is_repeated = False
 

@@ -193,7 +193,8 @@ class ResourceParameters(ActionParameters):
 
     resource_id = ResourceIdField(
         help_text=_(
-            "The id of a resource, or one of its aliases. Required, unless there is an `id`."
+            "The id of a resource, its name, or one of its aliases. Required, unless there is an"
+            " `id`."
         )
     )
     id = ResourceIdField(
@@ -202,7 +203,7 @@ class ResourceParameters(ActionParameters):
 
     @staticmethod
     def get_name(parameters: Mapping[str, Any]) -> str:
-        """Get the id or alias of the resource; ``id`` wins."""
+        """Get the identifier of the resource; ``id`` wins."""
         return str(parameters.get("id") or parameters["resource_id"])
 
 
@@ -291,8 +292,8 @@ class SearchParameters(ResourceParameters, QueryParameters):
 
     resource_id = ResourceIdField(
         help_text=_(
-            "The id of a resource, or one of its aliases; or `_table_metadata`, which lists the ids"
-            " and aliases that the user may read. Required, unless there is an `id`."
+            "The id of a resource, its name, or one of its aliases; or `_table_metadata`, which"
+            " lists the ids and aliases that the user may read. Required, unless there is an `id`."
         )
     )
     limit = NonNegativeIntegerField(
@@ -411,7 +412,7 @@ class CreateParameters(RecordsParameters):
 
     resource_id = ResourceIdField(
         help_text=_(
-            "The id of a resource, or one of its aliases. A new id, a UUID, creates a "
+            "The id of a resource, its name, or one of its aliases. A new id, a UUID, creates a "
             "resource. Required, unless there is an `id` or a `resource`."
         )
     )

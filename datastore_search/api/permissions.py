@@ -51,7 +51,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     """
     Refuse a user who may not read the records of a resource.
 
-    ``name`` is the id or alias that was sent; the message never has the id behind an alias.
+    ``name`` is the identifier that was sent; the message never has the id behind another one.
 
     Raises: ``AccessDenied``.
     """

@@ -59,7 +59,7 @@ class SessionAuthentication(BaseAuthentication):
 
 
 class DumpView(EnvelopeView):
-    """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
+    """``datastore/dump/<id, alias or name>``: all records that a query finds, as a file."""
 
     http_method_names = ("get", "head", "options")
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.db import connections, models, router
-from django.db.models.functions import JSONObject
+from django.db.models.functions import Coalesce, JSONObject
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -107,13 +107,15 @@ class ResourceQuerySet(ReportedQuerySet["Resource"]):
         return replace(permitted, condition=models.Q(private=False) | permitted.condition)
 
     def named(self, name: uuid.UUID | str) -> Self:
-        """Keep the resource that has an id or an alias; what is too long to be one names none."""
+        """Keep the resource that has an id, an alias, or else a name."""
         resource_id = name if isinstance(name, uuid.UUID) else parse_resource_id(name)
         if resource_id is not None:
             return self.filter(pk=resource_id)
         if len(str(name)) > MAX_ALIAS_LENGTH:
             return self.none()
-        return self.filter(aliases__name=name)
+        aliased = Alias.objects.filter(name=name).values("resource_id")
+        named = Resource.objects.filter(name=name).values("pk")
+        return self.filter(pk=Coalesce(models.Subquery(aliased), models.Subquery(named)))
 
     def known_as(self, name: str) -> Self:
         """Keep the resources whose id, name or alias this is: one, unless a check was missed."""
@@ -125,8 +127,8 @@ class ResourceQuerySet(ReportedQuerySet["Resource"]):
         """
         Get a resource with its table version and fields, all of one moment.
 
-        ``name`` is its id or an alias.  One statement reads them, so that a load that is being
-        published is visible wholly or not at all.
+        ``name`` is its id, an alias or its name.  One statement reads them, so that a load that is
+        being published is visible wholly or not at all.
 
         Raises: ``UnknownResource`` when there is none, or none that has been loaded.
         """
@@ -313,6 +315,23 @@ class Resource(GuardedModel):
         super().validate_unique(exclude)
         if "name" not in (exclude or ()):
             validate_free_name(self, self.name, self.pk)
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """
+        Save the resource.
+
+        Raises: ``ValidationError`` for an invalid name, unless it is stored already.
+        """
+        names = options.get("update_fields")
+        if "name" in vars(self) and (names is None or "name" in names):
+            try:
+                Resource.name.field.clean(self.name, self)
+            except ValidationError as error:
+                if not Resource.objects.filter(pk=self.pk, name=self.name).exists():
+                    raise ValidationError({"name": error.error_list}) from error
+        super().save(*args, **options)
+
+    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """

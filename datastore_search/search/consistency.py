@@ -56,7 +56,7 @@ Answer = TypeVar("Answer")
 
 # Descriptions -------------------------------------------------------------------------------------
 
-#: The alias of a database, and the id or an alias of a resource.
+#: The alias of a database, and the id, an alias or the name of a resource.
 Key = tuple[str, str]
 
 
@@ -75,18 +75,18 @@ _descriptions: BoundedCache[Key, Description] = BoundedCache("descriptions", _MA
 
 
 _RESOURCES = sql.Identifier(Resource._meta.db_table)
-_ID_BY_ALIAS = sql.SQL("(SELECT resource_id FROM {aliases} WHERE name = %s)").format(
+_IS_ALIASED = sql.SQL("id = (SELECT resource_id FROM {aliases} WHERE name = %s)").format(
     aliases=sql.Identifier(Alias._meta.db_table)
 )
 
 
-def _compile_version(name: str) -> Clause:
-    """Compile what reads the version of the resource that has a name now."""
+def _compile_version(name: str, resource: Resource) -> Clause:
+    """Compile what reads the version of the resource that has a name now; it was ``resource``."""
     resource_id = parse_resource_id(name)
+    is_it = sql.SQL("name = %s") if name == resource.name else _IS_ALIASED
+    is_it = sql.SQL("id = %s::uuid") if resource_id else is_it
     return Clause(
-        sql.SQL("SELECT version FROM {resources} WHERE id = {id}").format(
-            resources=_RESOURCES, id=sql.SQL("%s::uuid") if resource_id else _ID_BY_ALIAS
-        ),
+        sql.SQL("SELECT version FROM {} WHERE {}").format(_RESOURCES, is_it),
         [str(resource_id) if resource_id else name],
     )
 
@@ -98,7 +98,7 @@ def _describe(key: Key, session: Session, timeout: timedelta) -> Description:
         with session.watch_statements(timeout):
             resource = Resource.objects.using(alias).described(name)
         relation, table_version = build_relation(resource), resource.table_version
-        version = _compile_version(name)
+        version = _compile_version(name, resource)
         if table_version is not None and table_version.is_placed:
             version = placement.compile_version(name_record_table(table_version.pk))
         description = Description(resource, relation, version)
@@ -119,7 +119,7 @@ def with_consistent_read(
     """
     Answer from one version of a resource.
 
-    ``name`` is the resource's id or an alias.  ``answer`` is called again when the resource has
+    ``name`` is the resource's id, alias or name.  ``answer`` is called again when the resource has
     changed meanwhile.  ``client`` is the sender of the request; None is the program itself.
     ``as_snapshot`` is for statements that cannot return a version, such as a COPY.
 
@@ -210,7 +210,7 @@ def raise_if_table_lost(
 def _is_current(name: str, resource: Resource, opened: AbstractContextManager[Session]) -> bool:
     """Return whether a resource still has the version of its description."""
     with opened as session:
-        return read_version(session, _compile_version(name)) == resource.version
+        return read_version(session, _compile_version(name, resource)) == resource.version
 
 
 @contextmanager

@@ -175,7 +175,7 @@ class Stream(Iterator[bytes]):
         timeout: timedelta | None = None,
     ) -> None:
         """
-        Describe a resource, by its id or an alias, and begin.
+        Describe a resource, by its id, alias or name, and begin.
 
         ``begin`` reads the resource and makes its first block within ``timeout``.  ``client``
         is the sender of the request; None is the program itself.

@@ -262,11 +262,11 @@ class WebView(Answering, View):
         match = self.request.resolver_match
         return Question(f"page {match.url_name if match else ''}", self.request.GET, _REPORTED)
 
-    def check_may_read(self, resource: Resource) -> None:
-        """Refuse a user who may not read the records of a resource."""
+    def check_may_read(self, resource: Resource, name: str = "") -> None:
+        """Refuse a user who may not read a resource; the error has the ``name`` that was sent."""
         note_resource(self.request, resource)
         if not resource.is_readable_by(self.request.user):
-            raise AccessDenied(user=self.request.user, resource=resource.pk)
+            raise AccessDenied(user=self.request.user, resource=name or resource.pk)
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
         """Render the page of an error."""

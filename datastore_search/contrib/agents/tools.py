@@ -73,7 +73,7 @@ class Tool:
         schema = self.parameters.build_schema(self.names, self.required)
         for name, argument in schema["properties"].items():
             if name == "resource_id":
-                argument["description"] = _("The id of a table, or one of its aliases.")
+                argument["description"] = _("The id of a table, its name, or one of its aliases.")
             elif name in {"filters", "having"}:
                 argument["description"] += f" {_FILTERS_NOTE}"
             elif name == "limit" and self.has_row_limit:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig, apps
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
+from django.core.files.storage import FileSystemStorage
 from django.db import connections, router
 
 from .conf import conf
 from .jobs.task_framework import DummyBackend, TaskException
-from .models import Load
+from .models import Load, get_upload_storage
 from .tables.connections import MIN_LOAD_CONNECTIONS, get_pool_size
 
 
@@ -81,5 +83,20 @@ def check_pool(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[
             f" {MIN_LOAD_CONNECTIONS}.",
             hint="Raise its max_size: DATASTORE_SEARCH_LOAD_CONNECTIONS more make a load faster.",
             id="datastore_search.W014",
+        )
+    ]
+
+
+@register(Tags.files)
+def check_uploads(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Require a folder for uploads that does not depend on where a process has been started."""
+    storage = get_upload_storage()
+    if not isinstance(storage, FileSystemStorage) or Path(storage.base_location).is_absolute():
+        return []
+    return [
+        Warning(
+            f"Uploads go to “{storage.base_location}” in the working directory of each process.",
+            hint="Set MEDIA_ROOT to the absolute path of a folder that all processes share.",
+            id="datastore_search.W024",
         )
     ]

@@ -8,16 +8,17 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers
+from django.utils.encoding import escape_uri_path
 from django.utils.html import format_html
 
 from ...models import Resource
 from ...search import ConsistentRead
-from ...web.addresses import find_path
+from ...web.addresses import find_path, reverse_in_locale
 from ...web.caching import Validators, set_cache_headers
 from ...web.errors import ErrorMessage
 from ...web.views import ResourceWebView, WebView
@@ -173,6 +174,20 @@ class ResourcePageView(ResourceWebView, PageView):
         return Validators.from_resource(
             resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
         )
+
+
+class NamedPageView(ResourceWebView, PageView):
+    """Redirect from an address with the name or an alias of a resource to the one with its id."""
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        """Redirect those who may read the resource."""
+        self.check_may_read(read.resource, self.kwargs["resource_id"])
+        path = reverse_in_locale(self.request, "resource", read.resource.pk)
+        query = self.request.META.get("QUERY_STRING", "")
+        address = f"{path}{escape_uri_path(self.kwargs['rest'])}{query and f'?{query}'}"
+        response = HttpResponseRedirect(address)
+        add_never_cache_headers(response)  # the name may become that of another one
+        return response
 
 
 def render_error_page(request: HttpRequest, error: ErrorMessage) -> HttpResponse:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.apps import apps
-from django.urls import path
+from django.urls import path, re_path
 
 from .about import AboutView
 from .api_examples import ApiView
+from .page import NamedPageView
 from .record.views import RecordView
 from .table.views import ResourceView
 
@@ -15,6 +16,12 @@ urlpatterns = [
     path("datastore/<uuid:resource_id>/about/", AboutView.as_view(), name="about"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
+    re_path(
+        r"^datastore/(?!dump/|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/)"
+        r"(?P<resource_id>[^/\x00]+)/(?P<rest>.*)\Z",
+        NamedPageView.as_view(),
+        name="named",
+    ),
 ]
 if apps.is_installed("datastore_search.contrib.catalogue"):
     from .catalogue.views import CatalogueView

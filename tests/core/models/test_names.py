@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import threading
 import uuid
+from typing import Any
+from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, connections, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from benchmarks.scale.standbys import wait_until
+from datastore_search import interface
 from datastore_search.messages.writing import TakenAlias
 from datastore_search.models import Alias, Resource
 from datastore_search.web.tokens import issue_token
 from datastore_search.writing import open_writer
 
 from ...builders import (
+    READING,
     act,
+    ask,
     check_error,
     get_result,
     grant,
@@ -27,6 +35,8 @@ from ...builders import (
 )
 
 pytestmark = pytest.mark.django_db
+
+ANYONE, NOT_FOUND = AnonymousUser(), "Not Found Error"
 
 ALIASES = {"aliases-INITIAL_FORMS": 0, "aliases-MIN_NUM_FORMS": 0, "aliases-MAX_NUM_FORMS": 1000}
 
@@ -195,3 +205,176 @@ def test_the_name_wins_over_an_old_alias(client: Client) -> None:
     add_old_alias(mine, "survey")
 
     assert show(client, "package_show", "survey") == str(survey.pk)
+
+
+# Names as identifiers -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hidden(db: None) -> Resource:
+    """A private resource with records, a name and an alias."""
+    hidden = make_resource(name="hidden", private=True)
+    Alias.objects.create(resource=hidden, name="Cellar")
+    return hidden
+
+
+@pytest.mark.parametrize("action", list(READING))
+def test_every_reading_action_takes_a_name(client: Client, db: None, action: str) -> None:
+    survey, sent = make_resource(name="survey"), READING[action]
+
+    answers = [
+        act(client, action, {"resource_id": name, **sent}).json()["result"]
+        for name in (str(survey.pk), "survey")
+    ]
+
+    for answer in answers:
+        answer.pop("resource_id", None), answer.pop("_links", None)
+    assert answers[0] == answers[1]
+
+
+def test_every_writing_action_takes_a_name(client: Client, db: None) -> None:
+    survey, token = make_resource(name="survey"), make_writer_token()
+    force = {"resource_id": "survey", "force": True}
+
+    for action, sent in (
+        ("datastore_create", {"fields": [{"id": "added", "type": "text"}], "records": [{}]}),
+        ("datastore_upsert", {"records": [{"added": "x"}], "method": "insert"}),
+        ("datastore_records_delete", {"filters": {"added": "x"}}),
+        ("datastore_delete", {}),
+    ):
+        answer = act(client, action, {**force, **sent}, token)
+        assert get_result(answer, action)["resource_id"] == str(survey.pk)
+    check_error(act(client, "datastore_upsert", {**force, "records": []}, token), 404, NOT_FOUND)
+
+
+def test_python_takes_a_name(db: None) -> None:
+    survey = make_resource(name="survey")
+
+    assert interface.get_resource(ANYONE, "survey") == survey
+    assert interface.search(ANYONE, "survey").total == 6
+    assert len(list(interface.iterate(ANYONE, "survey"))) == 6
+
+
+@pytest.mark.parametrize("sent", ["", "limit=1"])
+def test_a_dump_takes_a_name(client: Client, db: None, sent: str) -> None:
+    survey = make_resource(name="survey")
+
+    dumps = [
+        b"".join(client.get(f"/en/datastore/dump/{name}?{sent}").streaming_content)  # type: ignore[attr-defined] # Django's stub
+        for name in (survey.pk, "survey")
+    ]
+
+    assert dumps[0] == dumps[1]
+
+
+@pytest.mark.parametrize("action", list(READING))
+def test_a_private_name_is_refused_as_an_alias_is(
+    client: Client, hidden: Resource, action: str
+) -> None:
+    messages = []
+    for name in ("hidden", "Cellar"):
+        answer = act(client, action, {"resource_id": name, **READING[action]})
+        error = check_error(answer, 403, "Authorization Error")
+        assert str(hidden.pk) not in answer.content.decode()
+        messages.append(error["message"].replace(name, "NAME"))
+    assert messages[0] == messages[1]
+    answer = act(client, action, {"resource_id": "Hidden", **READING[action]})
+    check_error(answer, 404, NOT_FOUND)
+
+
+def test_a_name_that_changes_takes_its_answers_along(client: Client, db: None) -> None:
+    survey, other = make_resource(name="survey"), make_resource(name="other")
+
+    for _attempt in range(2):
+        assert get_result(ask(client, {"resource_id": "survey"}))["resource_id"] == str(survey.pk)
+    Resource.objects.filter(pk=survey.pk).update(name="old")
+    check_error(ask(client, {"resource_id": "survey"}), 404, NOT_FOUND)
+    assert get_result(ask(client, {"resource_id": "old"}))["resource_id"] == str(survey.pk)
+    Resource.objects.filter(pk=other.pk).update(name="survey")
+    assert get_result(ask(client, {"resource_id": "survey"}))["resource_id"] == str(other.pk)
+    Resource.objects.filter(pk=other.pk).update(name="other")
+    Alias.objects.create(resource=survey, name="other2")
+    Alias.objects.create(resource=survey, name="survey")
+    assert get_result(ask(client, {"resource_id": "survey"}))["resource_id"] == str(survey.pk)
+
+
+def test_an_old_alias_wins_over_a_name(client: Client, db: None) -> None:
+    make_resource(name="survey")
+    mine = make_resource(name="mine")
+    add_old_alias(mine, "survey")
+
+    for _attempt in range(2):
+        assert get_result(ask(client, {"resource_id": "survey"}))["resource_id"] == str(mine.pk)
+    assert Resource.objects.named("survey").get() == mine
+
+
+def test_ids_and_aliases_read_no_name(client: Client, db: None) -> None:
+    survey = make_resource(name="survey")
+    Alias.objects.create(resource=survey, name="Door")
+
+    for identifier in (str(survey.pk), "Door"):
+        ask(client, {"resource_id": identifier})
+        with CaptureQueriesContext(connection) as captured:
+            get_result(ask(client, {"resource_id": identifier}))
+        assert not [query for query in captured if "name = 'survey'" in query["sql"]]
+    with connection.cursor() as cursor:  # the tables are small
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    assert "Seq Scan" not in Resource.objects.named("Door").explain()
+
+
+@pytest.mark.needs("pages")
+@pytest.mark.parametrize(
+    "rest", ["", "about/", "api/", "chart/", "?q=river&limit=10", "about/?x=%C3%BC"]
+)
+def test_an_address_with_a_name_leads_to_the_page(client: Client, db: None, rest: str) -> None:
+    survey = make_resource(name="survey")
+    Alias.objects.create(resource=survey, name="Cấp nước")
+
+    for name in ("survey", quote("Cấp nước"), str(survey.pk).upper()):
+        answer = client.get(f"/en/datastore/{name}/{rest}")
+        assert answer.status_code == 302
+        assert answer["Location"] == f"/en/datastore/{survey.pk}/{rest}"
+        assert "no-store" in answer["Cache-Control"]
+        assert "Surrogate-Key" not in answer
+
+
+@pytest.mark.needs("pages")
+def test_an_address_with_a_private_name_is_refused(client: Client, hidden: Resource) -> None:
+    for name in ("hidden", "Cellar"):
+        answer = client.get(f"/en/datastore/{name}/about/")
+        assert answer.status_code == 403
+        assert str(hidden.pk) not in answer.content.decode()
+    for name in ("Hidden", "none", "x" * 300, "%00", "a%0Ab", "..", str(uuid.uuid4())):
+        assert client.get(f"/en/datastore/{name}/about/").status_code == 404
+    client.force_login(make_user(permissions=("view_resource",)))
+    assert client.get("/en/datastore/hidden/")["Location"] == f"/en/datastore/{hidden.pk}/"
+
+
+# Invalid names ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a b", "", "é", "a/b", "a\n", "x" * 101, None])
+def test_an_invalid_name_is_not_saved(db: None, name: Any) -> None:
+    resource = Resource.objects.create(name="good")
+
+    with pytest.raises(ValidationError) as raised:
+        Resource(name=name).save()
+    assert list(raised.value.message_dict) == ["name"]
+    with pytest.raises(ValidationError):
+        Resource.objects.create(name=name)
+    resource.name = name
+    for options in ({}, {"update_fields": ["name"]}):
+        with pytest.raises(ValidationError):
+            resource.save(**options)
+    assert Resource.objects.get().name == "good"
+
+
+def test_a_row_with_an_old_name_can_be_saved(db: None) -> None:
+    Resource.objects.filter(pk=Resource.objects.create(name="old").pk).update(name="an old one")
+    resource = Resource.objects.get()
+
+    resource.title = "New"
+    resource.save()
+    Resource.objects.defer("name").get().save()
+
+    assert Resource.objects.get().title == "New"
