@@ -79,12 +79,12 @@ class RecordTableBuilder:
         """
         Build the table of all records.
 
-        Raises: ``LoadFailed`` with ``json.no_records``, or with what is wrong with the first record
-        where no record is right.
+        Raises: ``LoadFailed`` with ``json.no_records``, or ``json.bad_record`` with what is wrong
+        with the first record where no record is right.
         """
         if not self._positions:
-            if self._first_error:
-                raise LoadFailed("row.line", line=self._first_error[0], reason=self._first_error[1])
+            if error := self._first_error:
+                raise LoadFailed("json.bad_record", line=error[0], reason=error[1])
             raise LoadFailed("json.no_records")
         # A feature's id comes first, and its geometry last.
         keys = sorted(

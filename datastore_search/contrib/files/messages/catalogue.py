@@ -17,12 +17,12 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "file.binary": _("The file is neither text nor of a format that can be read."),
     "file.nul": _(
-        "Line %(line)s of the file has a NUL (U+0000), which no text has: the file is damaged, or"
-        " is not text."
+        "Line %(line)s of the file contains the character NUL (U+0000): the file is damaged, or is"
+        " not text."
     ),
     "file.pointer": _(
-        "The file is a pointer (%(format)s): it only names the file that it stands for. Fetch that"
-        " file, and load it."
+        "The file is only a pointer (%(format)s) to the file with the data. Download that file,"
+        " and load it."
     ),
     "file.unsupported_format": _(
         "The file is of the format %(format)s, which cannot be read as a table."
@@ -205,6 +205,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.unknown_path": _("The JSON has no list at “%(path)s”."),
     "json.repeated_member": _("An object has the member “%(member)s” twice."),
     "json.no_records": _("The JSON's list contains no object with members, and no row."),
+    "json.bad_record": _("Line %(line)s: %(reason)s"),
     # Places ---------------------------------------------------------------------------------------
     "geo.damaged": _("The file is damaged or incomplete: it cannot be read as %(format)s."),
     "geo.incomplete": _("The shapefile has no part “%(part)s”."),
@@ -243,8 +244,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "row.wrong_type": _("The value is not of type %(type)s."),
     "row.changed": _(
-        "As %(type)s, the value would not come back as it was written. Correct it, or choose "
-        "the type of the field for this load."
+        "As %(type)s, the value would be returned differently. Correct it, or choose the type of "
+        "the field for this load."
     ),
     "row.empty_key": _("A field of the key is empty."),
     "row.repeated_key": _("Line %(line)s has the same key."),
@@ -264,8 +265,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "correct it."
     ),
     "row.no_date": _(
-        "The cell is formatted as a date or a time, but its number is not one. Correct it, or list"
-        " “%(error)s” among the texts that mean “no value”."
+        "The cell is formatted as a date or a time, but its number is not a valid date or time."
+        " Correct it, or list “%(error)s” among the texts that mean “no value”."
     ),
     "row.bad_geometry": _("The coordinates of the place cannot be read."),
     "row.not_json": _("The line is not valid JSON."),
@@ -293,8 +294,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The first row has values that cannot be names, so it was read as a record."
     ),
     "notice.header_like_record": _(
-        "The first row looks like a record, and not like names: %(values)s. The file may have no "
-        "header."
+        "The first row looks like a record, not like the names of fields: %(values)s. The file may "
+        "have no header."
     ),
     "notice.sheet_chosen": _(
         "Read the sheet “%(sheet)s”, the first with cells. Others with cells: %(others)s."
@@ -312,9 +313,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " workbook in a spreadsheet program, and save it there."
     ),
     "notice.rounded_numbers": _(
-        "Whole numbers of more than 15 digits: %(count)s. An XLS may hold them rounded, so they are"
-        " read as text. Compare their last digits, or save the table as CSV or XLSX where it was"
-        " made."
+        "Whole numbers of more than 15 digits: %(count)s. An XLS file may contain them rounded, so"
+        " they are read as text. Check their last digits, or export the table as CSV or XLSX from"
+        " its source."
     ),
     "notice.wal_mode": _(
         "The GeoPackage was saved in SQLite's WAL mode: its last changes may be in a file beside"
@@ -359,8 +360,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "“%(value)s”, are treated as codes. If they are numbers, choose %(other)s."
     ),
     "notice.values_changed": _(
-        "Field “%(field)s” is read as %(type)s. Values that do not come back as they were "
-        "written: %(count)s, such as “%(value)s”."
+        "Field “%(field)s” is read as %(type)s. Values that are returned differently: "
+        "%(count)s, such as “%(value)s”."
     ),
     "notice.stays_text": _("Field “%(field)s”: %(reason)s."),
     "notice.type_not_applied": _(
