@@ -20,8 +20,8 @@ from ..messages.bidi import show_bidi_controls
 OPENED = "opened_version"
 
 _CHANGED = _(
-    "Someone has changed this since you opened the form, so it was not saved. What is stored now is"
-    " shown where it differs. Save again to replace it."
+    "Someone has changed this since you opened the form, so your changes were not saved. Where the"
+    " stored values differ, they are shown. Save again to replace them."
 )
 
 

@@ -434,7 +434,7 @@ def test_the_content_tells_the_format_before_the_name(
 def test_a_pointer_to_a_file_is_refused_with_what_to_do(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
-    with fails_with("file.pointer", match="Fetch that file"):
+    with fails_with("file.pointer", match="Download that file"):
         read_file(path)
 
 

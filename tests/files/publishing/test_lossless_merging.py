@@ -11,7 +11,7 @@ from datastore_search.models import Resource
 from ..failures import fails_with
 from ..files import list_row_errors, load_new_resource, load_text, read_rows
 
-CHANGED = "would not come back as it was written"
+CHANGED = "the value would be returned differently"
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_a_type_that_the_call_chooses_has_a_notice_with_the_number_of_values(
     load = load_text(codes, text, mode="append", types={"code": "int4"})
 
     assert load.rendered_notices[0] == (
-        "Field “code” is read as whole number. Values that do not come back as they were written: "
-        "2, such as “0017”."
+        "Field “code” is read as whole number. Values that are returned differently: 2, "
+        "such as “0017”."
     )
 
 
 def test_a_type_that_an_earlier_call_chose_does_not_count(db: None) -> None:
     resource = load_new_resource("code\n007\n", types={"code": "int4"})
-    assert resource.loads.get().rendered_notices[0].endswith("written: 1, such as “007”.")
+    assert resource.loads.get().rendered_notices[0].endswith("differently: 1, such as “007”.")
 
     with fails_with("load.bad_rows"):
         load_text(resource, "code\n008\n", mode="append")

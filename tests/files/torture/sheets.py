@@ -17,8 +17,8 @@ _DAMAGED = (
 _TRUNCATED = "The compressed file ends too early: a part of it is missing."
 _ENCRYPTED = "The workbook is protected by a password. Save it without one."
 _NO_DATE = (
-    "The cell is formatted as a date or a time, but its number is not one. Correct it, or list"
-    " “{0}” among the texts that mean “no value”."
+    "The cell is formatted as a date or a time, but its number is not a valid date or time."
+    " Correct it, or list “{0}” among the texts that mean “no value”."
 )
 _OUT_OF_MEMORY = "The file needs more memory than a load may use."
 
@@ -173,8 +173,8 @@ CASES = [
         records=[["Da Nang", 1284.73, 1245.2, 1269]],
         notices=[
             (
-                "The first row looks like a record, and not like names: “Hanoi”, “3359.82”, "
-                "“8587.1”, “8718”. The file may have no header."
+                "The first row looks like a record, not like the names of fields: “Hanoi”, "
+                "“3359.82”, “8587.1”, “8718”. The file may have no header."
             ),
         ],
     ),

@@ -76,8 +76,8 @@ CASES = [
         records=[[1, True, "ja", "yes"], [2, True, "nein", "no"], [3, False, "ja", "yes"]],
         notices=[
             (
-                "Field “mixed” is read as yes or no. Values that do not come back as they were "
-                "written: 1, such as “Yes”."
+                "Field “mixed” is read as yes or no. Values that are returned differently: 1, such "
+                "as “Yes”."
             ),
         ],
     ),

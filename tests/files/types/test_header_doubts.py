@@ -137,7 +137,8 @@ def test_the_command_names_the_argument_and_takes_it(
     path.write_text(EVENTS)
 
     output, _errors = run_command("load_resource", path)
-    assert "- The first row looks like a record, and not like names: “2024-03-08”" in output
+    notice = "The first row looks like a record, not like the names of fields: “2024-03-08”"
+    assert f"- {notice}" in output
     assert "\n  --no-header\n" in output
 
     run_command("load_resource", path, "--no-header", "--name", "whole")
