@@ -10,9 +10,12 @@ A portal that needs only some of them includes ``api_urlpatterns``, ``dump_urlpa
 ``page_urlpatterns``.
 """
 
+from contextlib import suppress
+
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import path, re_path
+from django.urls import Resolver404, path, re_path, resolve
+from django.utils.translation import get_language
 from django.views.decorators.csrf import csrf_exempt
 
 from .api.views import ActionView, VersionView
@@ -41,6 +44,10 @@ page_urlpatterns = list_patterns()
 @exclude_from_atomic_requests
 @csrf_exempt
 def _answer_unknown(request: HttpRequest) -> HttpResponseBase:
+    with suppress(Resolver404):
+        match = resolve(f"/{get_language()}{request.path_info}")
+        if request.method in {"GET", "HEAD"} and match.app_names[-1:] == [app_name]:
+            raise Http404  # LocaleMiddleware redirects
     response = answer_unknown_address(request)
     if response is None:
         raise Http404

@@ -44,3 +44,19 @@ def test_the_api_and_the_catch_all_answer_as_before(client: Client, resource: Re
     assert client.get("/en/datastore/dump/nothing").status_code == 404
     assert client.get("/en/apiary/news/").content == b"<h1>apiary/news/</h1>"
     assert client.get("/apiary").status_code in {301, 302}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("language", ["en", "vi"])
+def test_a_dump_without_a_language_is_redirected_as_in_a_portal_without_a_catch_all(
+    client: Client, resource: Resource, method: str, language: str
+) -> None:
+    address = f"/datastore/dump/{resource.pk}?format=json"
+
+    response = getattr(client, method)(address, headers={"accept-language": language})
+
+    if method == "get":
+        assert (response.status_code, response["Location"]) == (302, f"/{language}{address}")
+    else:
+        check_error(response, 404, "Not Found Error")
+    check_error(client.get(f"/xx{address}"), 404, "Not Found Error")
