@@ -260,12 +260,29 @@ def test_style_sheets_of_a_portal_leave_the_pages_as_they_are(
     resource.delete()
 
 
+#: A portal's template with the blocks of Wagtail's, and one for the pages that extends it.
+OWN_BASE = (
+    "{% block title %}{% endblock %}{% block extra_css %}{% endblock %}"
+    "{% block main %}{% block content %}{% endblock %}{% endblock %}"
+)
+WRAPPER = (
+    '{{% extends "own.html" %}}'
+    "{{% block {styles} %}}{{% block head %}}{{% endblock %}}{{% endblock %}}"
+    "{{% block main %}}{content}{{% endblock %}}"
+)
+
+
 @pytest.mark.parametrize(
     ("template", "lost"),
     [
         ("{% block title %}{% endblock %}{% block content %}{% endblock %}", ["head"]),
         ("<p>mine</p>", ["title", "head", "content"]),
         ("{% extends name %}", []),  # a request decides
+        (WRAPPER.format(styles="extra_css", content="{% block content %}{% endblock %}"), []),
+        # A block that the parent lacks is not shown; what replaces a block replaces those in it.
+        (WRAPPER.format(styles="x", content="{% block content %}{% endblock %}"), ["head"]),
+        (WRAPPER.format(styles="extra_css", content=""), ["content"]),
+        (WRAPPER.format(styles="extra_css", content="{{ block.super }}"), []),
     ],
 )
 def test_a_check_names_the_blocks_that_a_portals_template_lacks(
@@ -274,6 +291,7 @@ def test_a_check_names_the_blocks_that_a_portals_template_lacks(
     file = tmp_path / "datastore_search" / "base.html"
     file.parent.mkdir()
     file.write_text(template)
+    (tmp_path / "own.html").write_text(OWN_BASE)
     settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
 
     found = list(check_base_template(None))

@@ -9,7 +9,7 @@ from django.apps import AppConfig
 from django.core.checks import CheckMessage, Tags, Warning, register
 from django.template import Context, TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.template.backends.django import DjangoTemplates
-from django.template.base import Template
+from django.template.base import Template, VariableNode
 from django.template.loader_tags import BlockNode, ExtendsNode
 
 _BASE = "datastore_search/base.html"
@@ -27,22 +27,30 @@ def check_base_template(
         if not isinstance(engine, DjangoTemplates):
             continue
         try:
-            found = set(_list_blocks(engine.engine.get_template(_BASE)))
+            found = _find_blocks(engine.engine.get_template(_BASE))
         except (TemplateDoesNotExist, TemplateSyntaxError):
             continue  # another engine has it, or a request decides what it extends
         for name in _BLOCKS:
             if name not in found:
                 text = f"The template {_BASE} has no block “{name}”, which pages fill."
-                hint = f"Put {{% block {name} %}}{{% endblock %}} into it or what it extends."
+                hint = f"Put {{% block {name} %}}{{% endblock %}} into it, within a shown block."
                 yield Warning(text, hint=hint, id="datastore_search.W016")
 
 
-def _list_blocks(template: Template) -> Iterator[str]:
-    """List the blocks of a template, and of those that it extends."""
+def _find_blocks(template: Template) -> dict[str, set[str]]:
+    """Find the blocks that are shown, as those of a parent or within one, each with its own."""
     nodes: Any = template.nodelist
-    for block in nodes.get_nodes_by_type(BlockNode):
-        yield str(block.name)
-    for node in nodes.get_nodes_by_type(ExtendsNode):
+    shown: dict[str, set[str]] = {}
+    extends = nodes.get_nodes_by_type(ExtendsNode)
+    for node in extends:
         context = Context()
         with context.bind_template(template):
-            yield from _list_blocks(node.get_parent(context))
+            shown = _find_blocks(node.get_parent(context))
+    for block in nodes.get_nodes_by_type(BlockNode):
+        if block.name in shown or not extends:
+            values = block.nodelist.get_nodes_by_type(VariableNode)
+            if not any("block.super" in value.filter_expression.token for value in values):
+                shown = {name: shown[name] for name in shown.keys() - shown.get(block.name, ())}
+            inner = {each.name for each in block.nodelist.get_nodes_by_type(BlockNode)}
+            shown |= {block.name: inner} | {name: set() for name in inner}
+    return shown
