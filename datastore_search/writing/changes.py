@@ -30,6 +30,7 @@ from ..database.tables import drop_indexes
 from ..field_types import field_types
 from ..messages.access import UnknownResource
 from ..models import Field, IndexKind, Resource, TableVersion
+from ..models.base import report_change
 from ..signals import profiles_outdated
 
 #: Bytes of the longest value that an order index can hold.  An entry of a B-tree has at most 2,704
@@ -174,6 +175,7 @@ def record_change(
         add_indexes(connection, table_id, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES)
     formats = json.dumps(dict(field_formats or {}))
     values = (added, fingerprint, formats, table_id, timezone.now(), resource.pk)
+    report_change(Resource.objects.using(alias).filter(pk=resource.pk))
     execute(connection, _RECORD_CHANGE, values)
     if served is not None and is_profiled:
         served.profiles = {}
