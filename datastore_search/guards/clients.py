@@ -265,15 +265,15 @@ class Shares:
         try:
             yield
         finally:
-            self.release()
+            self.release(request)
             self._held.key = ""
 
-    def release(self) -> None:
+    def release(self, request: _Request | None = None) -> None:
         """Give back the slot of this thread, if it holds one: what follows only waits."""
-        request, self._held.request = self._held.request, None
-        if request:
-            with self._condition:
-                self._working.discard(request)
+        request = request or self._held.request
+        with self._condition:
+            if request in self._working:
+                self._working.remove(request)
                 self._note_used(request.key, monotonic() - request.began_at)
                 if self._waiting:
                     self._give_slots()
