@@ -18,7 +18,7 @@ from datastore_search.contrib.files.models import Mode
 from datastore_search.database import placement
 from datastore_search.database.statements import execute, fetch_column, fetch_value
 from datastore_search.database.tables import list_record_tables, name_record_table
-from datastore_search.models import Resource, TableVersion
+from datastore_search.models import Resource, TableVersion, read_profiles
 
 from ..builders import ask, get_result, make_resource
 from ..core.ckan.test_replay import Site
@@ -146,25 +146,30 @@ def test_records_move_there_and_back(
     resource = Resource.objects.create(name="moved")
     rows = "".join(f"k{number},{number}\n" for number in range(3000))
     load = load_text(resource, f"key,n\n{rows}", key=("key",))
-    first = TableVersion.objects.get(resource=resource)
     query = {"resource_id": str(resource.pk), "q": "k17", "sort": "n desc", "filters": {"n": 17}}
     before = get_result(ask(Client(), query))
 
+    profiles = read_profiles(load.table_version_id, using="default")
+    assert profiles is not None
+
     for setting in ("citus", ""):
         settings.DATASTORE_SEARCH_PLACEMENT = setting
+        served = TableVersion.objects.get(resource=resource)
         with django_capture_on_commit_callbacks(execute=True):
             call_command("datastore_move", "moved")
         assert capsys.readouterr().out.startswith("moved: 300")
         moved = TableVersion.objects.get(resource=resource)
         assert moved.is_placed == bool(setting)
-        assert (moved.profiles, moved.field_formats) == (first.profiles, first.field_formats)
-        assert first.pk not in list_record_tables(connection)
+        assert read_profiles(moved.pk, using="default") == profiles
+        assert moved.field_formats == served.field_formats
+        assert served.pk not in list_record_tables(connection)
         load.refresh_from_db()
         assert load.table_version_id == moved.pk
         assert get_result(ask(Client(), query)) == before
         with fails_with("load.bad_rows"):
             load_text(resource, "key,n\nk1,9\n", Mode.APPEND)
         load_text(resource, f"key,n\nnew{setting},9\n", Mode.APPEND)
+        profiles = None  # of the records before
         resource.fields.get(name="n", has_order_index=True)
     call_command("datastore_move")
     assert "moved: " not in capsys.readouterr().out

@@ -52,7 +52,7 @@ def route_request(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpRes
         is_doubtful = alias != primary and _is_doubtful(request, response)
         if _has_failed(alias, response):
             failed.add(alias)
-        elif is_doubtful and monotonic() - _checked_at[0] > 1 and get_state(primary):
+        elif is_doubtful and get_state(primary) and monotonic() - _checked_at[0] > 1:
             _checked_at.append(monotonic())
             written = UNREACHED  # as if the client had written it just now
         else:
