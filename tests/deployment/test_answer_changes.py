@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,7 +14,7 @@ from datastore_search.contrib.files.models import Mode
 from datastore_search.models import Resource
 from datastore_search.signals import CATALOGUE_KEY, answers_changed
 
-from ..builders import make_resource, make_user
+from ..builders import act, get_result, make_resource, make_user, make_writer_token
 from .loads import load_text
 
 
@@ -23,6 +24,20 @@ def load_file(resource: Resource) -> None:
 
 def append_file(resource: Resource) -> None:
     load_text(resource, "code\n1\n", Mode.APPEND)
+
+
+def insert_record(resource: Resource) -> None:
+    sent = {"method": "insert", "records": [{"code": 8}]}
+    write(resource, "datastore_upsert", sent)
+
+
+def delete_records(resource: Resource) -> None:
+    write(resource, "datastore_records_delete", {"filters": {"code": 7}})
+
+
+def write(resource: Resource, action: str, sent: dict[str, Any]) -> None:
+    sent |= {"resource_id": str(resource.pk), "force": True}
+    get_result(act(Client(), action, sent, make_writer_token()), action)
 
 
 def describe(resource: Resource) -> None:
@@ -54,8 +69,8 @@ def change_in_the_admin(resource: Resource) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [load_file, append_file, describe, put_into_dataset, rename_dataset, drop_dataset,
-     change_in_the_admin],
+    [load_file, append_file, insert_record, delete_records, describe, put_into_dataset,
+     rename_dataset, drop_dataset, change_in_the_admin],
 )  # fmt: skip
 def test_every_change_names_its_resource(
     transactional_db: None, change: Callable[[Resource], None]
