@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from threading import Thread
+from pathlib import Path
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -343,6 +345,117 @@ def test_a_slow_statement_of_a_replica_that_answers_goes_on(portal: Portal) -> N
     with connections["replica"].cursor() as cursor:
         cursor.execute("SELECT pg_sleep(5)")
         assert cursor.fetchall()
+
+
+# A network that is parted ------------------------------------------------------------------------
+
+
+class Link:
+    """A TCP proxy in front of the socket of a server, which goes silent as a network does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.passes = path, Event()
+        self.passes.set()
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"postgres://portal@127.0.0.1:{self.listening.getsockname()[1]}/portal"
+        self.ends: list[socket.socket] = [self.listening]
+        Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                near, far = self.listening.accept()[0], socket.socket(socket.AF_UNIX)
+                self.ends += [near, far]
+                far.connect(str(self.path))
+                for pair in ((near, far), (far, near)):
+                    Thread(target=self._forward, args=pair, daemon=True).start()
+
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while sent := source.recv(65_536):
+                self.passes.wait()
+                target.sendall(sent)
+            self.passes.wait()
+            target.shutdown(socket.SHUT_RDWR)
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Forward nothing, neither bytes nor the end of a connection, within the block."""
+        self.passes.clear()
+        try:
+            yield
+        finally:
+            self.passes.set()
+
+    def close(self) -> None:
+        for end in self.ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+@pytest.fixture
+def link(portal: Portal) -> Iterator[Link]:
+    """The network between the portal and its replica."""
+    link = Link(portal.standby.folder / ".s.PGSQL.5432")
+    aliases = {**portal.aliases, "replica": link.url}
+    try:
+        with route_reads(aliases, DATASTORE_SEARCH_MAX_REPLICA_LAG=LAG):
+            wait_for_replica("replica")
+            yield link
+    finally:
+        link.close()
+
+
+@pytest.mark.slow
+def test_a_parted_network_holds_no_request_and_publishes_nothing(
+    portal: Portal, link: Link
+) -> None:
+    wait_until(lambda: answered_from(portal.resource) == "replica")
+    address = f"/en/api/action/datastore_search?resource_id={portal.resource.pk}"
+    answers: list[tuple[float, float, int, bool]] = []
+    is_over = Event()
+
+    def search() -> None:
+        try:
+            while not is_over.is_set():
+                began_at = monotonic()
+                answer = open_client().get(address)
+                is_shown = b"river" in answer.content
+                answers.append((began_at, monotonic(), answer.status_code, is_shown))
+        finally:
+            for alias in portal.aliases:
+                connections[alias].close()
+
+    threads = [Thread(target=search, daemon=True) for _number in range(3)]
+    with cut_off_in_silence(portal):
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: len(answers) > 10)
+        with link.part():
+            parted_at = monotonic()
+            wait_until(lambda: sum(began > parted_at for began, *_more in answers) > 10)
+            make_private(portal)
+            private_at = monotonic()
+            wait_until(lambda: sum(began > private_at for began, *_more in answers) > 10)
+            is_over.set()
+            for thread in threads:
+                thread.join(MAX_SECONDS)
+                assert not thread.is_alive()
+            cache.clear()
+            with refuse_connections(portal):
+                for _attempt in range(3):
+                    with within(3 * MAX_SECONDS):
+                        for answer in read_publicly(portal):
+                            check_unavailable(answer)
+        with refuse_connections(portal):  # the network is whole, and the standby is old
+            for _attempt in range(3):
+                for answer in read_publicly(portal):
+                    check_unavailable(answer)
+                sleep(1)
+    assert max(ended - began for began, ended, *_more in answers) < MAX_SECONDS
+    assert {status for _began, _ended, status, _shown in answers} == {200, 403}
+    assert not [began for began, _ended, _status, shown in answers if shown and began > private_at]
 
 
 # A client does not go back ------------------------------------------------------------------------
