@@ -26,6 +26,10 @@ _MAX_EXCEPTIONS = 3
 _MAX_LISTED = 5
 _MIN_SHARE_WITH_FEW_EXCEPTIONS = 0.5
 
+#: The rows that are examined before all others; a column has values enough in them, or all of its
+#: values are.
+_MAX_SAMPLE_ROWS, _MIN_SAMPLED_VALUES = 2_000, 20
+
 #: What exceptions may be to be treated as empty: texts without digits, and not long.
 _IS_WORD = r"(NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30)"
 
@@ -109,27 +113,47 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     """Explain why columns are text; None where they hold words, which needs no explanation."""
     if not columns:
         return {}
-    sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
-        STAGED_ROWS, quote_literal(table.count_rows() // table.sample_size + 1)
-    )
     # Words need no other condition, of which DuckDB prepares each in 2 ms.
-    digits = _count_matches(table, sample, dict.fromkeys(columns, (_HAS_DIGIT,)), "")
+    digits = _sample_matches(table, dict.fromkeys(columns, (_HAS_DIGIT,)))
     shares = {column: counts[_HAS_DIGIT].share for column, counts in digits.items()}
     doubtful = [column for column in shares if shares[column] > _MIN_SHARE_WITH_FEW_EXCEPTIONS]
-    sampled = _count_matches(table, sample, dict.fromkeys(doubtful, tuple(_CONDITIONS)), "")
+    sampled = _sample_matches(table, dict.fromkeys(doubtful, tuple(_CONDITIONS)))
     near = {
         column: tuple(
             name for name, each in counts.items() if each.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
         )
         for column, counts in sampled.items()
     }
-    counts = _count_matches(table, STAGED_ROWS, near, _EXCEPTIONS)
-    unsampled = [column for column in columns if column not in digits]
-    have_values = {*digits, *find_first_cells(table, unsampled, "true")}
+    best = {
+        column: (max(names, key=lambda name: sampled[column][name].matching),)
+        for column, names in near.items()
+        if names
+    }
+    counts = _count_matches(table, STAGED_ROWS, best, "")
+    inexact = {
+        column: near[column] for column, (name,) in best.items() if counts[column][name].share < 1
+    }
+    counts |= _count_matches(table, STAGED_ROWS, inexact, _EXCEPTIONS)
     empty = Message("type.no_values")
-    return {column: None if column in have_values else empty for column in columns} | _explain(
+    return {column: None if column in digits else empty for column in columns} | _explain(
         table, counts
     )
+
+
+def _sample_matches(
+    table: StagedTable, conditions: Mapping[str, tuple[str, ...]]
+) -> dict[str, dict[str, _MatchCount]]:
+    """Count as ``_count_matches``: in a sample of the rows if a column has enough values there."""
+    step = table.count_rows() // _MAX_SAMPLE_ROWS + 1
+    sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(STAGED_ROWS, quote_literal(step))
+    counts = _count_matches(table, sample, conditions, "")
+    sparse = {
+        column: names
+        for column, names in conditions.items()
+        if step > 1
+        and (column not in counts or counts[column][names[0]].total < _MIN_SAMPLED_VALUES)
+    }
+    return counts | _count_matches(table, STAGED_ROWS, sparse, "")
 
 
 #: What is counted besides.
