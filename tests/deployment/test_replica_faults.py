@@ -185,6 +185,11 @@ def check_unavailable(answer: Any) -> None:
     assert answer.status_code == 403 or int(answer["Retry-After"]) > 0
 
 
+def wait_for_answer(portal: Portal) -> None:
+    """Wait until the replica answers, which a busy machine may leave out for a moment."""
+    wait_until(lambda: answered_from(portal.resource) == "replica")
+
+
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     began_at = monotonic()
@@ -217,12 +222,14 @@ def test_a_standby_that_is_cut_off_publishes_nothing_old(
 
 def test_a_standby_that_is_cut_off_answers_for_as_long_as_it_may_lag(portal: Portal) -> None:
     lag = {"DATASTORE_SEARCH_MAX_REPLICA_LAG": timedelta(seconds=8)}
-    with override_settings(**lag), cut_off(portal), refuse_connections(portal):
-        began_at = monotonic()
-        forget_states()
-        assert answered_from(portal.resource) == "replica"
-        wait_until(lambda: not_available(portal))
-        assert 6 < monotonic() - began_at < 12
+    with override_settings(**lag):
+        wait_for_replica("replica")
+        known_at = monotonic()
+        with cut_off(portal), refuse_connections(portal):
+            cut_at = monotonic()
+            wait_until(lambda: not_available(portal))
+            assert monotonic() - known_at > 6
+            assert monotonic() - cut_at < 10 + MAX_SECONDS
 
 
 def not_available(portal: Portal) -> bool:
@@ -253,7 +260,7 @@ def test_a_receiver_with_a_short_limit_is_believed_without_a_primary(
             while monotonic() < deadline:
                 wait_for_replica("replica")
                 sleep(0.2)
-            assert answered_from(portal.resource) == "replica"
+            wait_for_answer(portal)
     finally:
         configure(portal.standby, "ALTER SYSTEM RESET wal_receiver_timeout")
 
@@ -305,7 +312,7 @@ def test_permissions_of_objects_are_watched() -> None:
 
 
 def test_no_request_waits_for_a_frozen_replica(portal: Portal) -> None:
-    assert answered_from(portal.resource) == "replica"
+    wait_for_answer(portal)
     with freeze(list_processes(portal.standby._process.pid)):
         for _attempt in range(5):
             with within(MAX_SECONDS):
@@ -411,7 +418,7 @@ def link(portal: Portal) -> Iterator[Link]:
 def test_a_parted_network_holds_no_request_and_publishes_nothing(
     portal: Portal, link: Link
 ) -> None:
-    wait_until(lambda: answered_from(portal.resource) == "replica")
+    wait_for_answer(portal)
     address = f"/en/api/action/datastore_search?resource_id={portal.resource.pk}"
     answers: list[tuple[float, float, int, bool]] = []
     is_over = Event()
@@ -567,7 +574,7 @@ def test_without_a_cache_the_primary_answers_and_is_named(portal: Portal) -> Non
     backend = f"{LostCache.__module__}.{LostCache.__qualname__}"
     with override_settings(CACHES={"default": {"BACKEND": backend}}):
         assert answered_from(portal.resource) == "default"
-    assert answered_from(portal.resource) == "replica"
+    wait_for_answer(portal)
 
 
 def test_a_replica_that_does_not_answer_is_logged(
