@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 
 from psycopg import sql
 
@@ -17,6 +18,7 @@ from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
 from ..messages import shorten
 from ..messages.search import InvalidFilterValue
+from .words import fold_case, remove_diacritics
 
 #: Letters that a message repeats of a name or a value.
 MAX_SHOWN_LENGTH = 100
@@ -101,12 +103,19 @@ def compile_equality_ignoring_case(name: str, kind: FieldType, value: str, cast:
     exact = compile_in(name, kind, [text], TypedFields({}, cast))
     if len(value) > _MAX_FOLDED_LENGTH or value.lower() == value.upper():
         return exact
+    spelling: LiteralString = f"replace({fold_case(value, 'iIıİ')}, 'ß', 'ss')"
+    is_found: LiteralString = (
+        "search @@ plainto_tsquery('pg_catalog.simple', datastore_search_words(%s))"
+    )
+    sought = [value]
+    if not value.isascii() and not {*"Iıİ"}.isdisjoint(value):
+        # The vector has i for ı among the words without diacritics.
+        is_found, sought = f"({is_found} OR {is_found})", [value, remove_diacritics(value)]
+    operands = (sql.SQL(spelling).format(sql.SQL(each)) for each in ("(data ->> %s)", "%s::text"))
+    count = spelling.count("{0}")
     folded = Clause(
-        sql.SQL(
-            "(search @@ plainto_tsquery('pg_catalog.simple', datastore_search_words(%s))"
-            " AND (lower(data ->> %s) = lower(%s)) IS TRUE)"
-        ),
-        [value, name, value],
+        sql.SQL("({} AND ({} = {}) IS TRUE)").format(sql.SQL(is_found), *operands),
+        [*sought, *[name] * count, *[value] * count],
     )
     return join_clauses([exact, folded], "OR")
 

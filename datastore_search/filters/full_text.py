@@ -8,6 +8,7 @@ Source: CKAN ``datastore_search``, section 7 of its semantics, read more widely:
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -114,12 +115,13 @@ def _compile_text(name: str | None, text: str, options: FullTextOptions) -> Full
     The index finds the records that have the words in any field.
     """
     tsquery = ranked = compile_tsquery(text, options.language, plain=options.plain)
-    written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [text])
+    spelled = _spell_fractions(text)
+    written = Clause(sql.SQL("datastore_search_tsquery(%s, 'pg_catalog.simple', false)"), [spelled])
     if text.isascii() and text.replace(" ", "").isalpha():  # PostgreSQL's own function is faster
         written = Clause(sql.SQL("plainto_tsquery('pg_catalog.simple', %s)"), [text])
     has_operators = options.websearch and options.plain and not options.substrings
     if has_operators and OPERATOR.search(text):
-        alternatives = parse_terms(text)
+        alternatives = parse_terms(spelled)
         tsquery = compile_alternatives(alternatives, options.language)
         # ts_rank would count excluded words as words that are missing.
         sought = [[each for each in terms if not each.is_excluded] for terms in alternatives]
@@ -205,9 +207,20 @@ def _compile_substring(name: str | None, word: str, options: FullTextOptions) ->
 
 def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
     """Compile the ``tsquery`` of a full-text query; null or empty where it has no word."""
+    q = _spell_fractions(q)
     if plain:
         return Clause(sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [q, language])
     return Clause(sql.SQL("datastore_search_parsed_tsquery(%s, %s::regconfig)"), [q, language])
+
+
+def _spell_fractions(q: str) -> str:
+    """Spell ½ as 1/2, whose parts follow each other in a record with ½, too."""
+    return _FRACTION.sub(
+        lambda found: unicodedata.normalize("NFKC", found[0] or " ").replace("⁄", "/"), q
+    )
+
+
+_FRACTION = re.compile("(?<=[0-9])(?=[¼-¾⅐-⅟↉])|[¼-¾⅐-⅟↉⁄]")
 
 
 def has_too_many_words(texts: Iterable[str], *, plain: bool, max_words: int = MAX_WORDS) -> bool:

@@ -6,10 +6,13 @@ Source: CKAN 2.12 for ``eq``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; it ha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
+from itertools import product
+from operator import add
 from typing import LiteralString
 
 from django.utils.functional import Promise
@@ -22,7 +25,7 @@ from ..field_types import FieldType, Json, Operators, dump_json
 from ..messages.search import InvalidFilterOperand
 from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
 from .substrings import build_pattern, compile_candidates
-from .words import WITHOUT_DIACRITICS
+from .words import WITHOUT_ACCENTS, fold_case
 
 #: A record that the index finds costs about ten times one that is read in the order of the table.
 _MAX_CANDIDATES_SHARE = 0.1
@@ -149,12 +152,9 @@ def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
 _HAS_PART: LiteralString = "strpos({}, {}) > 0"
 _HAS_START: LiteralString = "starts_with({}, {})"
 
-#: How texts are compared, by the first letter of an operator's name; ASCII has no accents.
-_SPELLINGS: Mapping[str, LiteralString] = {
-    "i": "lower({0})",
-    "u": "CASE WHEN octet_length({0}) = char_length({0}) THEN lower({0})"
-    f" ELSE {WITHOUT_DIACRITICS.format('lower({0})')} END",
-}
+#: One letter with two spellings; of so many in a part, each is sought in both.
+_SHARP_S = re.compile("ss|ß", re.IGNORECASE)
+_MAX_SHARP_S = 3
 
 
 def _compile_part(
@@ -167,16 +167,32 @@ def _compile_part(
     operands = (sql.SQL(spelling).format(sql.SQL(each)) for each in ("(data ->> %s)", "%s::text"))
     count = spelling.count("{0}")
     exact = Clause(sql.SQL(condition).format(*operands), [asked.field] * count + [part] * count)
-    ignores_case = spelling == _SPELLINGS["i"]
-    # The index of substrings knows no letters without their accents.
-    is_indexed = fields.estimate_share and (ignores_case or count == 1)
-    pattern = build_pattern(part) if is_indexed else None
+    is_indexed = fields.estimate_share and asked.operator[0] != "u"  # it knows letters as they are
+    ignores_case = asked.operator[0] == "i"
+    pattern = build_pattern(part, ignores_case=ignores_case) if is_indexed else None
     if not pattern or not fields.estimate_share:
         return exact
     if fields.estimate_share(pattern) > _MAX_CANDIDATES_SHARE:
         return exact
     candidates = compile_candidates(pattern, ignores_case=ignores_case)
     return join_clauses([exact, candidates], "AND")
+
+
+def _compile_part_ignoring_case(asked: Comparing, condition: LiteralString) -> Clause | None:
+    """Search for each spelling of a part, as the index knows each by itself."""
+    if Operators.TEXT not in asked.kind.operators:
+        return None
+    pieces = _SHARP_S.split(asked.require_text(), maxsplit=_MAX_SHARP_S)
+    choices = product(("ss", "ß"), repeat=len(pieces) - 1)
+    parts = ("".join(map(add, pieces, [*letters, ""])) for letters in choices)
+    clauses = (_compile_part(replace(asked, operand=p), condition, fold_case(p)) for p in parts)
+    first, *others = (clause for clause in clauses if clause)
+    if not others:
+        return first
+    # Only a text that is not ASCII has ß, and that is fast to see.
+    has_others = sql.SQL("octet_length(data ->> %s) > char_length(data ->> %s)")
+    others = [Clause(has_others, [asked.field] * 2), join_clauses(others, "OR")]
+    return join_clauses([first, join_clauses(others, "AND")], "OR")
 
 
 def _compile_contains(asked: Comparing) -> Clause | None:
@@ -217,8 +233,11 @@ def _build_match(
     label: str | Promise = "",
 ) -> Operator:
     """Build an operator on parts of texts, compared as the first letter of its name says."""
-    spelling = _SPELLINGS.get(name[0], "{0}")
-    run = partial(_compile_part, condition=condition, spelling=spelling)
+    run = partial(_compile_part, condition=condition)
+    if name.startswith("i"):
+        run = partial(_compile_part_ignoring_case, condition=condition)
+    elif name.startswith("u"):
+        run = partial(_compile_part, condition=condition, spelling=WITHOUT_ACCENTS)
     return Operator(name, about, words, run, Operand.TEXT, counts_as_text=True, label=label)
 
 

@@ -14,6 +14,7 @@ from psycopg import sql
 from ..database.sessions import Clause
 from ..database.substrings import SUBSTRINGS_TEXT
 from ..field_types import dump_json_as_sent
+from .words import GREEK_LETTER
 
 #: Letters of a part that are looked up: PostgreSQL reads a list of records for each three.
 MAX_INDEXED_LETTERS = 64
@@ -27,6 +28,9 @@ _UNSTABLE = re.compile("[Σσςİ]|.\u0307", re.DOTALL)
 #: Letters that Turkish and Azerbaijani fold otherwise; ``pg_trgm`` does not, before PostgreSQL 18.
 _LETTERS_I = re.compile("[iıIİ]")
 
+#: Letters that may have accents.
+_FOLDED_BESIDE_GREEK = re.compile("[^\0-@βγδζθκλμνξπτφχψΒΓΔΖΘΚΛΜΝΞΠΤΦΧΨ]")
+
 #: What may follow a backslash in JSON.
 _AFTER_BACKSLASH = re.compile("[bfnrtu0-9a-f]", re.IGNORECASE)
 
@@ -34,9 +38,17 @@ _AFTER_BACKSLASH = re.compile("[bfnrtu0-9a-f]", re.IGNORECASE)
 _ANY = "\0"
 
 
-def build_pattern(part: str) -> str | None:
-    """Build a pattern that every record with a part of a text matches; None if none helps."""
+def build_pattern(part: str, *, ignores_case: bool = False) -> str | None:
+    """
+    Build a pattern that every record with a part of a text matches; None if none helps.
+
+    With ``ignores_case``, of the folded letters of ``fold_case``, too.
+    """
     known = _UNSTABLE.sub(_ANY, part)[:MAX_INDEXED_LETTERS]
+    if ignores_case and GREEK_LETTER.search(part):
+        known = _FOLDED_BESIDE_GREEK.sub(_ANY, known)
+    elif ignores_case and not {*"ıİ"}.isdisjoint(part):
+        known = _LETTERS_I.sub(_ANY, known)
     known = "".join(letter if _has_stable_case(letter) else _ANY for letter in known)
     if not _INDEXED.search(known):
         return None

@@ -37,6 +37,28 @@ WITHOUT_DIACRITICS: LiteralString = (
     f" '{_DIACRITICS}', '', 'g'), '{_STROKED}', '{_PLAIN}'), NFC)"
 )
 
+#: SQL over ``{0}`` that ignores case and accents: ASCII has none, and σ and ß have two spellings.
+WITHOUT_ACCENTS: LiteralString = (
+    "CASE WHEN octet_length({0}) = char_length({0}) THEN lower({0})"
+    f" ELSE replace(replace({WITHOUT_DIACRITICS.format('lower({0})')}, 'ς', 'σ'), 'ß', 'ss') END"
+)
+
+#: Greek letters, whose capitals have no accents.
+GREEK_LETTER = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
+
+
+def fold_case(text: str, letters_i: str = "ıİ") -> LiteralString:
+    """
+    Choose the SQL over ``{0}`` that folds a text and those that it is compared with.
+
+    Accents do not count in a text with a Greek letter, and İ and ı are i in one of ``letters_i``.
+    """
+    if GREEK_LETTER.search(text):
+        return WITHOUT_ACCENTS
+    lowered: LiteralString = "lower({0})"
+    is_turkish = not set(letters_i).isdisjoint(text)
+    return f"replace(replace({lowered}, 'i\u0307', 'i'), 'ı', 'i')" if is_turkish else lowered
+
 
 def split_words(text: str) -> list[str]:
     """Split a text as PostgreSQL does: marks belong to the letters before them."""

@@ -157,7 +157,7 @@ def test_the_index_changes_no_answer(server: Server, django_db_blocker: Any, dat
 
 def test_a_rare_part_is_found_by_the_index(portal: None) -> None:
     rows = "\n".join(f"{'the same words in each row ' * 8}{n * 7919}" for n in range(3_000))
-    resource = make_indexed(f"text\n{rows}\nquayside\n")
+    resource = make_indexed(f"text\n{rows}\nquayside\nKieler Straße\nQuelle δημοτική κλινική\n")
     (name,) = list_substring_indexes(resource)
 
     def count_scans() -> int:
@@ -172,6 +172,10 @@ def test_a_rare_part_is_found_by_the_index(portal: None) -> None:
         before = count_scans()
         assert find_ids(resource, filters={"text": {operator: "quays"}}) == [3_001]
         assert count_scans() > before
+    for asked, found in (("STRASSE", [3_002]), ("Straße", [3_002]), ("ΚΛΙΝΙΚΗ", [3_003])):
+        before = count_scans()
+        assert find_ids(resource, filters={"text": {"icontains": asked}}) == found
+        assert (count_scans() > before) is (asked != "ΚΛΙΝΙΚΗ")  # vowels may have accents
 
 
 # q ------------------------------------------------------------------------------------------------
