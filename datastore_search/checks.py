@@ -18,7 +18,6 @@ from rest_framework.settings import api_settings
 
 from .apps import ContribAppConfig
 from .conf import PREFIX, conf, find_settings, list_settings
-from .database.history import list_unfit_columns
 from .database.server import can_fold_case, has_version, measure_locks
 from .database.substrings import has_trigrams
 from .middleware import LocaleMiddleware
@@ -156,20 +155,13 @@ def check_contrib_apps(
 
 
 @register(Tags.database)
-def check_tables(
+def check_removed_apps(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
 ) -> Iterator[CheckMessage]:
-    """Require the columns of the models, and that contrib apps that have tables are installed."""
+    """Require that contrib apps that have tables are installed."""
     alias = router.db_for_write(Resource)
     if alias not in (databases or ()) or connections[alias].vendor != "postgresql":
         return
-    if columns := list_unfit_columns(connections[alias]):
-        yield Warning(
-            f"The tables in the database “{alias}” are not those of this version, although all"
-            f" migrations are applied: {', '.join(columns)}.",
-            hint="Another checkout has made them. datastore_doctor names each difference.",
-            id="datastore_search.W022",
-        )
     tables = connections[alias].introspection.table_names()
     for module in iter_modules([str(Path(__file__).with_name("contrib"))]):
         app, label = f"{__package__}.contrib.{module.name}", f"datastore_search_{module.name}"

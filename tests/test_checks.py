@@ -242,34 +242,3 @@ def test_more_tables_than_a_dump_can_lock_are_w013(
     monkeypatch.setattr(server, "_LOCKS_OF_A_DUMP", 10**6)
 
     assert run_check_ids(databases=["default"]) == {"datastore_search.W013"}
-
-
-@pytest.mark.parametrize(
-    ("statement", "column"),
-    [
-        (
-            "ALTER TABLE {}files_load ADD http_validators jsonb NOT NULL",
-            "{}files_load.http_validators",
-        ),
-        ("ALTER TABLE {}field DROP COLUMN extra_info", "{}field.extra_info"),
-        ("ALTER TABLE {}field ADD later text, ADD other int NOT NULL DEFAULT 1", ""),
-    ],
-)
-def test_tables_of_another_checkout_are_named(db: None, statement: str, column: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement.format("datastore_search_"))
-
-    found = [each.msg for each in run_checks(databases=["default"]) if each.id.endswith("W022")]
-
-    ending = column.format("datastore_search_")
-    assert [message.rpartition("applied: ")[2] for message in found] == [f"{ending}."] * bool(
-        column
-    )
-
-
-def test_tables_are_not_compared_before_they_are_migrated(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE datastore_search_field DROP COLUMN extra_info")
-        cursor.execute("DELETE FROM django_migrations WHERE name = '0004_placement'")
-
-    assert "datastore_search.W022" not in run_check_ids(databases=["default"])
