@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django import forms
@@ -50,10 +51,7 @@ class VersionedForm(forms.Form):
     def clean(self) -> Any:
         """Refuse to save over a newer version, and show both; the next time it may be replaced."""
         cleaned = super().clean()
-        if OPENED in self.changed_data:
-            _accept_stored_version(self)
-            _show_stored_values(self)
-            self.add_error(None, _CHANGED)
+        _refuse_old_version(self, [self])
         return cleaned
 
 
@@ -72,32 +70,31 @@ class VersionedFormSet(forms.BaseInlineFormSet):
     def clean(self) -> None:
         """Refuse to save over newer rows, and show both; the next time they may be replaced."""
         super().clean()
-        form = self.management_form
-        opened = form[OPENED]
-        if opened.field.has_changed(opened.initial, opened.data):
-            _accept_stored_version(form)
-            for row in self.initial_forms:
-                _show_stored_values(row)
-            raise forms.ValidationError(_CHANGED)
+        _refuse_old_version(self.management_form, self.initial_forms)
 
 
 def _digest(values: Any) -> str:
     return salted_hmac(__name__, json.dumps(values, default=str)).hexdigest()
 
 
-def _accept_stored_version(form: forms.BaseForm) -> None:
-    """Let the form be saved the next time, unless there is one more change."""
+def _refuse_old_version(form: forms.BaseForm, shown: Sequence[forms.BaseForm]) -> None:
+    """
+    Refuse a form whose version is no longer stored, and show where inputs are not what is stored.
+
+    Raises: ``ValidationError``.  The next time the form is saved, unless there is one more change.
+    """
+    opened = form[OPENED]
+    if not opened.field.has_changed(opened.initial, opened.data):
+        return
     data = cast("QueryDict", form.data).copy()
-    data[form[OPENED].html_name] = form[OPENED].initial
+    data[opened.html_name] = opened.initial
     form.data = data
-
-
-def _show_stored_values(form: forms.BaseForm) -> None:
-    """Add an error to each field whose input is not what is stored."""
-    for name in set(form.changed_data) - {OPENED}:
-        field, value = form.fields[name], form[name].initial
-        labels = dict(getattr(field, "choices", ()))
-        values = value if isinstance(value, list) else [value]
-        shown = ", ".join(str(labels.get(each, each)) for each in values if each not in ("", None))
-        text = yesno(value) if isinstance(value, bool) else show_bidi_controls(shown) or "–"
-        form.add_error(name, gettext("Stored now: %(value)s") % {"value": text})
+    for other in shown:
+        for name in set(other.changed_data) - {OPENED}:
+            value, labels = other[name].initial, dict(getattr(other.fields[name], "choices", ()))
+            values = value if isinstance(value, list) else [value]
+            filled = [str(labels.get(each, each)) for each in values if each not in ("", None)]
+            text = yesno(value) if isinstance(value, bool) else ", ".join(filled)
+            shown_value = {"value": show_bidi_controls(text) or "–"}
+            other.add_error(name, gettext("Stored now: %(value)s") % shown_value)
+    raise forms.ValidationError(_CHANGED)

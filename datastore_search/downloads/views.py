@@ -130,18 +130,14 @@ class DumpView(EnvelopeView):
 
 def _build_content_disposition(resource: Resource, extension: str) -> str:
     """Build the header with the resource's title or name, in ASCII and in Unicode (RFC 6266)."""
-    title = _remove_unsafe_characters(resource.local_title.text) or resource.name
+    safe = unicodedata.normalize("NFC", _UNSAFE.sub(" ", resource.local_title.text)).strip(" .")
+    title = safe.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .") or resource.name
     if title.isascii():
         return str(content_disposition_header(True, f"{title}.{extension}"))
     # In ASCII; ``slugify`` alone would drop the letter đ.
     plain = slugify(title.translate({ord("đ"): "d", ord("Đ"): "D"})) or resource.name
     encoded = quote(f"{title}.{extension}")
     return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{encoded}"
-
-
-def _remove_unsafe_characters(title: str) -> str:
-    fit = unicodedata.normalize("NFC", _UNSAFE.sub(" ", title)).strip(" .")
-    return fit.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
 
 
 def _write_nothing() -> Generator[bytes]:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import LiteralString
 
 from django.db import connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ...database.statements import fetch_column
@@ -212,8 +211,8 @@ def _compile_group_key(group: GroupBy, read: ConsistentRead, parameter: str) -> 
     option = _find_unsupported_option(group, kind)
     if option:
         raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
-    if group.time_zone and not _has_time_zone(read.connection, group.time_zone):
-        time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
+    time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
+    if time_zone and group.time_zone.lower() not in _list_time_zones(read.connection.alias):
         raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
     return _compile(group, kind)
 
@@ -260,11 +259,6 @@ def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
         ),
         [name, *[interval, name, zone] * 2],
     )
-
-
-def _has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
-    """Return whether PostgreSQL knows a time zone by a name."""
-    return name.lower() in _list_time_zones(connection.alias)
 
 
 @lru_cache(maxsize=8)

@@ -125,8 +125,14 @@ def build_schemas() -> dict[str, Schema]:
         **_build_analysis(),
         "DatastoreInfo": _build_info(),
         "DatastoreCreated": _build_created(),
-        "DatastoreWritten": _build_written(),
-        "DatastoreDeleted": _build_deleted(),
+        "DatastoreWritten": object_of(
+            {"resource_id": RESOURCE_ID, "method": schema_ref("DatastoreMethod")},
+            optional=repeat(UpsertParameters, records=_RECORDS),
+        ),
+        "DatastoreDeleted": object_of(
+            {"resource_id": RESOURCE_ID},
+            optional=repeat(DeleteParameters, deleted_records=_RECORDS),
+        ),
         "DatastoreStatus": _build_status(),
     }
 
@@ -283,20 +289,6 @@ def _build_created() -> Schema:
             "method": enum_of(Method.INSERT.value),
         },
         optional=repeat(CreateParameters, records=_RECORDS),
-    )
-
-
-def _build_written() -> Schema:
-    return object_of(
-        {"resource_id": RESOURCE_ID, "method": schema_ref("DatastoreMethod")},
-        optional=repeat(UpsertParameters, records=_RECORDS),
-    )
-
-
-def _build_deleted() -> Schema:
-    return object_of(
-        {"resource_id": RESOURCE_ID},
-        optional=repeat(DeleteParameters, deleted_records=_RECORDS),
     )
 
 

@@ -8,20 +8,19 @@ and the tables of the models, with the indexes and triggers of the migrations, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from django.apps import apps
 from django.db import ProgrammingError, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import RunSQL
 from django.db.migrations.loader import MigrationLoader
-from django.db.models import Model
 from psycopg import sql
 
 from ...database.findings import Finding
-from ...database.history import list_own_models
 from ...database.placement import keep_on_coordinator
 from ...database.statements import execute, fetch_value
 from ...database.tables import limit_lock_waits
@@ -71,18 +70,7 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
 
     Raises: Django's ``Error`` when the role may not replace functions or create temporary tables.
     """
-    models = list_own_models(connection)
-    statements = _list_statements(connection, "TABLE", "INDEX", "TRIGGER")
-    tables = [*(model._meta.db_table for model in models), *statements]
-    with transaction.atomic(using=connection.alias):
-        schema = fetch_value(connection, "SELECT quote_ident(current_schema())")
-        found = _list_parts(connection, schema, tables, schema)
-        with connection.cursor() as cursor, keep_on_coordinator(cursor):
-            restore_functions(connection)
-        _create_temporary_tables(connection, models, statements.values())
-        temporary = fetch_value(connection, "SELECT pg_my_temp_schema()::regnamespace::text")
-        expected = _list_parts(connection, schema, tables, temporary)
-        transaction.set_rollback(True, using=connection.alias)
+    found, expected = _list_found_and_expected_parts(connection)
     present = {table for _kind, table, _name in found}
     for table in sorted({table for _kind, table, _name in expected} - present):
         yield Finding("schema.different", table, "The table is missing.")
@@ -101,6 +89,34 @@ def diagnose_schema(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
         mend = partial(restore, connection) if restore and wanted is not None else None
         label = ".".join(filter(None, (table, name)))
         yield Finding(code, label, message, mend, wanted is not None or is_harmful)
+
+
+def _list_found_and_expected_parts(connection: BaseDatabaseWrapper) -> tuple[_Parts, _Parts]:
+    models = [
+        model
+        for model in apps.get_models()
+        if model._meta.app_label.startswith("datastore_search")
+        and router.allow_migrate_model(connection.alias, model)
+    ]
+    statements = _list_statements(connection, "TABLE", "INDEX", "TRIGGER")
+    tables = [*(model._meta.db_table for model in models), *statements]
+    with transaction.atomic(using=connection.alias):
+        schema = fetch_value(connection, "SELECT quote_ident(current_schema())")
+        path = fetch_value(connection, "SHOW search_path")
+        found = _list_parts(connection, schema, tables, schema)
+        with connection.cursor() as cursor, keep_on_coordinator(cursor):
+            restore_functions(connection)
+        # What has no schema is made as temporary from here on, and found first.
+        execute(connection, "SELECT set_config('search_path', 'pg_temp, ' || %s, true)", [path])
+        with connection.schema_editor(atomic=False) as editor:
+            for model in models:
+                editor.create_model(model)
+        for statement in statements.values():
+            execute(connection, statement)
+        temporary = fetch_value(connection, "SELECT pg_my_temp_schema()::regnamespace::text")
+        expected = _list_parts(connection, schema, tables, temporary)
+        transaction.set_rollback(True, using=connection.alias)
+    return found, expected
 
 
 def restore_functions(connection: BaseDatabaseWrapper) -> None:
@@ -130,19 +146,6 @@ _MENDED: Final = {
     "function": ("function.outdated", restore_functions),
     "trigger": ("trigger.disabled", restore_triggers),
 }
-
-
-def _create_temporary_tables(
-    connection: BaseDatabaseWrapper, models: list[type[Model]], statements: Iterable[str]
-) -> None:
-    """Create the tables as they should be, first in the search path."""
-    path = "SELECT set_config('search_path', 'pg_temp, ' || current_setting('search_path'), true)"
-    execute(connection, path)
-    with connection.schema_editor(atomic=False) as editor:
-        for model in models:
-            editor.create_model(model)
-    for statement in statements:
-        execute(connection, statement)
 
 
 def _list_statements(connection: BaseDatabaseWrapper, *kinds: str) -> dict[str, str]:

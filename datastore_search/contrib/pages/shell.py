@@ -43,12 +43,13 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
     address = request.get_full_path()
     address = address if len(address) <= MAX_RETURN_LENGTH else request.path
     is_authenticated = request.user.is_authenticated
+    of_admin = [_ADMIN_SIGN_OUT_NAME] if getattr(request.user, "is_staff", False) else []
     return {
         "language": get_own_name(language),
         "languages": _list_languages(request, language, tuple(parameters)),
         "viewer_address": keep_locale(request, reverse_first(*_VIEWER_NAMES)),
         "sign_in_address": "" if is_authenticated else find_sign_in_address(address),
-        "sign_out_address": _find_sign_out_address(request) if is_authenticated else "",
+        "sign_out_address": reverse_first(*_SIGN_OUT_NAMES, *of_admin) if is_authenticated else "",
         "return_address": address,
     }
 
@@ -86,8 +87,3 @@ def find_sign_in_address(return_address: str) -> str:
     except (NoReverseMatch, Resolver404):
         return ""
     return add_query_string(address, [(REDIRECT_FIELD_NAME, return_address)])
-
-
-def _find_sign_out_address(request: HttpRequest) -> str:
-    is_staff = bool(getattr(request.user, "is_staff", False))
-    return reverse_first(*_SIGN_OUT_NAMES, *([_ADMIN_SIGN_OUT_NAME] if is_staff else []))

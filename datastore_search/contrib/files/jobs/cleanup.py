@@ -92,7 +92,8 @@ def drop_unserved_tables(connection: BaseDatabaseWrapper, resource: Resource | N
     stored = list_record_tables(connection)
     if resource is not None:
         stored &= known
-    _clear_unserved_marks(connection, stored & set(served))
+    for served_again in read_unserved_since(connection, stored & set(served)):
+        mark_unserved(connection, served_again, None)
     left = (stored | known) - set(served)
     left -= select_tables_being_filled(connection, left)
     if left:  # one of them may have been published before its load was over
@@ -141,12 +142,6 @@ def _select_tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSe
         mark_unserved(connection, table_id, now)
     expired = {each for each in lost if since.get(each, now) + RETENTION <= now}
     return not_needed | expired
-
-
-def _clear_unserved_marks(connection: BaseDatabaseWrapper, served: AbstractSet[int]) -> None:
-    """Clear the marks of tables that are served again."""
-    for table_id in read_unserved_since(connection, served):
-        mark_unserved(connection, table_id, None)
 
 
 def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:

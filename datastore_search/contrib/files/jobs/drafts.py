@@ -151,8 +151,9 @@ def _store_fetched_file(load: Load, path: Path, name: str) -> None:
 
 def _save_preview(load: Load, preview: dict[str, Any]) -> None:
     """Store the preview of a draft, unless the draft was changed or submitted meanwhile."""
-    load.preview = preview = _replace_null_characters(preview)
-    _select_unchanged(load).update(preview=preview)
+    # PostgreSQL's JSON cannot store the character U+0000.
+    load.preview = json.loads(_NULL.sub(r"\1�", json.dumps(preview)))
+    _select_unchanged(load).update(preview=load.preview)
 
 
 def _select_unchanged(load: Load) -> QuerySet[Load]:
@@ -160,8 +161,3 @@ def _select_unchanged(load: Load) -> QuerySet[Load]:
     return Load.objects.filter(
         pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
     )
-
-
-def _replace_null_characters(preview: dict[str, Any]) -> Any:
-    """Replace the character U+0000, which PostgreSQL's JSON cannot store, by “�”."""
-    return json.loads(_NULL.sub(r"\1�", json.dumps(preview)))

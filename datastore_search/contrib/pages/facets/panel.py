@@ -182,7 +182,10 @@ class _Counter:
                 stored = None if is_cut or (field.is_skewed and can_count) else stored
             # A text has no figures, nor has a time of day.
             if stored or field.kind is FacetKind.TEXT or field.column.type == "time":
-                counts[field.column.name] = stored or Counts(nulls=self._find_nulls(field))
+                profile = self._profiles and self._profiles.fields.get(field.column.name)
+                # Without a profile it is not known whether records lack a value.
+                nulls = 0 if profile and not profile["nulls"] else None
+                counts[field.column.name] = stored or Counts(nulls=nulls)
             else:
                 asked.append((field, query))
         return counts | (self._count_matches(asked) if asked else {})
@@ -271,11 +274,6 @@ class _Counter:
         listed = sum(count for _value, count in values)
         others = (self._read.relation.record_count or 0) - counts.nulls - listed
         return Counts(tuple(values), counts.nulls, others, counts.distinct)
-
-    def _find_nulls(self, field: FacetField) -> int | None:
-        """Return 0 where no record of all lacks a value; None where that is not known."""
-        profile = self._profiles and self._profiles.fields.get(field.column.name)
-        return 0 if profile and not profile["nulls"] else None
 
 
 def _has_values(field: FacetField) -> bool:

@@ -46,9 +46,9 @@ class Marker:
         places = [each.start() for each in map(self._words.search, _fold(text)) if each]
         if places:
             start = text.rfind(" ", 0, min(places)) + 1 if text.isascii() else 0
-            yield from (
-                each for each in self._token.finditer(text, start) if self._matches(each[0])
-            )
+            for token in self._token.finditer(text, start):
+                if any(map(self._words.fullmatch, _fold(token[0]))):
+                    yield token
 
     def mark(self, text: str) -> SafeString:
         """Escape a text, with ``<mark>`` around the words that match."""
@@ -58,9 +58,6 @@ class Marker:
             html += format_html("<mark>{}</mark>", found[0])
             end = found.end()
         return html + escape(text[end:])
-
-    def _matches(self, word: str) -> bool:
-        return any(map(self._words.fullmatch, _fold(word)))
 
 
 def _fold(text: str) -> tuple[str, str]:

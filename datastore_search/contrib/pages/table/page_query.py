@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -238,7 +238,10 @@ class _Parser:
             q_errors=tuple(_check_q(self._values.get("q", []))),
         )
         if query.is_valid and not self._errors:
-            self._check_limits(query.all_conditions)
+            try:  # of the number of conditions, the limits are those of the API
+                parse_filters(format_filters(query.all_conditions))
+            except InvalidParameters as error:
+                self._errors += describe_parameter_errors(error)
         return replace(query, errors=tuple(self._errors))
 
     def _check_count(self, filter_count: int) -> None:
@@ -335,13 +338,6 @@ class _Parser:
     def _add_unknown(self, name: str) -> None:
         errors = describe_parameter_errors(UnknownField(field=name[:100]))
         self._errors += [error for error in errors if error not in self._errors]
-
-    def _check_limits(self, conditions: Sequence[Condition]) -> None:
-        """Check the number of conditions as the API does."""
-        try:
-            parse_filters(format_filters(conditions))
-        except InvalidParameters as error:
-            self._errors += describe_parameter_errors(error)
 
 
 def _join_conditions(conditions: Iterable[FieldCondition]) -> Iterator[Condition]:
