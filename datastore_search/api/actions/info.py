@@ -81,6 +81,11 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
         check_has_records(read)
     size, indexes_size, database_size = measure_record_table(read.session, version.pk)
     aliases = resource.aliases.using(read.connection.alias)
+    profiled = profiles and {
+        "records": profiles.record_count,
+        "made": profiles.created_at.isoformat(timespec="seconds"),
+        "current": True,  # others are not read
+    }
     return {
         "id": str(resource.pk),
         "count": version.record_count,
@@ -89,14 +94,5 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
         "idx_size": indexes_size,
         "db_size": database_size,
         "aliases": list(aliases.values_list("name", flat=True)),
-        **({"profiled": _describe_profiles(profiles)} if profiles else {}),
-    }
-
-
-def _describe_profiles(profiles: Profiles) -> dict[str, Any]:
-    """Describe the records that the profiles count."""
-    return {
-        "records": profiles.record_count,
-        "made": profiles.created_at.isoformat(timespec="seconds"),
-        "current": True,  # others are not read
+        **({"profiled": profiled} if profiled else {}),
     }

@@ -30,7 +30,7 @@ from .parameters import (
     build_facets_query,
     build_values_query,
 )
-from .spelling import NO_SUGGESTIONS, Suggestions, suggest_queries
+from .spelling import NO_SUGGESTIONS, suggest_queries
 from .suggestions import NO_VALUES, suggest_values
 
 # datastore_facets ---------------------------------------------------------------------------------
@@ -105,23 +105,17 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
         is_complete = found.is_complete and suggestions.is_complete
         result = {
             "resource_id": str(resource.pk),
-            **_describe_suggestions(suggestions),
+            "words": [
+                {"word": word, "suggestions": [*map(asdict, similar)]}
+                for word, similar in suggestions.words.items()
+            ],
+            "queries": [*map(asdict, suggestions.queries)],
             "complete": is_complete,
             "values": RawJson([b"[", b", ".join(found.values), b"]"]),
         }
         return Answer(result, validators=validators if is_complete else None)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
-
-
-def _describe_suggestions(suggestions: Suggestions) -> dict[str, object]:
-    return {
-        "words": [
-            {"word": word, "suggestions": [*map(asdict, similar)]}
-            for word, similar in suggestions.words.items()
-        ],
-        "queries": [*map(asdict, suggestions.queries)],
-    }
 
 
 analysis_actions = (

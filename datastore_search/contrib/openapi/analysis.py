@@ -23,7 +23,15 @@ from .results import RESOURCE_ID, ROW, repeat
 def build_schemas() -> dict[str, Schema]:
     """Build the named schemas of the results."""
     return {
-        "DatastoreFacets": _build_facets(),
+        "DatastoreFacets": object_of(
+            {
+                "resource_id": RESOURCE_ID,
+                "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
+                "facets": list_of(
+                    schema_ref("DatastoreFacet"), description="In the order asked for."
+                ),
+            }
+        ),
         "DatastoreFacet": _build_facet(),
         "DatastoreAggregate": _build_aggregate(),
         "DatastoreSuggestions": _build_suggestions(),
@@ -31,16 +39,6 @@ def build_schemas() -> dict[str, Schema]:
 
 
 # datastore_facets ---------------------------------------------------------------------------------
-
-
-def _build_facets() -> Schema:
-    return object_of(
-        {
-            "resource_id": RESOURCE_ID,
-            "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
-            "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
-        }
-    )
 
 
 def _build_facet() -> Schema:

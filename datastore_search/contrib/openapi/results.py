@@ -124,7 +124,14 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
         **_build_analysis(),
         "DatastoreInfo": _build_info(),
-        "DatastoreCreated": _build_created(),
+        "DatastoreCreated": object_of(
+            {
+                "resource_id": RESOURCE_ID,
+                "fields": list_of(schema_ref("DatastoreField")),
+                "method": enum_of(Method.INSERT.value),
+            },
+            optional=repeat(CreateParameters, records=_RECORDS),
+        ),
         "DatastoreWritten": object_of(
             {"resource_id": RESOURCE_ID, "method": schema_ref("DatastoreMethod")},
             optional=repeat(UpsertParameters, records=_RECORDS),
@@ -279,17 +286,6 @@ def _build_info() -> Schema:
     }
     fields = list_of(_build_field(schema=stored, profile=profile))
     return object_of({"fields": fields}, optional={"meta": meta})
-
-
-def _build_created() -> Schema:
-    return object_of(
-        {
-            "resource_id": RESOURCE_ID,
-            "fields": list_of(schema_ref("DatastoreField")),
-            "method": enum_of(Method.INSERT.value),
-        },
-        optional=repeat(CreateParameters, records=_RECORDS),
-    )
 
 
 def _build_status() -> Schema:

@@ -200,8 +200,9 @@ class _Table:
     def _list_wanted(self) -> dict[str, Callable[[], object]]:
         """List what creates the indexes that searches and writes expect, by their roles."""
         table_id, key = self.version.pk, self.resource.primary_key
+        names = {IndexKind.SUBSTRINGS: name_substring_index(table_id)}
         wanted: dict[str, Callable[[], object]] = {
-            self._get_role(kind): partial(self._add_indexes, Indexes([kind]))
+            names.get(kind, kind.value): partial(self._add_indexes, Indexes([kind]))
             for kind in _OF_TABLE
             if kind in self.version.indexes
         }
@@ -212,10 +213,6 @@ class _Table:
         if key:
             wanted[name_key_index(table_id)] = partial(set_key, self.connection, table_id, key)
         return wanted
-
-    def _get_role(self, kind: IndexKind) -> str:
-        is_named = kind == IndexKind.SUBSTRINGS
-        return name_substring_index(self.version.pk) if is_named else kind.value
 
     def _add_indexes(self, indexes: Indexes) -> None:
         memory_bytes = conf.LOAD_MEMORY_BYTES

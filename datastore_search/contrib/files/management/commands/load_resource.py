@@ -85,7 +85,13 @@ class Command(BaseCommand):
             help="a kind of index for this and later loads; may be repeated",
         )
         add_load_arguments(parser)
-        _add_run_arguments(parser)
+        outputs = parser.add_mutually_exclusive_group()
+        outputs.add_argument(
+            "--dry-run", action="store_true", help="show what a load would do, without loading"
+        )
+        outputs.add_argument(
+            "--report", type=Path, metavar="FILE", help="write the bad rows to this file, as CSV"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Load or preview the file, and print the outcome."""
@@ -159,16 +165,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{named}: {load.record_count} records.")
         for notice in filter(None, map(Notice.from_json, load.notices)):
             self.stdout.write("\n  ".join([f"- {notice}", *_list_choices(notice)]))
-
-
-def _add_run_arguments(parser: CommandParser) -> None:
-    outputs = parser.add_mutually_exclusive_group()
-    outputs.add_argument(
-        "--dry-run", action="store_true", help="show what a load would do, without loading"
-    )
-    outputs.add_argument(
-        "--report", type=Path, metavar="FILE", help="write the bad rows to this file, as CSV"
-    )
 
 
 # The preview -------------------------------------------------------------------------------------
