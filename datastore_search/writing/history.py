@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
-from itertools import zip_longest
 from typing import Any, Final
 
 from django.apps import apps
@@ -23,13 +21,24 @@ from ..models import Resource
 _MAX_AGE: Final = timedelta(minutes=10)
 _MAX_ENTRIES: Final = 1_000
 
-#: By user and resource: the entry, when it began, and its message.
-_entries: dict[tuple[Any, Any], tuple[int, float, str]] = {}
+#: By user and resource: the entry, and when it began.
+_entries: dict[tuple[Any, Any], tuple[int, float]] = {}
 
-_REPLACE: Final = (
-    "UPDATE django_admin_log SET action_time = %s, change_message = %s"
-    " WHERE id = %s AND change_message = %s"
+#: What Django shows in the language of the reader.
+_MESSAGE: Final = (
+    '[{"added": {"name": "records", "object": "%s"}},'
+    ' {"changed": {"name": "records", "object": "%s", "fields": ["values"]}},'
+    ' {"deleted": {"name": "records", "object": "%s"}}]'
 )
+
+_ADD: Final = """
+UPDATE django_admin_log SET action_time = %s, change_message = format(
+    %s,
+    (change_message::json #>> '{0,added,object}')::bigint + %s,
+    (change_message::json #>> '{1,changed,object}')::bigint + %s,
+    (change_message::json #>> '{2,deleted,object}')::bigint + %s
+) WHERE id = %s AND change_message LIKE %s
+"""
 
 
 def record_changes(user: Any, resource: Resource, counts: Mapping[str, int], using: str) -> None:
@@ -55,36 +64,21 @@ def _write_entry(using: str, user_id: Any, resource: Resource, counts: Mapping[s
     from django.contrib.contenttypes.models import ContentType  # noqa: PLC0415 - see above
 
     numbers = [counts.get(name, 0) for name in ("added", "updated", "deleted")]
-    key, now = (user_id, resource.pk), time.monotonic()
-    entries = LogEntry.objects.using(using)
-    entry, began, known = _entries.get(key, (0, -math.inf, ""))
-    while now - began < _MAX_AGE.total_seconds() and known:
-        message = _build_message(numbers, known)
-        if write_rows(connections[using], _REPLACE, [timezone.now(), message, entry, known]):
-            _entries[key] = entry, began, message
-            return
-        # A transaction was rolled back; without a message, the entry with it.
-        rows = entries.filter(pk=entry).values_list("change_message", flat=True)
-        known = rows.first() or ""
-    message = _build_message(numbers)
-    new = entries.create(
+    key, now, connection = (user_id, resource.pk), time.monotonic(), connections[using]
+    entry, began = _entries.get(key, (0, -math.inf))
+    # Without a row, a transaction was rolled back with the entry, or someone has deleted it.
+    is_recent = now - began < _MAX_AGE.total_seconds() and connection.vendor == "postgresql"
+    found = [entry, _MESSAGE.replace("%s", "%")]
+    if is_recent and write_rows(connection, _ADD, [timezone.now(), _MESSAGE, *numbers, *found]):
+        return
+    new = LogEntry.objects.using(using).create(
         user_id=user_id,
         content_type=ContentType.objects.db_manager(using).get_for_model(Resource),
         object_id=str(resource.pk),
         object_repr=str(resource)[:200],
         action_flag=CHANGE,
-        change_message=message,
+        change_message=_MESSAGE % tuple(numbers),
     )
     if len(_entries) > _MAX_ENTRIES:
         _entries.clear()
-    _entries[key] = new.pk, now, message
-
-
-def _build_message(numbers: Sequence[int], before: str = "") -> str:
-    """Build what Django shows in the language of the reader, with the sums."""
-    old = [int(each["object"]) for part in json.loads(before or "[]") for each in part.values()]
-    sums = [str(number + last) for number, last in zip_longest(numbers, old, fillvalue=0)]
-    added, changed, deleted = ({"name": "records", "object": number} for number in sums)
-    return json.dumps(
-        [{"added": added}, {"changed": {**changed, "fields": ["values"]}}, {"deleted": deleted}]
-    )
+    _entries[key] = new.pk, now

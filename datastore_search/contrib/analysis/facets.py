@@ -32,7 +32,7 @@ from ...search import (
 from ...search.spool import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache, is_too_slow, note_slow_facet
 from .groups import BIN, GroupBy, GroupKey, compile_group_keys
-from .stored_facets import StoredCounts, list_stored_counts
+from .stored_facets import list_stored_counts
 from .time_budget import TimeBudget
 
 #: Facets of one call.
@@ -183,17 +183,11 @@ def _render_stored(
     for counts in list_stored_counts(read.relation, get_profiles(), group.field):
         values = counts.select(facet.limit, facet.min_count)
         if values is not None:
-            return _render(task, _count_stored(read, counts, values))
+            total = read.relation.record_count or 0
+            others = total - counts.nulls - sum(count for _value, count in values)
+            items = ", ".join(f'{{"value": {value}, "count": {count}}}' for value, count in values)
+            return _render(task, _Counted(items, counts.nulls, others, counts.distinct, total))
     return None
-
-
-def _count_stored(
-    read: ConsistentRead, counts: StoredCounts, values: Sequence[tuple[str, int]]
-) -> _Counted:
-    total = read.relation.record_count or 0
-    listed = sum(count for _value, count in values)
-    items = ", ".join(f'{{"value": {value}, "count": {count}}}' for value, count in values)
-    return _Counted(items, counts.nulls, total - counts.nulls - listed, counts.distinct, total)
 
 
 # What is counted ----------------------------------------------------------------------------------
