@@ -94,7 +94,7 @@ def _refuse_old_version(form: forms.BaseForm, shown: Sequence[forms.BaseForm]) -
             value, labels = other[name].initial, dict(getattr(other.fields[name], "choices", ()))
             values = value if isinstance(value, list) else [value]
             filled = [str(labels.get(each, each)) for each in values if each not in ("", None)]
-            text = yesno(value) if isinstance(value, bool) else ", ".join(filled)
+            text = str(yesno(value)) if isinstance(value, bool) else ", ".join(filled)
             shown_value = {"value": show_bidi_controls(text) or "–"}
             other.add_error(name, gettext("Stored now: %(value)s") % shown_value)
     raise forms.ValidationError(_CHANGED)

@@ -106,12 +106,15 @@ class _AsyncBlocks:
         self._stop_timer()
         if self._closing:
             raise ClientTooSlow(least=MIN_BYTES_PER_SECOND)
-        block = await sync_to_async(next)(self._blocks, b"")
+        block = await sync_to_async(self._read_block)()
         if not block:
             raise StopAsyncIteration
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
         return block
+
+    def _read_block(self) -> bytes:
+        return next(self._blocks, b"")
 
     def _start_closing(self) -> None:
         self._closing = asyncio.get_running_loop().create_task(sync_to_async(self._blocks.close)())
