@@ -246,7 +246,13 @@ CASES = [
             [4, "1900-03-01", "1464:00:00", "&amp;", True],
             [6, "2023-03-15 12:00:00", "1080012:00:00", "y", True],
         ],
-        notices=["Rows that could not be loaded and were left out: 3."],
+        notices=[
+            (
+                "Field “day”: text: all values look like dates with a time, but 1 of 5, the first"
+                " in line 4: “1900-02-29”."
+            ),
+            "Rows that could not be loaded and were left out: 3.",
+        ],
         row_errors=[
             (6, "day", "-1.5", _NO_DATE.format("-1.5")),
             (8, "day", "2958466", _NO_DATE.format("2958466")),
