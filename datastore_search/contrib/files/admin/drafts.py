@@ -43,7 +43,7 @@ def handle_upload(
         if load:
             drafts.update_draft(load, form.build_options(), **given)
         else:
-            load = drafts.create_draft(resource, form.build_options(), request.user, **given)
+            load = drafts.create_draft(resource, form.build_options(), user=request.user, **given)
         return redirect(_PREVIEW, load.pk)
     title = gettext("Change options") if load else gettext("Load a file")
     context = _build_context(owner, request, resource, title, load) | {

@@ -43,9 +43,14 @@ _NULL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def create_draft(
-    resource: Resource, options: LoadOptions, user: Any, *, file: File | None = None, url: str = ""
+    resource: Resource,
+    options: LoadOptions,
+    *,
+    user: Any = None,
+    file: File | None = None,
+    url: str = "",
 ) -> Load:
-    """Create a draft of an upload or a URL, and preview its file."""
+    """Create a user's draft of an upload or a URL, and preview its file."""
     load = queue.create_load(
         resource, options, file=file, url=url, state=LoadState.DRAFT, user=user
     )
