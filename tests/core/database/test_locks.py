@@ -122,7 +122,9 @@ def build_writes(resource: Resource) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.usefixtures("short_lock_timeout")
 def test_a_write_is_refused_while_another_one_is_open(client: Client, committed: Resource) -> None:
-    token = make_token(make_user(permissions=("change_resource", "delete_resource")))
+    token = make_token(
+        make_user(permissions=("view_resource", "change_resource", "delete_resource"))
+    )
 
     with hold_locks(LOCK_RESOURCE):
         for action, parameters in build_writes(committed):
