@@ -21,7 +21,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 def read_block(heading: str) -> str:
     text = PAGE.read_text().partition(f"\n## {heading}\n")[2]
-    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert found
+    return found[1]
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_no_value_of_a_filter_or_record_is_a_500(
     texts = [*ODD, "2024-02-2\u0669", "\x1c2024-02-29", "2024-02-29\u3000", "true\x1c", "7.\u0665"]
     for text in texts:
         for condition in (text, [text], {"gte": text}, {"in": [text, 7]}, {"eq": text}):
-            sent = {"resource_id": str(table.pk), "filters": {field: condition}}
+            sent: dict[str, Any] = {"resource_id": str(table.pk), "filters": {field: condition}}
             response = client.post(
                 "/en/api/3/action/datastore_search", json.dumps(sent), "application/json"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.db import transaction
@@ -35,7 +36,7 @@ def make_table(user: Any) -> Resource:
     return Resource.objects.get(pk=made["resource_id"])
 
 
-def list_entries(user: Any) -> list[tuple[str, str]]:
+def list_entries(user: Any) -> list[tuple[str | None, str]]:
     entries = LogEntry.objects.filter(user=user, action_flag=CHANGE).order_by("pk")
     return [(entry.object_id, entry.get_change_message()) for entry in entries]
 
@@ -105,7 +106,7 @@ def test_users_that_are_not_stored_have_no_entry(writer: Any, resource: Resource
 def test_without_the_admin_nothing_is_written(
     writer: Any, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history.apps, "is_installed", lambda name: name != "django.contrib.admin")
+    monkeypatch.setattr(apps, "is_installed", lambda name: name != "django.contrib.admin")
 
     history.record_changes(writer, resource, {"added": 1}, "default")
 

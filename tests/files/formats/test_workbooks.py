@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date, time, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ def test_a_sheet_may_have_a_value_that_is_no_number(path: Path) -> None:
     content = save_workbook(workbook)
 
     for value in ("x", "1.2.3", "nan", "1e99999999999999999999", "-", "0E-", "1_0"):
-        changed = edit_sheet(content, lambda xml, v=value: re.sub("<v>[78]<", f"<v>{v}<", xml))
+        changed = edit_sheet(content, partial(re.sub, "<v>[78]<", f"<v>{value}<"))
         with suppress(LoadFailed):
             read_content(read_workbook, path, changed)
 

@@ -67,7 +67,7 @@ def test_a_first_row_that_fits_all_types_and_is_no_names_is_noticed(
 def build_xlsx(*rows: list[Any]) -> bytes:
     book, content = Workbook(), io.BytesIO()
     for row in rows:
-        book.active.append(row)
+        book.worksheets[0].append(row)
     book.save(content)
     return content.getvalue()
 
