@@ -185,7 +185,8 @@ class EnvelopeView(Answering, APIView):
         vars(request).update(_data=_NO_DATA, _full_data=_NO_DATA)
         renderer = self.renderer_classes[0]()
         request.accepted_renderer, request.accepted_media_type = renderer, renderer.media_type
-        check_throttles(self.get_throttles(), request, self)
+        if throttles := self.get_throttles():
+            check_throttles(throttles, request, self)
 
     def get_throttles(self) -> list[BaseThrottle]:
         """Read the setting at each request, so that it can change; a subclass may name others."""

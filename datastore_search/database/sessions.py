@@ -234,7 +234,8 @@ def close_if_lost(connection: BaseDatabaseWrapper) -> None:
 def close_lost_connections(**_signal: object) -> None:
     """Let a request begin without connections that were closed below Django."""
     for connection in connections.all(initialized_only=True):
-        close_if_lost(connection)
+        if connection.connection is not None and connection.connection.closed:
+            close_if_lost(connection)
 
 
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)

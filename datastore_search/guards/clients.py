@@ -359,14 +359,12 @@ class Shares:
             return False
         return free > 1 or slots == 1 or all(used <= each for each in used_by_working)
 
-    def _get_used(self, key: str, now: float) -> float:
+    def _get_used(self, key: str, now: float, *, with_running: bool = True) -> float:
         """Return the seconds that a client has used lately, running requests included."""
         running = sum([now - each.began_at for each in self._working if each.key == key])
-        return self._get_noted(key, now) + running
-
-    def _get_noted(self, key: str, now: float) -> float:
         seconds, until = self._used.get(key, (0.0, now))
-        return float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS))
+        noted = float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS))
+        return noted + running if with_running else noted
 
     def _note_used(self, key: str, seconds: float) -> None:
         now = monotonic()
@@ -374,7 +372,7 @@ class Shares:
             by_use = sorted(self._used, key=lambda key: self._get_used(key, now))
             for forgotten in by_use[: _MAX_CLIENTS // 2]:
                 del self._used[forgotten]
-        self._used[key] = self._get_noted(key, now) + seconds, now
+        self._used[key] = self._get_used(key, now, with_running=False) + seconds, now
         known = [self._get_used(key, now) for key in self._used]
         counted = [each for each in known if each > _LIGHT_SECONDS]
         self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))

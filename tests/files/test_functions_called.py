@@ -25,7 +25,7 @@ _NOT_COUNTED = ("<listcomp>", "<setcomp>", "<dictcomp>", "_Watchdog.wake_thread"
     ("parameters", "functions", "files"),
     [
         pytest.param({"q": "river"}, 110, 24, id="q"),
-        pytest.param({"filters": {"subject": "watershed"}}, 119, 24, id="filters"),
+        pytest.param({"filters": {"subject": "watershed"}}, 122, 24, id="filters"),
     ],
 )
 def test_a_warm_search_calls_few_functions(

@@ -57,16 +57,16 @@ CASES = [
             "track_seg_id": "int4",
             "track_seg_point_id": "int4",
             "ele": "int4",
-            "time": "text",
+            "time": "timestamptz",
             "geometry": "json",
         },
         records=[
             [
-                *(0, 0, 0, 7, "2025-01-01T07:00:00Z"),
+                *(0, 0, 0, 7, "2025-01-01T07:00:00+00:00"),
                 {"type": "Point", "coordinates": [105.85, 21.03, 7.0]},
             ],
             [
-                *(0, 0, 1, None, "2025-01-01T07:05:00Z"),
+                *(0, 0, 1, None, "2025-01-01T07:05:00+00:00"),
                 {"type": "Point", "coordinates": [105.86, 21.04]},
             ],
         ],

@@ -84,10 +84,10 @@ def submit_load(  # noqa: PLR0913 - by name, and each may be left out
 
 
 def create_load(
-    resource: Resource, options: LoadOptions, *, source: str = "", **values: Any
+    resource: Resource, options: LoadOptions, *, source: str = "", user: Any = None, **values: Any
 ) -> Load:
     """
-    Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``, ``user``.
+    Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``.
 
     Without a ``source`` it has the name of the upload, or the URL.
 
@@ -102,6 +102,7 @@ def create_load(
         source=source[-MAX_SOURCE_LENGTH:],
         mode=options.mode,
         options=options.to_json(),
+        user_id=user and user.pk,  # a router may have users in another database
         **{name: value for name, value in values.items() if value},
     )
 
