@@ -477,10 +477,10 @@ def test_who_may_write_but_not_read_a_resource_is_told_that_there_is_none(
 def test_who_may_not_add_a_resource_is_told_so(client: Client, db: None) -> None:
     token = make_user_token("clerk", "view", "change")
 
-    for action, sent in [
-        ("datastore_create", {"resource": {"name": "n"}}),
-        ("resource_create", {}),
-    ]:
+    asked = {"datastore_create": {"resource": {"name": "n"}}, "resource_create": {}}
+    for action, sent in asked.items():
+        if action not in actions:
+            continue  # the catalogue is not installed
         error = check_error(act(client, action, sent, token), 403, "Authorization Error")
         assert error == {"message": "Access denied: user clerk may not add a resource."}
 
