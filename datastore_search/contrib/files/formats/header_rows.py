@@ -33,7 +33,7 @@ def are_numbers_names(labels: Sequence[str]) -> bool:
     if not all(map(str.isdecimal, labels)):
         return False
     steps = {int(after) - int(before) for before, after in pairwise(labels)}
-    is_regular = steps == {1} or (len(labels) > 2 and len(steps) == 1 and steps != {0})  # noqa: PLR2004
+    is_regular = steps == {1} or (len(labels) > 2 and len(steps) == 1 and steps != {0})  # noqa: PLR2004 - two are always even
     return is_regular or all(map(is_year, labels))
 
 
