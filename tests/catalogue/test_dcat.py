@@ -14,7 +14,7 @@ from pyshacl import validate
 from rdflib.compare import to_isomorphic
 from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
 
-from datastore_search.contrib.catalogue.views.dcat import DcatView
+from datastore_search.contrib.catalogue.views import DcatView
 from datastore_search.models import Resource
 
 from ..builders import make_listed_resource, make_user

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from lxml import etree
 
-from datastore_search.contrib.catalogue.views.resource_lists import FeedView, SitemapView
+from datastore_search.contrib.catalogue.views import FeedView, SitemapView
 from datastore_search.models import Resource
 
 from ..builders import make_listed_resource

@@ -18,8 +18,6 @@ _PERIOD = ("temporal_start", "temporal_end")
 
 
 class MetadataInline(ResourcePermissions, admin.StackedInline):
-    """The licence, the publisher and other metadata."""
-
     model = Dataset
     formset = VersionedFormSet
     verbose_name = verbose_name_plural = _("About the data")
@@ -33,8 +31,6 @@ class MetadataInline(ResourcePermissions, admin.StackedInline):
 
 
 class MetadataOfResource(ResourcePart):
-    """The metadata."""
-
     inlines = (MetadataInline,)
 
 

@@ -102,7 +102,7 @@ class Readable:
         return Resource.objects.using(self.loaded.db).exclude(is_readable).order_by()
 
     def of_portal(self, condition: Q) -> Q:
-        """Match nothing instead where only datasets of the portal's own meet a condition."""
+        """Return the condition; without datasets of the portal's own, nothing meets it."""
         return condition if self.has_portal_datasets else NOTHING
 
     def of_resource(self, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...downloads.table_schema import build_table_schema
 from ...models import write_translations
-from .models import Dataset, get_metadata
+from .models import get_metadata
 from .published import PublishedResource, build_license_address, drop_empty, find_address
 
 PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -46,6 +46,17 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
         "encoding": "utf-8",
         "schema": build_table_schema(resource),
     }
+    license_ = {
+        "name": "" if "/" in metadata.license else metadata.license,
+        "path": build_license_address(metadata.license),
+    }
+    contributors: list[dict[str, Any]] = []
+    if metadata.publisher:
+        contributors.append({"title": metadata.publisher, "roles": ["publisher"]})
+    if title := metadata.contact or metadata.contact_email:
+        contact = {"title": title, "email": metadata.contact_email, "roles": ["contact"]}
+        contributors.append(drop_empty(contact))
+    days = {"start": metadata.temporal_start, "end": metadata.temporal_end}
     return drop_empty(
         {
             "$schema": PROFILE,
@@ -56,36 +67,16 @@ def build_data_package(published: PublishedResource) -> dict[str, Any]:
             "version": metadata.shown_version,
             "created": resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "keywords": sorted(metadata.tags),
-            "licenses": _list_licenses(metadata.license),
+            "licenses": [drop_empty(license_)] if metadata.license else [],
             "sources": [
                 drop_empty({"title": metadata.source, "path": find_address(metadata.source)})
             ]
             if metadata.source
             else [],
-            "contributors": _list_contributors(metadata),
-            "temporal": _describe_days(metadata),
+            "contributors": contributors,
+            "temporal": {name: day.isoformat() for name, day in days.items() if day},
             "spatial": {"name": metadata.spatial} if metadata.spatial else {},
             "frequency": metadata.frequency,
             "resources": [drop_empty(table)],
         }
     )
-
-
-def _list_licenses(license_id: str) -> list[dict[str, str]]:
-    name, path = "" if "/" in license_id else license_id, build_license_address(license_id)
-    return [drop_empty({"name": name, "path": path})] if license_id else []
-
-
-def _list_contributors(metadata: Dataset) -> list[dict[str, Any]]:
-    contributors = []
-    if metadata.publisher:
-        contributors.append({"title": metadata.publisher, "roles": ["publisher"]})
-    if title := metadata.contact or metadata.contact_email:
-        contact = {"title": title, "email": metadata.contact_email, "roles": ["contact"]}
-        contributors.append(drop_empty(contact))
-    return contributors
-
-
-def _describe_days(metadata: Dataset) -> dict[str, str]:
-    days = {"start": metadata.temporal_start, "end": metadata.temporal_end}
-    return {name: day.isoformat() for name, day in days.items() if day}

@@ -6,6 +6,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Generic, Self, TypeVar
 
 from django.db.models import (
@@ -37,13 +38,20 @@ from .conditions import (
     match_word,
     order_datasets,
 )
-from .dataset import Group, ListedDataset, Organization, Place, build_organization
 from .descriptions import FORMAT
-from .models import Dataset, get_metadata
+from .models import (
+    Dataset,
+    DatasetPosition,
+    Group,
+    ListedDataset,
+    Organization,
+    build_organization,
+    get_metadata,
+)
 from .query import EVERYTHING, SortTerm, parse_catalogue_query
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
-Row = TypeVar("Row", Dataset, Resource)
+AnyRow = TypeVar("AnyRow", Dataset, Resource)
 
 _HEAVY = ("options", "indexes", "primary_key")
 _HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes")
@@ -56,7 +64,7 @@ _OF_PORTAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class FacetValue:
     """A value of datasets: its name, its title, and the number of datasets that have it."""
 
     name: str
@@ -109,7 +117,6 @@ class Datasets:
 
     @property
     def resources(self) -> ResourceQuerySet:
-        """The resources that the user may read."""
         return self._readable.resources
 
     @property
@@ -139,7 +146,6 @@ class Datasets:
         return rows.exclude(Exists(self._readable.hidden.filter(pk=OuterRef("resource_id"))))
 
     def matching(self, text: str, parameter: str) -> Self:
-        """Keep the datasets that meet a query."""
         if not text.strip():
             return self
         return self._keep(parse_catalogue_query(text, parameter, build_fields(self._readable)))
@@ -162,7 +168,6 @@ class Datasets:
         return replace(self, _condition=self._condition & condition)
 
     def find(self, name: str) -> ListedDataset | None:
-        """Find a dataset of the portal's own by its id or its name."""
         named = Dataset.objects.using(self.resources.db).filter(Q(pk=name) | Q(name=name))
         ids = list(named.filter(resource=None).values_list("pk", flat=True))
         found = self._read(self.rows.filter(pk__in=ids).values("pk")) if ids else []
@@ -170,7 +175,7 @@ class Datasets:
 
     def read_state(self) -> CatalogueState:
         """Read the state of the datasets and of their resources in one statement."""
-        if not self._readable.has_portal_datasets:  # those of a dataset change with its resource
+        if not self._readable.has_portal_datasets:  # a dataset has the version of its resource
             return read_state(self.rows)
         parts = self.resources.filter(dataset__part_of=OuterRef("pk")).order_by()
         sums = parts.values("dataset__part_of").annotate(sum=Sum("version") + Count("pk"))
@@ -178,7 +183,6 @@ class Datasets:
         return read_state(self.rows.annotate(below=below), F("version") + F("below"))
 
     def list_names(self, bounds: slice) -> list[str]:
-        """List their names in order."""
         name = build_shared_columns(self._readable)["shown_as"]
         names = self.rows.annotate(listed_as=name).order_by("listed_as")
         return list(names.values_list("listed_as", flat=True)[bounds])
@@ -225,28 +229,32 @@ class Datasets:
             found[get_metadata(resource).part_of_id].append(resource)
         return found
 
-    def locate(self, resources: Sequence[Resource]) -> Mapping[uuid.UUID, Place]:
+    def locate(self, resources: Sequence[Resource]) -> Mapping[uuid.UUID, DatasetPosition]:
         """Find the place of each resource, among those that the user may read."""
         homes = {each.pk: get_metadata(each).part_of_id for each in resources}
         parts = self._list_parts(filter(None, homes.values()))
         numbers = {part.pk: number for home in parts.values() for number, part in enumerate(home)}
-        return {pk: Place(home or str(pk), numbers.get(pk, 0)) for pk, home in homes.items()}
+        return {
+            pk: DatasetPosition(home or str(pk), numbers.get(pk, 0)) for pk, home in homes.items()
+        }
 
-    def count_facet(self, name: str, limit: int, total: int) -> list[Facet]:
-        """Count a facet's ``limit`` most frequent values of ``total`` datasets; or return none."""
-        facets: Sequence[Facet] = []
+    def count_facet(self, name: str, limit: int, total: int) -> list[FacetValue]:
+        """Count the ``limit`` most frequent values; an unknown facet has none."""
+        facets: Sequence[FacetValue] = []
         if name == "tags":
             facets = self.list_tags()
         elif name in {"organization", "groups"}:
             groups = self.list_groups() if name == "groups" else self.list_organizations()
-            facets = [Facet(each.group.name, each.group.shown_title, each.count) for each in groups]
+            facets = [
+                FacetValue(each.group.name, each.group.shown_title, each.count) for each in groups
+            ]
         elif name == "license_id":
             licensed = self._described.exclude(license="").values_list("license")
-            facets = [Facet(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
+            facets = [FacetValue(each, each, n) for each, n in licensed.annotate(n=Count("pk"))]
         elif name == "res_format":
             if self._readable.has_portal_datasets:
                 total = self.matching(f"res_format:{FORMAT}", "").rows.count()
-            facets = [Facet(FORMAT, FORMAT, total)] if total else []
+            facets = [FacetValue(FORMAT, FORMAT, total)] if total else []
         return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]
 
     def list_organizations(self) -> list[Counted[Organization]]:
@@ -260,17 +268,15 @@ class Datasets:
         return _count_groups((build_organization(name), n) for name, n in counted)
 
     def list_groups(self) -> list[Counted[Group]]:
-        """List the groups."""
         group = _Unnest("groups", function="jsonb_array_elements", output_field=JSONField())
         groups = self._described.exclude(groups=[]).annotate(group=group).values_list("group")
         counted = groups.annotate(n=Count("pk"))
         return _count_groups((Group(**value), n) for value, n in counted)
 
-    def list_tags(self) -> list[Facet]:
-        """List the tags in order."""
+    def list_tags(self) -> list[FacetValue]:
         tag = _Unnest("tags", output_field=CharField())
         tags = self._described.annotate(tag=tag).values_list("tag")
-        facets = (Facet(tag, tag, count) for tag, count in tags.annotate(n=Count("pk")))
+        facets = (FacetValue(tag, tag, count) for tag, count in tags.annotate(n=Count("pk")))
         return sorted(facets, key=lambda facet: facet.name.casefold())
 
 
@@ -283,12 +289,10 @@ def _count_groups(counted: Iterable[tuple[AnyGroup, int]]) -> list[Counted[AnyGr
 
 
 def open_public_datasets(using: str) -> Datasets:
-    """Open the datasets that everyone may see."""
     return Datasets(Readable(list_loaded_resources(using), Q(private=False)))
 
 
 def open_readable_datasets(using: str, reader: Reader) -> Datasets:
-    """Open the datasets that a user may see."""
     loaded = list_loaded_resources(using)
     readable = loaded.readable_by(reader)
     return Datasets(Readable(loaded, readable.condition), readable.is_complete)
@@ -301,11 +305,38 @@ def find_dataset_of(resource: Resource) -> Dataset | None:
     return homes.filter(pk=row.part_of_id).first() if row.part_of_id else None
 
 
+# Counts of facets, kept until a dataset changes ---------------------------------------------------
+
+#: Users, states of the catalogue, and facets whose counts a process keeps.
+_MAX_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _SeenDatasets:
+    state: CatalogueState
+    user: object
+    datasets: Datasets = field(compare=False)
+
+
+def count_facets(
+    datasets: Datasets, reader: Reader, names: tuple[str, ...], limit: int
+) -> Sequence[Sequence[FacetValue]]:
+    """Count the ``limit`` most frequent values of facets, anew when the datasets have changed."""
+    seen = _SeenDatasets(datasets.read_state(), reader.pk, datasets)
+    return _count_facets(seen, names, limit)
+
+
+@lru_cache(maxsize=_MAX_KEPT)
+def _count_facets(
+    seen: _SeenDatasets, names: tuple[str, ...], limit: int
+) -> Sequence[Sequence[FacetValue]]:
+    return [seen.datasets.count_facet(name, limit, 0) for name in names]
+
+
 # Resources ----------------------------------------------------------------------------------------
 
 
 def list_loaded_resources(using: str) -> ResourceQuerySet:
-    """List the loaded resources in a database, in no order."""
     return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
 
 
@@ -335,7 +366,7 @@ def read_resources(found: ResourceQuerySet, bounds: slice) -> tuple[list[Resourc
     return [by_id[pk] for pk in ids if pk in by_id], count
 
 
-def find_page(found: QuerySet[Row], bounds: slice) -> tuple[list[Any], int]:
+def find_page(found: QuerySet[AnyRow], bounds: slice) -> tuple[list[Any], int]:
     """Find a page's ids and count all rows in one statement, which may read every text."""
     numbered = found.annotate(total=Window(Count("pk"))).values_list("pk", "total")
     numbers = list(numbered[bounds]) if bounds.stop > bounds.start else []

@@ -1,8 +1,8 @@
 """
-Describe a page of the catalogue in DCAT-AP 3, as JSON-LD; ``turtle`` writes it as Turtle.
+Describe a page of the catalogue in DCAT-AP 3, as JSON-LD, and write that as Turtle.
 
 Source: DCAT-AP 3.0.0 (SEMIC), Hydra Core for the pages, and the authority tables of the
-Publications Office for frequencies and formats.
+Publications Office for frequencies and formats; RDF 1.1 Turtle.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ...models import LocalText
 from .models import Dataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
@@ -120,6 +119,14 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
     versions = [each.resource.table_version for each in published.resources]
     changes = [published.listed.modified_at, *(each.published_at for each in versions if each)]
     changed = max((moment for moment in changes if moment), default=None)
+    source, address = find_address(dataset.source), dataset.contact_email
+    contact, email = dataset.contact or address, address and {"@id": quote_iri(f"mailto:{address}")}
+    bounds = {"dcat:startDate": dataset.temporal_start, "dcat:endDate": dataset.temporal_end}
+    days = {
+        name: {"@value": day.isoformat(), "@type": "xsd:date"}
+        for name, day in bounds.items()
+        if day
+    }
     return drop_empty(
         {
             "@id": published.identifier,
@@ -133,12 +140,21 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
             "dcat:keyword": sorted(dataset.tags),
             "dct:publisher": dataset.owner
             and {"@type": "foaf:Agent", "foaf:name": dataset.owner.shown_title},
-            "dcat:contactPoint": _describe_contact(dataset),
+            "dcat:contactPoint": contact
+            and drop_empty({"@type": "vcard:Kind", "vcard:fn": contact, "vcard:hasEmail": email}),
             "dcat:landingPage": {"@id": published.page, "@type": "foaf:Document"},
-            "dct:provenance": _describe_provenance(dataset),
+            # A ``dct:source`` would have to be a dataset with a description.
+            "dct:provenance": dataset.source
+            and drop_empty(
+                {
+                    "@type": "dct:ProvenanceStatement",
+                    "rdfs:label": dataset.source,
+                    "rdfs:seeAlso": source and {"@id": source},
+                }
+            ),
             "dct:spatial": dataset.spatial
             and {"@type": "dct:Location", "skos:prefLabel": dataset.spatial},
-            "dct:temporal": _describe_period(dataset),
+            "dct:temporal": days and {"@type": "dct:PeriodOfTime", **days},
             "dct:accrualPeriodicity": frequency
             and {"@id": f"{_AUTHORITY}/frequency/{frequency}", "@type": "dct:Frequency"},
             "dcat:distribution": [
@@ -152,47 +168,13 @@ def _describe_dataset(published: PublishedDataset) -> dict[str, Any]:
 
 def _list_texts(dataset: Dataset, name: str) -> list[Any]:
     """List a text of a dataset in every language; the language of the original may be unknown."""
-    return [_tag_text(each) for each in dataset.list_texts(name)]
-
-
-def _tag_text(text: LocalText) -> str | dict[str, str]:
-    shown = text.text[:MAX_DESCRIPTION_LENGTH]
-    # Django has variants such as ca@valencia, which no language tag can be.
-    language = text.language.partition("@")[0]
-    return {"@value": shown, "@language": language} if language else shown
-
-
-def _describe_provenance(dataset: Dataset) -> dict[str, Any]:
-    """Describe the source; ``dct:source`` would have to be a dataset with a description."""
-    if not dataset.source:
-        return {}
-    address = find_address(dataset.source)
-    return drop_empty(
-        {
-            "@type": "dct:ProvenanceStatement",
-            "rdfs:label": dataset.source,
-            "rdfs:seeAlso": address and {"@id": address},
-        }
-    )
-
-
-def _describe_contact(dataset: Dataset) -> dict[str, Any]:
-    address = dataset.contact_email
-    if not dataset.contact and not address:
-        return {}
-    email = address and {"@id": quote_iri(f"mailto:{address}")}
-    name = dataset.contact or address
-    return drop_empty({"@type": "vcard:Kind", "vcard:fn": name, "vcard:hasEmail": email})
-
-
-def _describe_period(dataset: Dataset) -> dict[str, Any]:
-    bounds = {"dcat:startDate": dataset.temporal_start, "dcat:endDate": dataset.temporal_end}
-    days = {
-        name: {"@value": day.isoformat(), "@type": "xsd:date"}
-        for name, day in bounds.items()
-        if day
-    }
-    return {"@type": "dct:PeriodOfTime", **days} if days else {}
+    texts: list[Any] = []
+    for each in dataset.list_texts(name):
+        shown = each.text[:MAX_DESCRIPTION_LENGTH]
+        # Django has variants such as ca@valencia, which no language tag can be.
+        language = each.language.partition("@")[0]
+        texts.append({"@value": shown, "@language": language} if language else shown)
+    return texts
 
 
 def _describe_file(
@@ -233,3 +215,52 @@ def _write_time(moment: datetime | None) -> dict[str, str] | None:
     if moment is None:
         return None
     return {"@value": moment.isoformat(timespec="seconds"), "@type": "xsd:dateTime"}
+
+
+# Turtle: compact names, prefixes, nothing else ----------------------------------------------------
+
+_ESCAPES = {
+    **{code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F)},
+    ord('"'): '\\"',
+    ord("\\"): "\\\\",
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+    ord("\t"): "\\t",
+}
+
+
+def write_turtle(document: Mapping[str, Any]) -> str:
+    """Write the graph of a document, each named node as a subject of its own."""
+    prefixes = "".join(
+        f"@prefix {name}: <{address}> .\n" for name, address in document["@context"].items()
+    )
+    waiting = list(document["@graph"])
+    # It grows meanwhile: nested nodes with a name are written later, once each.
+    blocks = (f"<{node['@id']}> {_write_members(node, waiting)} .\n" for node in waiting)
+    return "\n".join([prefixes, *dict.fromkeys(blocks)])
+
+
+def _write_members(node: Mapping[str, Any], waiting: list[Any]) -> str:
+    members = []
+    for name, value in node.items():
+        values = value if isinstance(value, list) else [value]
+        if name == "@type":
+            members.append(f"a {', '.join(values)}")
+        elif name != "@id":
+            members.append(f"{name} {', '.join(_write_value(each, waiting) for each in values)}")
+    return " ;\n    ".join(members)
+
+
+def _write_value(value: Any, waiting: list[Any]) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return f'"{value.translate(_ESCAPES)}"'
+    if "@value" in value:
+        suffix = f"@{value['@language']}" if "@language" in value else f"^^{value['@type']}"
+        return f'"{value["@value"].translate(_ESCAPES)}"{suffix}'
+    if "@id" not in value:
+        return f"[ {_write_members(value, waiting)} ]"
+    if len(value) > 1:
+        waiting.append(value)
+    return f"<{value['@id']}>"

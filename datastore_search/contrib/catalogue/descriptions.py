@@ -11,9 +11,15 @@ from typing import Any, Final
 
 from ...models import Resource
 from ...web.addresses import ResourceAddresses
-from .dataset import Group, ListedDataset, Organization, Place, build_id
 from .licenses import describe_license
-from .models import Dataset, get_metadata
+from .models import (
+    DatasetPosition,
+    Group,
+    ListedDataset,
+    Organization,
+    build_id,
+    get_metadata,
+)
 from .resource_members import METADATA
 
 #: The format of the file at the address of a resource.
@@ -22,11 +28,17 @@ MEDIA_TYPE: Final = "text/csv"
 
 
 def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dict[str, Any]:
-    """Describe a dataset with its resources."""
     dataset, organization = listed.dataset, listed.dataset.owner
     license_title, license_url, is_open = describe_license(dataset.license)
     tags = [describe_tag(tag) for tag in sorted(dataset.tags)]
     page = addresses.build("resource", listed.resources[0].pk) if listed.resources else ""
+    extras = {  # for which CKAN's datasets have no member, by the names of ckanext-dcat
+        "frequency": dataset.frequency,
+        "spatial_text": dataset.spatial,
+        "temporal_end": dataset.temporal_end and dataset.temporal_end.isoformat(),
+        "temporal_start": dataset.temporal_start and dataset.temporal_start.isoformat(),
+        **dataset.extras,
+    }
     return {
         "author": dataset.author or dataset.publisher or None,
         "author_email": dataset.author_email or None,
@@ -52,9 +64,9 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
         "type": "dataset",
         "url": dataset.source or page or None,
         "version": dataset.shown_version or None,
-        "extras": _list_extras(dataset),
+        "extras": [{"key": key, "value": value} for key, value in extras.items() if value],
         "resources": [
-            describe_resource(resource, addresses, Place(dataset.id, position))
+            describe_resource(resource, addresses, DatasetPosition(dataset.id, position))
             for position, resource in enumerate(listed.resources)
         ],
         "tags": tags,
@@ -65,7 +77,7 @@ def describe_dataset(listed: ListedDataset, addresses: ResourceAddresses) -> dic
 
 
 def describe_resource(
-    resource: Resource, addresses: ResourceAddresses, place: Place
+    resource: Resource, addresses: ResourceAddresses, place: DatasetPosition
 ) -> dict[str, Any]:
     """Describe a resource; its address is its dump."""
     version, metadata = resource.table_version, get_metadata(resource)
@@ -95,7 +107,6 @@ def describe_resource(
 
 
 def describe_organization(organization: Organization) -> dict[str, Any]:
-    """Describe an organization, as datasets contain it."""
     return {
         "id": organization.id,
         "name": organization.name,
@@ -111,7 +122,6 @@ def describe_organization(organization: Organization) -> dict[str, Any]:
 
 
 def describe_group(group: Group) -> dict[str, Any]:
-    """Describe a group, as datasets contain it."""
     return {
         "description": group.description,
         "display_name": group.shown_title,
@@ -123,7 +133,6 @@ def describe_group(group: Group) -> dict[str, Any]:
 
 
 def describe_tag(tag: str) -> dict[str, Any]:
-    """Describe a tag."""
     return {
         "display_name": tag,
         "id": build_id(f"tag/{tag}"),
@@ -131,18 +140,6 @@ def describe_tag(tag: str) -> dict[str, Any]:
         "state": "active",
         "vocabulary_id": None,
     }
-
-
-def _list_extras(dataset: Dataset) -> list[dict[str, str]]:
-    """List the values for which CKAN's datasets have no member, by the names of ckanext-dcat."""
-    values = {
-        "frequency": dataset.frequency,
-        "spatial_text": dataset.spatial,
-        "temporal_end": dataset.temporal_end and dataset.temporal_end.isoformat(),
-        "temporal_start": dataset.temporal_start and dataset.temporal_start.isoformat(),
-        **dataset.extras,
-    }
-    return [{"key": key, "value": value} for key, value in values.items() if value]
 
 
 def _write_value(value: str | list[str] | date | None) -> str | list[str] | None:

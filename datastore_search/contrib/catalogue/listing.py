@@ -23,14 +23,11 @@ MAX_CATALOGUE_WORDS = 10
 
 
 def validate_catalogue_word_count(text: str) -> None:
-    """Refuse too many words."""
     if len(text.split()) > MAX_CATALOGUE_WORDS:
         raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
 
 
 class CatalogueFilterSet(FilterSet):
-    """The filter of the catalogue."""
-
     q = CharFilter(
         label=gettext_lazy("Find resources"),
         method="filter_by_words",
@@ -49,7 +46,6 @@ class CatalogueFilterSet(FilterSet):
         self._match = match
 
     def filter_by_words(self, rows: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
-        """Keep the rows that hold every word."""
         for word in text.split():
             rows = rows.filter(self._match(word))
         return rows

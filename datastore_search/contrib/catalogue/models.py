@@ -1,15 +1,22 @@
-"""Datasets: what is published, with its metadata, in one or several resources."""
+"""Datasets: what is published, with its metadata, in one or several resources; their groups."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Self
 
+from django.contrib.postgres.fields import ArrayField
+from django.core.checks import CheckMessage
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.text import slugify
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext_lazy as _
 
@@ -17,8 +24,6 @@ from ...messages.bidi import show_bidi_controls
 from ...models import MAX_TITLE_LENGTH, LocalText, Resource, validate_content_language
 from ...models.base import GuardedModel, PrimaryManager
 from ...models.translations import choose_text, validate_translations
-from .dataset import Group, Organization, build_organization
-from .text_arrays import TextArrayField
 
 #: Of a dataset; each costs room in every description.
 MAX_TAGS: Final = 50
@@ -40,6 +45,89 @@ def validate_license(text: str) -> None:
             URLValidator(schemes=("https", "http"))(text)
         except ValidationError as error:
             raise ValidationError(_("This is neither an SPDX id nor an address.")) from error
+
+
+class TextArrayField(ArrayField):
+    """
+    Django's field, in portals without ``django.contrib.postgres`` in ``INSTALLED_APPS`` too.
+
+    From Django 6.0 on ``ArrayField`` asks for that app.  It registers lookups of texts and types
+    of HStore, which an array of texts does not need.  Migrations contain Django's own field.
+    """
+
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        return [error for error in super().check(**kwargs) if error.id != "postgres.E005"]
+
+    def deconstruct(self) -> tuple[str, str, Any, Any]:
+        name, _path, arguments, options = super().deconstruct()
+        return name, "django.contrib.postgres.fields.ArrayField", arguments, options
+
+
+# Organizations and groups -------------------------------------------------------------------------
+
+_NAMESPACE: Final = uuid.UUID("3a4d6d0e-9c0c-5d0e-8f1e-6a7f0a1f2c11")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of datasets; ``name`` is for URLs, and ``id`` is derived from it if not given."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    image_url: str = ""
+    id: str = ""
+
+    #: CKAN's type of group, and the column of datasets.
+    kind: ClassVar[str] = "group"
+    column: ClassVar[str] = "groups"
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """
+        Read what a dataset stores, or what a portal gives.
+
+        Raises: ``ValidationError``.
+        """
+        is_valid = isinstance(value, Mapping) and bool(value.get("name"))
+        if not is_valid or not all(
+            name in cls.__dataclass_fields__ and isinstance(text, str)
+            for name, text in value.items()
+        ):
+            text = _("Must have a “name”, and may have: title, description, image_url, id.")
+            raise ValidationError({cls.column: text})
+        return cls(**value)
+
+    def to_json(self) -> dict[str, str]:
+        """Write the members that have a value, and the id."""
+        names = ("name", "title", "description", "image_url")
+        given = {name: getattr(self, name) for name in names if getattr(self, name)}
+        return {**given, "id": self.id or build_id(f"{self.kind}/{self.name}")}
+
+    @property
+    def shown_title(self) -> str:
+        """The title, or the name where there is none."""
+        return self.title or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Organization(Group):
+    kind: ClassVar[str] = "organization"
+    column: ClassVar[str] = "organization"
+
+
+@lru_cache(maxsize=2_000)
+def build_organization(publisher: str) -> Organization:
+    """Build the organization of a publisher; all spellings of a name have the same name and id."""
+    name = slugify(publisher)[:100] or uuid.uuid5(_NAMESPACE, publisher).hex
+    return Organization(name, publisher, id=build_id(f"{Organization.kind}/{name}"))
+
+
+def build_id(name: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+# Datasets -----------------------------------------------------------------------------------------
 
 
 class Dataset(GuardedModel):
@@ -136,10 +224,10 @@ class Dataset(GuardedModel):
     author = models.CharField(max_length=200, **_TEXT)
     author_email = models.EmailField(**_TEXT)
     extras = models.JSONField(**_OBJECT, editable=False)
-    #: Where these are null, they are those of the resources that a user may read.
+    #: If null, the times of the resources that the user may read are shown.
     metadata_created = models.DateTimeField(null=True, blank=True, editable=False)
     metadata_modified = models.DateTimeField(null=True, blank=True, editable=False)
-    #: Set by a trigger, as those of a resource (``database/sql/versions.sql``).
+    #: Set by a trigger, as the version of a resource is (``database/sql/versions.sql``).
     version = models.BigIntegerField(default=0, db_default=0, editable=False)
     modified_at = models.DateTimeField(auto_now=True, db_default=Now())
 
@@ -191,7 +279,6 @@ class Dataset(GuardedModel):
 
     @property
     def shown_name(self) -> str:
-        """The name for addresses."""
         return self.name or (self.resource.name if self.resource else "")
 
     @property
@@ -204,7 +291,6 @@ class Dataset(GuardedModel):
 
     @property
     def local_notes(self) -> LocalText:
-        """The notes for the active language."""
         if self.resource:
             return self.resource.local_description
         return choose_text("notes", self.notes, self.translations, self.content_language)
@@ -221,7 +307,6 @@ class Dataset(GuardedModel):
 
     @property
     def owner(self) -> Organization | None:
-        """The organization."""
         return Organization(**self.organization) if self.organization else None
 
     @property
@@ -231,7 +316,6 @@ class Dataset(GuardedModel):
 
     @property
     def shown_version(self) -> str:
-        """The version as the portal names it, or its day."""
         return self.version_name or (self.version_date.isoformat() if self.version_date else "")
 
 
@@ -248,3 +332,35 @@ def get_metadata(resource: Resource) -> Dataset:
         found = Dataset.objects.using(state.db).filter(resource=resource).first()
     resource.dataset = found or Dataset(id=str(resource.pk), resource=resource)
     return resource.dataset
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDataset:
+    """A dataset as a user sees it: with the resources that the user may read, in order."""
+
+    dataset: Dataset
+    resources: Sequence[Resource]
+
+    @property
+    def is_private(self) -> bool:
+        return not self.dataset.is_public and all(each.private for each in self.resources)
+
+    @property
+    def created_at(self) -> datetime | None:
+        """The time of the dataset, or of the first visible resource."""
+        given = self.dataset.metadata_created
+        return given or min((each.created_at for each in self.resources), default=None)
+
+    @property
+    def modified_at(self) -> datetime | None:
+        """The time of the dataset, or of the last change of a visible resource."""
+        given = self.dataset.metadata_modified
+        return given or max((each.modified_at for each in self.resources), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetPosition:
+    """The place of a resource: the id of its dataset, and its number within that."""
+
+    dataset_id: str
+    position: int

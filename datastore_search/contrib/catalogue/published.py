@@ -1,4 +1,4 @@
-"""Resources and datasets with their addresses, for machine-readable descriptions."""
+"""Resources, datasets and the catalogue with their addresses, for descriptions for machines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from ...conf import conf as core_conf
+from ...downloads.formats import formats
 from ...models import Resource
-from .dataset import ListedDataset
+from ...web.addresses import ResourceAddresses, find_path, reverse_in_locale
 from .licenses import OPEN_LICENSES
+from .models import Dataset, ListedDataset
 
 #: The length of a description; search engines read no more.
 MAX_DESCRIPTION_LENGTH: Final = 5_000
@@ -76,5 +84,83 @@ def quote_iri(address: str) -> str:
 
 
 def drop_empty(members: dict[str, Any]) -> dict[str, Any]:
-    """Drop the members without a value."""
     return {name: value for name, value in members.items() if value not in (None, "", [], {})}
+
+
+# Addresses ----------------------------------------------------------------------------------------
+
+#: The forms of the catalogue for machines, and their media types.
+_CATALOGUE_FORMS = (
+    ("catalog-turtle", "text/turtle"),
+    ("catalog-jsonld", "application/ld+json"),
+    ("feed", "application/atom+xml"),
+)
+
+
+def add_addresses(resource: Resource, addresses: ResourceAddresses) -> PublishedResource:
+    dump = addresses.build("dump", resource.pk)
+    return PublishedResource(
+        resource=resource,
+        identifier=addresses.build_identifier(resource.pk),
+        page=addresses.build_page(resource.pk),
+        files=[
+            File(
+                str(kind.label),
+                name,
+                kind.content_type.partition(";")[0],
+                f"{dump}?format={name}",
+            )
+            for name, kind in formats.items()
+            if dump and kind.is_installed and not kind.needs_places
+        ],
+    )
+
+
+def add_addresses_to_dataset(
+    request: HttpRequest, listed: ListedDataset, addresses: ResourceAddresses
+) -> PublishedDataset:
+    """Add absolute addresses to a dataset: those of its resource, or of its place on a page."""
+    published = [add_addresses(resource, addresses) for resource in listed.resources]
+    if listed.dataset.resource:
+        (only,) = published
+        return PublishedDataset(listed, only.identifier, only.page, published)
+    catalogue = request.build_absolute_uri(find_catalogue_path(request))
+    return PublishedDataset(
+        listed=listed,
+        identifier=build_dataset_identifier(request, listed.dataset),
+        page=f"{catalogue}?{urlencode({'q': listed.dataset.id})}",
+        resources=published,
+    )
+
+
+def build_dataset_identifier(request: HttpRequest, dataset: Dataset) -> str:
+    """Build the address of a dataset of the portal's own: its place on the catalogue page."""
+    return f"{build_catalogue_identifier(request)}#dataset-{quote(dataset.id)}"
+
+
+def get_site_title() -> str:
+    return core_conf.SITE_TITLE or _("Datastore")
+
+
+def get_site_description() -> str:
+    return core_conf.SITE_DESCRIPTION or _("Tables with their fields, files and API.")
+
+
+def find_catalogue_path(request: HttpRequest) -> str:
+    """Find the page of the catalogue, or its description where the portal has no pages."""
+    return find_path(request, "catalogue") or reverse_in_locale(request, "catalog-jsonld")
+
+
+def build_catalogue_identifier(request: HttpRequest) -> str:
+    """Build the address of the catalogue in the portal's default language."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return request.build_absolute_uri(find_catalogue_path(request))
+
+
+def build_catalogue_links(request: HttpRequest) -> str:
+    """Build the header ``Link``, which leads to the other forms of the catalogue."""
+    return ", ".join(
+        f'<{request.build_absolute_uri(path)}>; rel="alternate"; type="{media_type}"'
+        for name, media_type in _CATALOGUE_FORMS
+        if (path := find_path(request, name))
+    )

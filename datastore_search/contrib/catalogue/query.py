@@ -72,8 +72,6 @@ def parse_catalogue_query(text: str, parameter: str, fields: Fields) -> Q:
 
 @dataclass(frozen=True, slots=True)
 class SortTerm:
-    """A name to sort by, and the direction."""
-
     name: str
     is_descending: bool = False
 

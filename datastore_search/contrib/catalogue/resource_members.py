@@ -40,7 +40,6 @@ METADATA: Final[Mapping[str, str | Promise]] = {
 
 
 def get_metadata_field(name: str) -> models.Field[Any, Any]:
-    """Get the model's field of a name in ``METADATA``."""
     return cast("models.Field[Any, Any]", getattr(Dataset, name).field)
 
 
@@ -50,14 +49,12 @@ class MetadataField(ParameterField):
     default_error_messages = {"invalid": _("Must be text.")}
 
     def __init__(self, name: str, **options: Any) -> None:
-        """``name`` is the name of the model field."""
         self.name = name
         super().__init__(**options)
 
     limit_text = _("At most {most} characters.")
 
     def get_limit(self) -> int | None:
-        """Get the limit of the model's field."""
         most: int | None = get_metadata_field(self.name).max_length
         return most
 
@@ -84,7 +81,6 @@ class TagsField(MetadataField):
     default_error_messages = {"invalid": _("Must be a list of texts.")}
 
     def describe_limit(self) -> str:
-        """Describe the limits of the list and of its texts."""
         field: Any = get_metadata_field(self.name)
         most, length = field.size, field.base_field.max_length
         return str(_("At most {most} texts of {length} characters.")).format(
@@ -108,8 +104,6 @@ class TagsField(MetadataField):
 
 
 class MetadataMembers(ResourceMembers):
-    """The members that describe a resource."""
-
     vars().update(
         {
             name: (TagsField if name == "tags" else MetadataField)(name, help_text=text)
@@ -125,7 +119,7 @@ class NewMembers(MetadataMembers, NewResourceMembers):
 
     @classmethod
     def list_stored(cls, sent: Mapping[str, object], /) -> set[str]:
-        """List all of them, but a ``url`` beside another ``source``."""
+        """List all members; a ``url`` is not stored if there is another ``source``."""
         has_both = sent.get("source") not in (None, "", sent.get("url"))
         return super().list_stored(sent) - ({"url"} if has_both else set())
 

@@ -12,17 +12,26 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Final
 
+from django.http import HttpRequest
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from ...messages.bidi import BIDI_CONTROLS
 from ...models import Field, Resource
+from ...web.addresses import ResourceAddresses
+from .datasets import find_dataset_of
 from .models import Dataset, get_metadata
 from .published import (
     MAX_DESCRIPTION_LENGTH,
-    File,
     PublishedResource,
+    add_addresses,
+    build_catalogue_identifier,
+    build_dataset_identifier,
     build_license_address,
     drop_empty,
     find_address,
+    get_site_description,
+    get_site_title,
 )
 
 CONTEXT: Final = "https://schema.org/"
@@ -48,11 +57,28 @@ def build_dataset(
     resource, version = published.resource, published.resource.table_version
     metadata = get_metadata(resource)
     without_context = {name: each for name, each in catalogue.items() if name != "@context"}
-    described = [_describe_field(field, resource) for field in fields]
+    language = resource.content_language
+    described = [
+        drop_empty(
+            {
+                "@type": "PropertyValue",
+                "name": field.name,
+                "alternateName": field.choose_label(language).text,
+                "description": field.choose_notes(language).text[:MAX_DESCRIPTION_LENGTH],
+            }
+        )
+        for field in fields
+    ]
     sizes = (len(json.dumps(each, ensure_ascii=False).encode()) for each in described)
     described = described[: sum(total <= MAX_FIELDS_BYTES for total in accumulate(sizes))]
-    publisher = _describe_publisher(metadata) or parent.get("creator")
+    contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})
+    publisher = parent.get("creator")
+    if metadata.publisher:
+        publisher = {"@type": "Organization", "name": metadata.publisher}
+        if contact:
+            publisher["contactPoint"] = {"@type": "ContactPoint", **contact}
     published_at = version.published_at if version else None
+    days = (metadata.temporal_start, metadata.temporal_end)
     return drop_empty(
         {
             "@context": CONTEXT,
@@ -66,9 +92,12 @@ def build_dataset(
             "creator": publisher,
             "publisher": publisher,
             "keywords": sorted(metadata.tags),
-            "inLanguage": resource.content_language,
+            "inLanguage": language,
             "spatialCoverage": metadata.spatial and {"@type": "Place", "name": metadata.spatial},
-            "temporalCoverage": _write_interval(metadata),
+            # As an ISO 8601 interval; an open end is two dots.
+            "temporalCoverage": "/".join(day.isoformat() if day else ".." for day in days)
+            if any(days)
+            else "",
             "isBasedOn": find_address(metadata.source),
             "version": metadata.shown_version,
             "dateCreated": resource.created_at.isoformat(),
@@ -77,14 +106,21 @@ def build_dataset(
             "isAccessibleForFree": True,
             "isPartOf": parent,
             "includedInDataCatalog": without_context,
-            "distribution": [_describe_file(file) for file in published.files],
+            "distribution": [
+                {
+                    "@type": "DataDownload",
+                    "name": file.label,
+                    "encodingFormat": file.media_type,
+                    "contentUrl": file.address,
+                }
+                for file in published.files
+            ],
             "variableMeasured": described,
         }
     )
 
 
 def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
-    """Build the description of the portal's own dataset with a resource."""
     title, owner = dataset.local_title.text, dataset.owner
     description = (dataset.local_notes.text or title)[:MAX_DESCRIPTION_LENGTH]
     # Search engines report a Dataset with a shorter description as an error.
@@ -104,7 +140,6 @@ def build_parent(dataset: Dataset, identifier: str) -> dict[str, Any]:
 
 
 def build_data_catalog(name: str, description: str, address: str) -> dict[str, Any]:
-    """Build the description of the catalogue."""
     return drop_empty(
         {
             "@context": CONTEXT,
@@ -113,41 +148,6 @@ def build_data_catalog(name: str, description: str, address: str) -> dict[str, A
             "name": name,
             "description": description,
             "url": address,
-        }
-    )
-
-
-def _describe_publisher(metadata: Dataset) -> dict[str, Any]:
-    if not metadata.publisher:
-        return {}
-    contact = drop_empty({"name": metadata.contact, "email": metadata.contact_email})
-    return drop_empty(
-        {
-            "@type": "Organization",
-            "name": metadata.publisher,
-            "contactPoint": contact and {"@type": "ContactPoint", **contact},
-        }
-    )
-
-
-def _describe_file(file: File) -> dict[str, Any]:
-    return {
-        "@type": "DataDownload",
-        "name": file.label,
-        "encodingFormat": file.media_type,
-        "contentUrl": file.address,
-    }
-
-
-def _describe_field(field: Field, resource: Resource) -> dict[str, Any]:
-    label = field.choose_label(resource.content_language).text
-    notes = field.choose_notes(resource.content_language).text
-    return drop_empty(
-        {
-            "@type": "PropertyValue",
-            "name": field.name,
-            "alternateName": label,
-            "description": notes[:MAX_DESCRIPTION_LENGTH],
         }
     )
 
@@ -165,7 +165,33 @@ def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -
     return f"{description.rstrip('.')}. {words}"[:MAX_DESCRIPTION_LENGTH]
 
 
-def _write_interval(metadata: Dataset) -> str:
-    """Write the days covered as an ISO 8601 interval; an open end is two dots."""
-    days = (metadata.temporal_start, metadata.temporal_end)
-    return "/".join(day.isoformat() if day else ".." for day in days) if any(days) else ""
+# For the element ``<script>`` of a page -----------------------------------------------------------
+
+#: No text ends the element ``<script>``, as in ``django.utils.html.json_script``, and none
+#: turns the direction of the page's source.
+_SCRIPT_ESCAPES = {code: f"\\u{code:04X}" for code in (*map(ord, "<>&"), *BIDI_CONTROLS)}
+
+
+def describe_catalogue(request: HttpRequest) -> SafeString:
+    return _dump_for_script(_build_catalogue(request))
+
+
+def describe_resource(request: HttpRequest, resource: Resource) -> SafeString:
+    """Describe a resource, whose fields have been read, and the dataset that it is part of."""
+    published = add_addresses(resource, ResourceAddresses(request))
+    dataset = find_dataset_of(resource)
+    parent = build_parent(dataset, build_dataset_identifier(request, dataset)) if dataset else {}
+    return _dump_for_script(
+        build_dataset(published, resource.schema, _build_catalogue(request), parent)
+    )
+
+
+def _build_catalogue(request: HttpRequest) -> dict[str, Any]:
+    identifier = build_catalogue_identifier(request)
+    return build_data_catalog(get_site_title(), get_site_description(), identifier)
+
+
+def _dump_for_script(data: object) -> SafeString:
+    """Write JSON for the element ``<script>``."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return mark_safe(text.translate(_SCRIPT_ESCAPES))  # noqa: S308 - nothing of HTML remains in it

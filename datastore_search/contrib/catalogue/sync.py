@@ -113,7 +113,7 @@ def _find_parts(dataset: Dataset, ids: Sequence[str], using: str) -> Sequence[Da
 def _check_names(
     dataset: Dataset, known: Dataset | None, parts: Sequence[Dataset], using: str
 ) -> None:
-    """Refuse an id or a name by which clients find something else."""
+    """Refuse an id or a name that another dataset or resource has already."""
     others = Dataset.objects.using(using).filter(resource=None).exclude(pk=dataset.pk)
     resources = Resource.objects.using(using).exclude(pk__in=[part.pk for part in parts])
     for field, name in (("id", dataset.pk), ("name", dataset.name)):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from django.apps import apps
 from django.urls import path
 
-from .views.dcat import JsonLdView, TurtleView
-from .views.descriptions import DataPackageView, SchemaView
-from .views.resource_lists import FeedView, SitemapView
+from .views import DataPackageView, FeedView, JsonLdView, SchemaView, SitemapView, TurtleView
 
 urlpatterns = [
     path("datastore/catalog.ttl", TurtleView.as_view(), name="catalog-turtle"),

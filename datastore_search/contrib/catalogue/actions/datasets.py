@@ -4,12 +4,13 @@ The reading actions of CKAN's catalogue: datasets, resources, organizations, tag
 Each resource is a dataset of its own, unless it is part of another.  Lists have the public ones,
 as CKAN's; ``package_search`` has the private ones that the user may read, with ``include_private``.
 
-Source: CKAN's actions of these names.
+Source: CKAN's actions of these names.  Parameters that have no meaning here are accepted, as
+clients send them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,21 +22,29 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ....api.actions.action import Action, Answer
+from ....api.parameter_types import (
+    BooleanField,
+    FullTextField,
+    IgnoredField,
+    JsonNamesField,
+    NamesField,
+    NonNegativeIntegerField,
+    ResourceIdField,
+    TextField,
+)
 from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
 from ....api.permissions import authorize_read, get_reader
 from ....guards.clients import Client
 from ....messages.access import UnknownResource
-from ....models import Resource, ResourceQuerySet
+from ....models import Resource
 from ....search import open_snapshot
 from ....web.addresses import ResourceAddresses
 from ....web.caching import Validators
 from ..conditions import match_format, match_text
-from ..dataset import Group, ListedDataset, Organization
 from ..datasets import (
     AnyGroup,
     Counted,
     Datasets,
-    Facet,
     find_resource,
     open_public_datasets,
     open_readable_datasets,
@@ -55,27 +64,25 @@ from ..errors import (
     UnknownOrganization,
 )
 from ..licenses import list_licenses
-from ..models import get_metadata
-from ..parameters import (
-    DEFAULT_FACET_VALUES,
-    DEFAULT_ROWS,
-    MAX_FACET_VALUES,
-    MAX_LISTED_NAMES,
-    MAX_ROWS,
-    CurrentPackagesParameters,
-    GroupListParameters,
-    NoParameters,
-    OrganizationListParameters,
-    OrganizationShowParameters,
-    PackageListParameters,
-    PackageSearchParameters,
-    PackageShowParameters,
-    ResourceSearchParameters,
-    ResourceShowParameters,
-    ResourceViewListParameters,
-    TagListParameters,
-)
+from ..models import Group, ListedDataset, Organization, get_metadata
 from ..query import parse_catalogue_sort
+
+#: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
+#: ``ckan.search.rows_max`` and ``ckan.group_and_organization_list_max``.
+DEFAULT_ROWS = 10
+MAX_ROWS = 1_000
+
+#: Names of one answer that lists them, where CKAN has no limit; 5 MB at most.
+MAX_LISTED_NAMES = 50_000
+
+#: Each facet is a statement.
+MAX_FACETS = 10
+DEFAULT_FACET_VALUES = 50
+MAX_FACET_VALUES = 1_000
+
+_NO_EFFECT = _("Has no effect.")
+_LIMIT = _("Maximum number of results.")
+_OFFSET = _("Number of results to skip.")
 
 DEFAULT_SORT = "score desc, metadata_modified desc"
 
@@ -95,11 +102,9 @@ class _Call(NamedTuple):
         return open_public_datasets(self.using)
 
     def open_readable(self) -> Datasets:
-        """Open the datasets that the user may see."""
         return open_readable_datasets(self.using, get_reader(self.request))
 
     def describe(self, listed: Iterable[ListedDataset]) -> list[dict[str, Any]]:
-        """Describe datasets."""
         addresses = ResourceAddresses(self.request)
         return [describe_dataset(each, addresses) for each in listed]
 
@@ -110,22 +115,95 @@ class _Call(NamedTuple):
 
     def find_resource(self, name: str) -> Resource:
         """Find a resource; one never loaded is shown only to users who may change it."""
-        return find_visible_resource(self.request, Resource.objects.using(self.using), name)
+        resource = find_resource(Resource.objects.using(self.using), name)
+        if resource is None or not (
+            resource.table_version_id or resource.permits(get_reader(self.request), "change")
+        ):
+            raise UnknownResource(resource=make_printable(name))
+        return resource
 
     def authorize_read(self, resource: Resource, name: str, *parts: object) -> Validators:
         """Let the user read a resource, and build the validators of the answer."""
         return authorize_read(self.request, resource, name, self.sent, *parts)
 
 
+def _reads(
+    parameters: type[ActionParameters], description: str | Promise
+) -> Callable[[Callable[[_Call], Answer]], Action]:
+    """Make the action of a function's name, which reads within the client's time limit."""
+
+    def build(run: Callable[[_Call], Answer]) -> Action:
+        def run_within_limits(request: Request, sent: Mapping[str, object]) -> Answer:
+            with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
+                using = session.connection.alias
+                return run(_Call(request, sent, parameters.parse(sent), using))
+
+        return Action(run.__name__.removeprefix("_"), parameters, run_within_limits, description)
+
+    return build
+
+
+# Parameters of several actions --------------------------------------------------------------------
+
+
+def _ignore(*names: str) -> dict[str, IgnoredField]:
+    return {name: IgnoredField(help_text=_NO_EFFECT) for name in names}
+
+
+class PageParameters(ActionParameters):
+    limit = NonNegativeIntegerField(help_text=_LIMIT, reduced_to=lambda: MAX_ROWS)
+    offset = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
+
+
+class DatasetListParameters(ActionParameters):
+    include_private = BooleanField(
+        help_text=_("Include the private datasets that the user may read."), shown_default="false"
+    )
+    vars().update(_ignore("include_drafts", "include_deleted"))
+
+
+class ShowParameters(ActionParameters):
+    """What clients, such as ckanapi's program, send to every action that describes something."""
+
+    vars().update(_ignore("include_groups", "include_password_hash", "include_users"))
+
+
+class ResourceNameParameters(ActionParameters):
+    needed = ("id",)
+
+    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
+
+
 # Datasets -----------------------------------------------------------------------------------------
 
 
-def _list_packages(call: _Call) -> Answer:
+class PackageListParameters(DatasetListParameters):
+    limit = NonNegativeIntegerField(help_text=_LIMIT, reduced_to=lambda: MAX_LISTED_NAMES)
+    offset = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
+
+
+@_reads(PackageListParameters, _("List the names of datasets."))
+def _package_list(call: _Call) -> Answer:
     names = call.open_datasets().list_names(call.bound(MAX_LISTED_NAMES))
     return Answer(names, public=not call.parameters.get("include_private"))
 
 
-def _show_package(call: _Call) -> Answer:
+class PackageShowParameters(ShowParameters):
+    needed = ("id", "name_or_id")
+
+    id = ResourceIdField(
+        help_text=_(
+            "The id, the name or an alias of a dataset. Required, unless there is a `name_or_id`."
+        )
+    )
+    name_or_id = ResourceIdField(help_text=_("Another name for `id`, which has precedence."))
+    vars().update(
+        _ignore("use_default_schema", "include_tracking", "include_plugin_data", "include_datasets")
+    )
+
+
+@_reads(PackageShowParameters, _("Describe a dataset."))
+def _package_show(call: _Call) -> Answer:
     name = str(call.parameters.get("id") or call.parameters["name_or_id"])
     resource = None
     with suppress(UnknownResource):
@@ -139,7 +217,58 @@ def _show_package(call: _Call) -> Answer:
     raise UnknownDataset(dataset=make_printable(name))
 
 
-def _search_packages(call: _Call) -> Answer:
+class PackageSearchParameters(DatasetListParameters):
+    q = FullTextField(
+        help_text=_(
+            "Words that a dataset must contain, or conditions such as `tags:water`; `*:*` "
+            "matches all."
+        )
+    )
+    fq = FullTextField(
+        help_text=_("Conditions such as `+tags:water organization:(hue OR vinh) -res_format:CSV`.")
+    )
+    rows = NonNegativeIntegerField(
+        help_text=_("Maximum number of datasets."),
+        shown_default=DEFAULT_ROWS,
+        reduced_to=lambda: MAX_ROWS,
+    )
+    start = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
+    sort = TextField(
+        help_text=_(
+            "Fields to sort by, each with `asc` or `desc`, separated by commas; the last modified"
+            " first if not given."
+        )
+    )
+    facet = BooleanField(help_text=_("Count the values of `facet.field`."), shown_default="true")
+    # Names with a full stop are not valid names in Python.
+    vars().update(
+        {
+            "facet.field": JsonNamesField(
+                MAX_FACETS,
+                source="facet_field",
+                help_text=_(
+                    "What to count: `tags`, `organization`, `groups`, `license_id`,"
+                    " `res_format`. A list, or its JSON text."
+                ),
+            ),
+            "facet.limit": NonNegativeIntegerField(
+                source="facet_limit",
+                help_text=_("Maximum number of values of each facet."),
+                shown_default=DEFAULT_FACET_VALUES,
+                reduced_to=lambda: MAX_FACET_VALUES,
+            ),
+            "facet.mincount": NonNegativeIntegerField(
+                source="facet_mincount",
+                help_text=_("Leave out values that fewer datasets have."),
+                shown_default="1",
+            ),
+        }
+    )
+    vars().update(_ignore("use_default_schema", "fl"))
+
+
+@_reads(PackageSearchParameters, _("Search datasets."))
+def _package_search(call: _Call) -> Answer:
     parameters, datasets = call.parameters, call.open_datasets()
     for name in ("q", "fq"):
         datasets = datasets.matching(parameters.get(name, ""), name)
@@ -148,7 +277,15 @@ def _search_packages(call: _Call) -> Answer:
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
     start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
     page, count = datasets.read_page(order, slice(start, start + rows))
-    facets = _count_facets(datasets, parameters, count)
+    limit = min(parameters.get("facet_limit", DEFAULT_FACET_VALUES), MAX_FACET_VALUES)
+    least = parameters.get("facet_mincount", 1)
+    names = (
+        dict.fromkeys(parameters.get("facet_field", ())) if parameters.get("facet", True) else ()
+    )
+    facets = {
+        name: [each for each in datasets.count_facet(name, limit, count) if each.count >= least]
+        for name in names
+    }
     result = {
         "count": count,
         "facets": {
@@ -170,20 +307,14 @@ def _search_packages(call: _Call) -> Answer:
     return Answer(result, public=not parameters.get("include_private"))
 
 
-def _count_facets(
-    datasets: Datasets, parameters: Mapping[str, Any], total: int
-) -> dict[str, list[Facet]]:
-    if not parameters.get("facet", True):
-        return {}
-    limit = min(parameters.get("facet_limit", DEFAULT_FACET_VALUES), MAX_FACET_VALUES)
-    least = parameters.get("facet_mincount", 1)
-    return {
-        name: [each for each in datasets.count_facet(name, limit, total) if each.count >= least]
-        for name in dict.fromkeys(parameters.get("facet_field", ()))
-    }
+class CurrentPackagesParameters(PageParameters):
+    page = NonNegativeIntegerField(
+        help_text=_("The number of a page of `limit` results, from 1; overrides `offset`.")
+    )
 
 
-def _list_current_packages(call: _Call) -> Answer:
+@_reads(CurrentPackagesParameters, _("Describe the datasets, the last modified first."))
+def _current_package_list_with_resources(call: _Call) -> Answer:
     parameters = call.parameters
     if parameters.get("page") and "limit" in parameters:
         parameters["offset"] = (parameters["page"] - 1) * parameters["limit"]
@@ -194,7 +325,12 @@ def _list_current_packages(call: _Call) -> Answer:
 # Resources ----------------------------------------------------------------------------------------
 
 
-def _show_resource(call: _Call) -> Answer:
+class ResourceShowParameters(ResourceNameParameters):
+    include_tracking = IgnoredField(help_text=_NO_EFFECT)
+
+
+@_reads(ResourceShowParameters, _("Describe a resource."))
+def _resource_show(call: _Call) -> Answer:
     name = str(call.parameters["id"])
     resource = call.find_resource(name)
     place = call.open_readable().locate([resource])[resource.pk]
@@ -203,9 +339,29 @@ def _show_resource(call: _Call) -> Answer:
     return Answer(described, validators=replace(validators, key=""))  # others change its place
 
 
-def _list_resource_views(call: _Call) -> Answer:
+class ResourceViewListParameters(ResourceNameParameters):
+    """The parameters of ``resource_view_list``; ``limit`` of ckanapi is ignored, as in CKAN."""
+
+    limit = IgnoredField(help_text=_NO_EFFECT)
+
+
+@_reads(ResourceViewListParameters, _("List the views of a resource: there are none."))
+def _resource_view_list(call: _Call) -> Answer:
     name = str(call.parameters["id"])
     return Answer([], validators=call.authorize_read(call.find_resource(name), name))
+
+
+class ResourceSearchParameters(PageParameters):
+    needed = ("query",)
+
+    query = NamesField(
+        MAX_FACETS,
+        help_text=_(
+            "Conditions `field:text` on `id`, `name`, `description` or `format`; a list, or a text"
+            " with commas between them."
+        ),
+    )
+    order_by = TextField(help_text=_("`name`, `created` or `last_modified`."), shown_default="name")
 
 
 #: How each field of ``resource_search`` is compared.
@@ -222,7 +378,8 @@ _RESOURCE_ORDERS = {
 }
 
 
-def _search_resources(call: _Call) -> Answer:
+@_reads(ResourceSearchParameters, _("Find resources by parts of their members."))
+def _resource_search(call: _Call) -> Answer:
     condition = Q()
     for pair in call.parameters["query"]:
         name, colon, text = pair.partition(":")
@@ -246,7 +403,22 @@ def _search_resources(call: _Call) -> Answer:
 # Organizations, groups, tags, licences ------------------------------------------------------------
 
 
-def _list_organizations(call: _Call) -> Answer:
+class GroupListParameters(PageParameters):
+    all_fields = BooleanField(
+        help_text=_("Describe each one, instead of listing names."), shown_default="false"
+    )
+    vars().update(
+        _ignore("sort", "order_by", "type", "groups", "include_dataset_count", "include_extras")
+    )
+
+
+class OrganizationListParameters(GroupListParameters):
+    organizations = JsonNamesField(MAX_ROWS, help_text=_("The names to list; all if not given."))
+    vars().update(_ignore("include_tags", "include_groups", "include_users"))
+
+
+@_reads(OrganizationListParameters, _("List the publishers of datasets."))
+def _organization_list(call: _Call) -> Answer:
     wanted = call.parameters.get("organizations")
     organizations = call.open_datasets().list_organizations()
     named = [each for each in organizations if not wanted or each.group.name in wanted]
@@ -263,7 +435,20 @@ def _list_groups_of(
     return Answer(list(map(describe, listed)), public=True)
 
 
-def _show_organization(call: _Call) -> Answer:
+class OrganizationShowParameters(ShowParameters):
+    needed = ("id",)
+
+    id = TextField(help_text=_("The id or the name of an organization."))
+    include_datasets = BooleanField(
+        help_text=_("Return its datasets as `packages`, at most 1,000."), shown_default="false"
+    )
+    vars().update(
+        _ignore("include_dataset_count", "include_extras", "include_tags", "include_followers")
+    )
+
+
+@_reads(OrganizationShowParameters, _("Describe a publisher of datasets."))
+def _organization_show(call: _Call) -> Answer:
     name = call.parameters["id"]
     datasets = call.open_datasets()
     for each in datasets.list_organizations():
@@ -290,14 +475,26 @@ def _describe_organization(counted: Counted[Organization]) -> dict[str, Any]:
     }
 
 
-def _list_groups(call: _Call) -> Answer:
+@_reads(GroupListParameters, _("List the groups of datasets."))
+def _group_list(call: _Call) -> Answer:
     def describe(counted: Counted[Group]) -> dict[str, Any]:
         return {**describe_group(counted.group), "type": "group", "package_count": counted.count}
 
     return _list_groups_of(call, call.open_datasets().list_groups(), describe)
 
 
-def _list_tags(call: _Call) -> Answer:
+class TagListParameters(ActionParameters):
+    query = TextField(help_text=_("A text that the names of the tags must contain."))
+    vocabulary_id = TextField(
+        help_text=_("A vocabulary. There are no vocabularies, so no tag matches.")
+    )
+    all_fields = BooleanField(
+        help_text=_("Describe each one, instead of listing names."), shown_default="false"
+    )
+
+
+@_reads(TagListParameters, _("List the tags of datasets."))
+def _tag_list(call: _Call) -> Answer:
     parameters = call.parameters
     part = parameters.get("query", "").strip().casefold()
     tags = [] if parameters.get("vocabulary_id") else call.open_datasets().list_tags()
@@ -307,6 +504,10 @@ def _list_tags(call: _Call) -> Answer:
     members = ("id", "name", "vocabulary_id", "display_name")
     described = map(describe_tag, names)
     return Answer([{name: tag[name] for name in members} for tag in described], public=True)
+
+
+class NoParameters(ActionParameters):
+    """``license_list`` and ``site_read`` have none."""
 
 
 def _list_licenses(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -319,72 +520,18 @@ def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(result=True, public=True)
 
 
-# Shared -------------------------------------------------------------------------------------------
-
-
-def find_visible_resource(request: Request, resources: ResourceQuerySet, name: str) -> Resource:
-    """Find a resource; one never loaded is shown only to users who may change it."""
-    resource = find_resource(resources, name)
-    if resource is None or not (
-        resource.table_version_id or resource.permits(get_reader(request), "change")
-    ):
-        raise UnknownResource(resource=make_printable(name))
-    return resource
-
-
-def _build(
-    name: str,
-    parameters: type[ActionParameters],
-    run: Callable[[_Call], Answer],
-    description: str | Promise,
-) -> Action:
-    """Build an action that reads a database within the client's time limit."""
-
-    def run_within_limits(request: Request, sent: Mapping[str, object]) -> Answer:
-        with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
-            using = session.connection.alias
-            return run(_Call(request, sent, parameters.parse(sent), using))
-
-    return Action(name, parameters, run_within_limits, description)
-
-
-catalogue_actions: Sequence[Action] = (
-    _build("package_list", PackageListParameters, _list_packages, _("List the names of datasets.")),
-    _build("package_show", PackageShowParameters, _show_package, _("Describe a dataset.")),
-    _build("package_search", PackageSearchParameters, _search_packages, _("Search datasets.")),
-    _build(
-        "current_package_list_with_resources",
-        CurrentPackagesParameters,
-        _list_current_packages,
-        _("Describe the datasets, the last modified first."),
-    ),
-    _build("resource_show", ResourceShowParameters, _show_resource, _("Describe a resource.")),
-    _build(
-        "resource_view_list",
-        ResourceViewListParameters,
-        _list_resource_views,
-        _("List the views of a resource: there are none."),
-    ),
-    _build(
-        "resource_search",
-        ResourceSearchParameters,
-        _search_resources,
-        _("Find resources by parts of their members."),
-    ),
-    _build(
-        "organization_list",
-        OrganizationListParameters,
-        _list_organizations,
-        _("List the publishers of datasets."),
-    ),
-    _build(
-        "organization_show",
-        OrganizationShowParameters,
-        _show_organization,
-        _("Describe a publisher of datasets."),
-    ),
-    _build("group_list", GroupListParameters, _list_groups, _("List the groups of datasets.")),
-    _build("tag_list", TagListParameters, _list_tags, _("List the tags of datasets.")),
+catalogue_actions = (
+    _package_list,
+    _package_show,
+    _package_search,
+    _current_package_list_with_resources,
+    _resource_show,
+    _resource_view_list,
+    _resource_search,
+    _organization_list,
+    _organization_show,
+    _group_list,
+    _tag_list,
     Action("license_list", NoParameters, _list_licenses, _("List the known licences.")),
     Action("site_read", NoParameters, _read_site, _("Report that this portal can be read.")),
 )

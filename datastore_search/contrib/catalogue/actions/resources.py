@@ -50,7 +50,7 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
     name, using = str(parameters["id"]), router.db_for_write(Resource)
     found = find_resource(get_resources(), name)
     if found and not (found.table_version_id or found.permits(get_reader(request), "change")):
-        found = None  # as for ``find_visible_resource``
+        found = None  # as in ``resource_show``
     known = check_may_write(request, found, name)
     row = RowToLock(Resource._meta.db_table, known.pk)
     with begin_write_transaction(connections[using], row) as is_found:
@@ -58,7 +58,13 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
         if resource is None:
             raise UnknownResource(resource=make_printable(name))
         shown = show_resource(request, resource)
-        refuse_other_members(sent, shown, _list_accepted(sent, resource))
+        # Two times that were the same, and the address of the dump in another language, were shown.
+        accepted = ChangedMembers.list_stored(sent) | _OF_PUSHERS
+        if sent.get(_TIMES[0]) == sent.get(_TIMES[1]):
+            accepted.update(_TIMES)
+        if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
+            accepted.add("url")
+        refuse_other_members(sent, shown, accepted)
         values = _select_changes(resource, sent, parameters, is_complete=is_complete)
         for column, value in values.items():
             setattr(resource, column, value)
@@ -71,20 +77,6 @@ def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) 
 #: What pushers send as it was shown some time ago, or with their own values.
 _OF_PUSHERS = frozenset({"datastore_active", "force", "hash", "url_type"})
 _TIMES = ("last_modified", "metadata_modified")
-
-
-def _list_accepted(sent: Mapping[str, object], resource: Resource) -> set[str]:
-    """
-    List the members that are stored, or were shown some time ago.
-
-    These are two times that are the same, and the address of the dump in another language.
-    """
-    accepted = ChangedMembers.list_stored(sent) | _OF_PUSHERS
-    if sent.get(_TIMES[0]) == sent.get(_TIMES[1]):
-        accepted.update(_TIMES)
-    if str(sent.get("url", "")).endswith(f"/{resource.pk}"):
-        accepted.add("url")
-    return accepted
 
 
 def store_metadata(

@@ -8,7 +8,7 @@ from typing import Any
 from ....messages.bidi import show_bidi_controls
 from ...catalogue.licenses import describe_license
 from ...catalogue.models import get_metadata
-from ...catalogue.views.published import describe_resource
+from ...catalogue.schema_org import describe_resource
 from ..sections import PageQuestion, Place, Section
 from .facts import list_facts
 

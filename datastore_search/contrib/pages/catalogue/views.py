@@ -21,11 +21,11 @@ from ....search import open_snapshot
 from ....signals import CATALOGUE_KEY
 from ....web.addresses import reverse_in_locale
 from ....web.views import parse_page_number
-from ...catalogue.datasets import Datasets, open_readable_datasets
-from ...catalogue.facet_counts import count_facets
+from ...catalogue.datasets import Datasets, count_facets, open_readable_datasets
 from ...catalogue.listing import CatalogueFilterSet
+from ...catalogue.published import build_catalogue_links
 from ...catalogue.query import SortTerm
-from ...catalogue.views.published import build_catalogue_links, describe_catalogue
+from ...catalogue.schema_org import describe_catalogue
 from ..head import list_format_labels
 from ..page import PageView
 from ..table.pagination import Pagination

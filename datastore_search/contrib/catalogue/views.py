@@ -1,0 +1,311 @@
+"""The catalogue for machines: DCAT, feed, sitemap, and the descriptions of a resource."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import translation
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import escape
+from django.utils.xmlutils import SimplerXMLGenerator
+
+from ...downloads.table_schema import build_table_schema
+from ...downloads.xml_rows import clean_xml
+from ...guards.clients import Client
+from ...messages.requests import UnknownPage
+from ...models import Resource
+from ...search import ConsistentRead, open_snapshot
+from ...web.addresses import ResourceAddresses, find_search_path, reverse_in_locale
+from ...web.caching import Validators
+from ...web.languages import choose_language_codes
+from ...web.views import ResourceWebView, WebView, parse_page_number
+from .data_package import build_data_package
+from .datasets import CatalogueState, Datasets, open_public_datasets, read_state, select_listed
+from .dcat import CataloguePage, build_dcat_catalog, write_turtle
+from .models import ListedDataset, get_metadata
+from .published import (
+    MAX_DESCRIPTION_LENGTH,
+    PublishedResource,
+    add_addresses,
+    add_addresses_to_dataset,
+    build_catalogue_identifier,
+    find_catalogue_path,
+    get_site_description,
+    get_site_title,
+)
+from .query import SortTerm
+
+Item = TypeVar("Item")
+
+# Descriptions of a resource -----------------------------------------------------------------------
+
+#: The header that the answers depend on: it decides who may read.
+_VARY = ("Cookie",)
+
+
+class DescriptionView(ResourceWebView):
+    #: Describes a resource, whose fields have been read.
+    describe: Callable[[PublishedResource], dict[str, Any]]
+
+    def answer(self, read: ConsistentRead) -> HttpResponse:
+        resource = read.resource
+        self.check_may_read(resource)
+        validators = Validators.from_resource(resource, self.request, vary=_VARY)
+        published = add_addresses(resource, ResourceAddresses(self.request))
+        response = JsonResponse(
+            self.describe(published),
+            json_dumps_params={"ensure_ascii": False, "indent": 2},
+        )
+        validators.set_headers(response, self.request)
+        return response
+
+
+class SchemaView(DescriptionView):
+    """The fields of a resource as a Frictionless Table Schema, which describes its dump in CSV."""
+
+    describe = staticmethod(lambda published: build_table_schema(published.resource))
+
+
+class DataPackageView(DescriptionView):
+    """A resource as a Frictionless Data Package, with its dump in CSV as the only file."""
+
+    describe = staticmethod(build_data_package)
+
+
+# Lists of what is public --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage(Generic[Item]):
+    """A page of a list, its number, the number of the last page, and the total."""
+
+    number: int
+    last: int
+    total: int
+    items: Sequence[Item]
+
+
+class PublicListView(WebView, ABC, Generic[Item]):
+    """
+    A page of a list, with an ``ETag`` for the whole list.
+
+    An answer is written before it is sent: it is bounded by its page, and no slow reader holds the
+    statement.
+    """
+
+    media_type: ClassVar[str]
+    page_size: ClassVar[int]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        number = parse_page_number(request)
+        with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
+            datasets = open_public_datasets(session.connection.alias)
+            state = self.read_state(datasets)
+            last = max(1, -(-state.count // self.page_size))
+            if number > last:
+                raise UnknownPage(page=number)
+            site = (get_site_title(), get_site_description())
+            validators = Validators.from_state(state, request, *site)
+            offset = (number - 1) * self.page_size
+            bounds = slice(offset, offset + self.page_size)
+            shown = self.read_items(datasets, bounds) if self.shows_items(last) else []
+        text = self.write(ListPage(number, last, state.count, shown))
+        response = HttpResponse(text, content_type=self.media_type)
+        validators.set_headers(response, request)
+        return response
+
+    @abstractmethod
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        """Read the state of the list, which changes with each of its items."""
+
+    @abstractmethod
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Item]:
+        """Read the items of a page."""
+
+    def shows_items(self, last: int) -> bool:
+        """Return whether the requested page has items; ``last`` is the last page."""
+        return True
+
+    @abstractmethod
+    def write(self, page: ListPage[Item]) -> str:
+        """Write a page."""
+
+
+# DCAT ---------------------------------------------------------------------------------------------
+
+
+class DcatView(PublicListView[ListedDataset]):
+    page_size = 50
+    #: Writes JSON-LD in the notation of the view.
+    write_document: Callable[[dict[str, Any]], str]
+
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        return datasets.read_state()
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[ListedDataset]:
+        """Read the datasets of a page; the order of the ids does not change with new versions."""
+        return datasets.list_page([SortTerm("id")], bounds)
+
+    def write(self, page: ListPage[ListedDataset]) -> str:
+        addresses = ResourceAddresses(self.request)
+        published = [add_addresses_to_dataset(self.request, each, addresses) for each in page.items]
+        address = self.request.build_absolute_uri(self.request.path)
+        api = find_search_path(self.request)
+        numbers = {
+            "first": 1,
+            "last": page.last,
+            "previous": page.number - 1,
+            "next": page.number + 1,
+        }
+        described = CataloguePage(
+            identifier=build_catalogue_identifier(self.request),
+            title=get_site_title(),
+            description=get_site_description(),
+            address=f"{address}?page={page.number}",
+            links={
+                name: f"{address}?page={number}"
+                for name, number in numbers.items()
+                if 1 <= number <= page.last
+            },
+            size=self.page_size,
+            total=page.total,
+            api=self.request.build_absolute_uri(api) if api else "",
+        )
+        return self.write_document(build_dcat_catalog(described, published))
+
+
+class TurtleView(DcatView):
+    media_type = "text/turtle; charset=utf-8"
+    write_document = staticmethod(write_turtle)
+
+
+class JsonLdView(DcatView):
+    media_type = "application/ld+json"
+    write_document = staticmethod(partial(json.dumps, ensure_ascii=False, indent=1))
+
+
+# Lists of resources -------------------------------------------------------------------------------
+
+
+class ResourceListView(PublicListView[Resource]):
+    """A list of the public resources of all datasets."""
+
+    #: The order of the ids does not change with new versions.
+    order: ClassVar[tuple[str, ...]] = ("pk",)
+
+    def read_state(self, datasets: Datasets) -> CatalogueState:
+        return read_state(datasets.resources)
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
+        return list(select_listed(datasets.resources).order_by(*self.order)[bounds])
+
+
+# The sitemap --------------------------------------------------------------------------------------
+
+
+_START = '<?xml version="1.0" encoding="utf-8"?>\n'
+_NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+_XHTML = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+
+
+class SitemapView(ResourceListView):
+    """
+    A sitemap of the pages below its own address, as crawlers allow without further permission.
+
+    Of several pages, the address without a number is their index.
+
+    Source: sitemaps.org, protocol 0.9; Google's documentation of localized pages.
+    """
+
+    media_type = "application/xml; charset=utf-8"
+    page_size = 200
+
+    def read_items(self, datasets: Datasets, bounds: slice) -> Sequence[Resource]:
+        return list(datasets.resources.only("modified_at").order_by(*self.order)[bounds])
+
+    def shows_items(self, last: int) -> bool:
+        """Return whether this is a page and not the index."""
+        return last == 1 or "page" in self.request.GET
+
+    def write(self, page: ListPage[Resource]) -> str:
+        if not self.shows_items(page.last):
+            own = escape(self.request.build_absolute_uri(self.request.path))
+            numbers = range(1, page.last + 1)
+            pages = (f"<sitemap><loc>{own}?page={number}</loc></sitemap>" for number in numbers)
+            return f"{_START}<sitemapindex {_NAMESPACE}>{''.join(pages)}</sitemapindex>"
+        addresses = ResourceAddresses(self.request)
+        codes = choose_language_codes(translation.get_language() or "")
+        entries = []
+        if page.number == 1:
+            catalogue = reverse_in_locale(self.request, "catalogue")
+            entries.append(_write_page(self.request.build_absolute_uri(catalogue), {}, ""))
+        for resource in page.items:
+            others = {code: addresses.build("resource", resource.pk, code) for code in codes}
+            modified = resource.modified_at.isoformat(timespec="seconds")
+            entries.append(_write_page(addresses.build("resource", resource.pk), others, modified))
+        return f"{_START}<urlset {_NAMESPACE} {_XHTML}>{''.join(entries)}</urlset>"
+
+
+def _write_page(address: str, others: Mapping[str, str], modified: str) -> str:
+    changed = f"<lastmod>{modified}</lastmod>" if modified else ""
+    # Without a locale in the path there is one address for all languages.
+    links = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{code}" href="{escape(other)}"/>'
+        for code, other in (others.items() if len({*others.values()}) > 1 else ())
+    )
+    return f"<url><loc>{escape(address)}</loc>{changed}{links}</url>"
+
+
+# The feed -----------------------------------------------------------------------------------------
+
+
+class _PagedFeed(Atom1Feed):
+    """A page of a feed, after RFC 5005, section 3."""
+
+    def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
+        super().add_root_elements(handler)
+        if address := self.feed["next_page"]:
+            handler.addQuickElement("link", attrs={"rel": "next", "href": address})
+
+
+class FeedView(ResourceListView):
+    """A page of the feed; an entry keeps its id with each change."""
+
+    media_type = "application/atom+xml; charset=utf-8"
+    page_size = 50
+    order = ("-modified_at", "pk")
+
+    def write(self, page: ListPage[Resource]) -> str:
+        request = self.request
+        address = request.build_absolute_uri(request.path)
+        feed = _PagedFeed(
+            title=clean_xml(get_site_title()),
+            link=request.build_absolute_uri(find_catalogue_path(request)),
+            description="",
+            subtitle=clean_xml(get_site_description()),
+            author_name=clean_xml(get_site_title()),
+            language=translation.get_language(),
+            feed_url=address,
+            feed_guid=build_catalogue_identifier(request),
+            next_page=f"{address}?page={page.number + 1}" if page.number < page.last else "",
+        )
+        addresses = ResourceAddresses(request)
+        for resource in page.items:
+            metadata = get_metadata(resource)
+            feed.add_item(
+                title=clean_xml(resource.local_title.text),
+                link=addresses.build_page(resource.pk),
+                description=clean_xml(resource.local_description.text[:MAX_DESCRIPTION_LENGTH]),
+                unique_id=addresses.build_identifier(resource.pk),
+                pubdate=resource.created_at,
+                updateddate=resource.modified_at,
+                author_name=clean_xml(metadata.publisher) or None,
+                categories=[clean_xml(tag) for tag in metadata.tags],
+            )
+        return feed.writeString("utf-8")

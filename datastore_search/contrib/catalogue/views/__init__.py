@@ -1,1 +1,0 @@
-"""The catalogue for machines: DCAT, feed, sitemap, Data Package."""
