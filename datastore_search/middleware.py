@@ -1,4 +1,4 @@
-"""Middleware: locales in any spelling, outages of the database, logins, clients that are gone."""
+"""Middleware: locales in any spelling, clients that have disconnected."""
 
 from __future__ import annotations
 
@@ -19,22 +19,14 @@ from django.middleware import locale as django_locale
 from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.decorators import sync_and_async_middleware
-from django.utils.deprecation import MiddlewareMixin
-from rest_framework.exceptions import Throttled
 
-from .conf import conf
-from .database.refusals import explain_refusal, is_connection_lost
-from .guards import clients
-from .guards.clients import DISCONNECTED, Client
-from .guards.rates import check_login_rate
-from .messages.availability import TemporarilyUnavailable
+from .guards.clients import DISCONNECTED
 from .web.addresses import TAG, find_path_language
-from .web.errors import describe_error, forget_unreadable_user, render_plainly
 
 _SAFE = ("GET", "HEAD")
 
-#: The key of the slot that a login holds.
-_LOGIN_SLOT = "datastore_search.login_slot"
+#: An address that may be one of this app.
+_OWN_ADDRESS = re.compile(r".*?/(?:api|datastore)(?:/.*)?", re.DOTALL)
 
 
 class LocaleMiddleware(django_locale.LocaleMiddleware):
@@ -42,12 +34,11 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
     Django's LocaleMiddleware, which also understands ``/en_GB/``, ``/en-GB/`` and ``/zh_Hans_CN/``.
 
     The path is resolved in Django's spelling, without a redirect; ``request.path`` keeps the
-    request's spelling.  Only pages are redirected to a language: no request that changes something,
-    and none to the API.
+    request's spelling.  Of the addresses of this app, only pages are redirected to a language: no
+    request that changes something, and none to the API.
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        """Resolve the path in Django's spelling of its language."""
         urlconf = getattr(request, "urlconf", settings.ROOT_URLCONF)
         used, _default = is_language_prefix_patterns_used(urlconf)
         code = find_path_language(request.path_info) if used else None
@@ -63,11 +54,12 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """
-        Redirect a page without a language, as Django does; nothing else.
+        Redirect a page without a language, as Django does; of this app, nothing else.
 
         An address of the API that no view answers is 404 in the envelope.
         """
-        if response.status_code != HTTPStatus.NOT_FOUND:
+        is_own = _OWN_ADDRESS.fullmatch(request.path_info)
+        if response.status_code != HTTPStatus.NOT_FOUND or not is_own:
             return super().process_response(request, response)
         is_html = response.get("Content-Type", "").startswith("text/html")
         is_page = request.method in _SAFE and is_html  # not an answer of the API
@@ -116,62 +108,6 @@ def answer_unknown_address(request: HttpRequest) -> HttpResponseBase | None:
     return response
 
 
-class DatabaseErrorMiddleware(MiddlewareMixin):
-    """
-    Answer with 503 and a page where any view of the portal finds the database away or read-only.
-
-    The app's own pages and actions answer so by themselves; Django's admin and the other pages of a
-    portal answer 500.  An error of a middleware is not caught, for Django does not pass it on.
-    """
-
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer a refusal of the database, and log the error; Django handles every other one."""
-        if explain_refusal(error) is None and not is_connection_lost(error):
-            return None
-        forget_unreadable_user(request)
-        match = request.resolver_match
-        is_admin = match is not None and "admin" in match.app_names
-        return _answer_error(request, error, "admin/" if is_admin else "")
-
-
-def _answer_error(request: HttpRequest, error: Exception, folder: str = "") -> HttpResponse | None:
-    message = describe_error(error, is_authenticated=False)
-    return render_plainly(request, message, folder) if message else None
-
-
-class LoginRateMiddleware(MiddlewareMixin):
-    """
-    Refuse a login with 429 before a password is hashed, if its address has sent too many.
-
-    A login is a POST to a view named ``login``, such as the login views of Django's admin and of
-    ``django.contrib.auth``.  The rate is ``login`` of ``DEFAULT_THROTTLE_RATES``; without it
-    nothing is counted.  Hashing is slow work, so a login takes a slot like a slow search.
-    """
-
-    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        """Count a login, and take a slot; a middleware before this one may refuse it uncounted."""
-        match = request.resolver_match
-        if request.method != "POST" or match is None or match.url_name != "login":
-            return None
-        slot = clients.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
-        try:
-            check_login_rate(request)
-            slot.__enter__()
-        except (Throttled, TemporarilyUnavailable) as error:
-            return _answer_error(request, error)
-        request.META[_LOGIN_SLOT] = slot
-        return None
-
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
-        """Give the slot back."""
-        slot = request.META.pop(_LOGIN_SLOT, None)
-        if slot is not None:
-            slot.__exit__(None, None, None)
-        return response
-
-
 @sync_and_async_middleware
 def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[..., Any]:
     """
@@ -184,6 +120,9 @@ def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callabl
         return get_response
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not _OWN_ADDRESS.fullmatch(request.path_info):
+            response: HttpResponseBase = await get_response(request)
+            return response
         request.META[DISCONNECTED] = disconnected = Event()
         answer: asyncio.Future[HttpResponseBase] = asyncio.ensure_future(get_response(request))
         try:

@@ -37,8 +37,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "datastore_search.middleware.LoginRateMiddleware",  # before a password is hashed
-    "datastore_search.middleware.DatabaseErrorMiddleware",  # for the admin and the portal's pages
     "datastore_search.middleware.disconnect_middleware",  # the last; it does nothing under WSGI
 ]
 
@@ -75,6 +73,4 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
 #: Parameters of a request, as many as the API accepts; a form of 400 fields has 5,000 inputs.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 
-# Rates are counted in the memory of each process: a portal has a cache.
-# Each login costs a third of a second of a processor.
-REST_FRAMEWORK: dict[str, Any] = {"DEFAULT_THROTTLE_RATES": {"login": "10/minute"}}
+REST_FRAMEWORK: dict[str, Any] = {}

@@ -48,7 +48,7 @@ _POLICY = {
 SECURE_CSP = _POLICY
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}  # of django-csp, where Django is older than 6.0
 
-_SECURITY, *_OTHERS = _CORE_MIDDLEWARE
+_SECURITY, *_OTHERS, _DISCONNECT = _CORE_MIDDLEWARE
 MIDDLEWARE = [
     # The first, so that every answer has the id of its request.
     *(["django_guid.middleware.guid_middleware"] if _HAS_GUID else []),
@@ -57,6 +57,10 @@ MIDDLEWARE = [
     "example_project.policy.PagePolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     *_OTHERS,
+    # For the admin and the portal's own pages, too.
+    "datastore_search.contrib.operations.middleware.LoginRateMiddleware",
+    "datastore_search.contrib.operations.middleware.DatabaseErrorMiddleware",
+    _DISCONNECT,
 ]
 
 ROOT_URLCONF = "example_project.urls"
@@ -79,7 +83,12 @@ DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that
 
 DATASTORE_SEARCH_PLACEMENT = os.environ.get("PLACEMENT", "")
 
-REST_FRAMEWORK |= {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
+# Rates are counted in the memory of each process: a portal has a cache.
+# Each login costs a third of a second of a processor.
+REST_FRAMEWORK |= {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_RATES": {"login": "10/minute"},
+}
 # Crawlers leave room for people.
 if os.environ.get("THROTTLE", "1") == "1":
     REST_FRAMEWORK |= {

@@ -3,7 +3,7 @@ How often one client may ask: REST framework's throttles, for the API, dumps and
 
 A portal names them in ``DEFAULT_THROTTLE_CLASSES``, with ``DEFAULT_THROTTLE_RATES``; they count in
 Django's cache.  The classes here count a client as the rest of ``guards`` does, and a request with
-a large body as several.  While the cache is away, requests and logins are answered uncounted.
+a large body as several.  While the cache is away, requests are answered uncounted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from rest_framework.settings import api_settings
 from rest_framework.throttling import (
     AnonRateThrottle,
     BaseThrottle,
-    SimpleRateThrottle,
     UserRateThrottle,
 )
 
@@ -30,8 +29,8 @@ from .clients import find_address
 _COUNTED_BYTES: Final = 2**16
 
 
-class _ClientThrottle:
-    """Client and cost of a request, for both throttle classes."""
+class ClientThrottle:
+    """The client and the cost of a request, for throttle classes of REST framework."""
 
     _weight: int
     scope: str | None
@@ -42,6 +41,7 @@ class _ClientThrottle:
         return (rates or {}).get(self.scope)
 
     def get_ident(self, request: Request) -> str:
+        """Return the address, behind declared proxies."""
         return find_address(request.META)
 
     def allow_request(self, request: Request, view: Any) -> bool:
@@ -51,37 +51,19 @@ class _ClientThrottle:
         return bool(super().allow_request(request, view))  # type: ignore[misc]
 
     def throttle_success(self) -> bool:
+        """Count the blocks of the body, too."""
         self.history: list[float]
         self.now: float
         self.history[:0] = [self.now] * min(self._weight - 1, self.num_requests)  # type: ignore[attr-defined]
         return bool(super().throttle_success())  # type: ignore[misc]
 
 
-class AddressThrottle(_ClientThrottle, AnonRateThrottle):
+class AddressThrottle(ClientThrottle, AnonRateThrottle):
     """The rate ``anon``, for clients without a valid token or session."""
 
 
-class UserThrottle(_ClientThrottle, UserRateThrottle):
+class UserThrottle(ClientThrottle, UserRateThrottle):
     """The rate ``user``, by user, and by address for clients without one."""
-
-
-class LoginThrottle(_ClientThrottle, SimpleRateThrottle):
-    """The rate ``login``, by address, also of users who are signed in."""
-
-    scope = "login"
-
-    def get_cache_key(self, request: Request, view: Any) -> str:
-        """Build the key of an address."""
-        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
-
-
-def check_login_rate(request: HttpRequest) -> None:
-    """
-    Count a login, and refuse it if its address has made too many.
-
-    Raises: ``Throttled`` with the seconds to wait.
-    """
-    check_throttles((LoginThrottle(),), request, None)
 
 
 def check_rates(request: HttpRequest, view: Any) -> None:

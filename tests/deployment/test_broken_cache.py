@@ -168,7 +168,7 @@ def test_writes_and_marks_are_not_refused_and_not_delayed(
 
 def test_logins_are_answered_uncounted(db: None, outage: None, settings: Any) -> None:
     settings.MIDDLEWARE = [
-        *settings.MIDDLEWARE, "datastore_search.middleware.LoginRateMiddleware",
+        *settings.MIDDLEWARE, "datastore_search.contrib.operations.middleware.LoginRateMiddleware",
     ]  # fmt: skip
     make_user("editor", is_staff=True)
     form = {"username": "editor", "password": "secret"}

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.backends import ModelBackend
 from django.core.cache import cache
 from django.test import Client
 from rest_framework.settings import api_settings
 
 from datastore_search.guards.clients import find_address
-from datastore_search.guards.rates import AddressThrottle, LoginThrottle, UserThrottle
+from datastore_search.guards.rates import AddressThrottle, UserThrottle
 from datastore_search.models import Resource
 
 from ...builders import act, check_error, make_user, make_user_token
@@ -32,7 +31,7 @@ PATHS = (
 def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """A clock that stands still."""
     clock = {"now": NOW}
-    for throttle in (AddressThrottle, LoginThrottle, UserThrottle):
+    for throttle in (AddressThrottle, UserThrottle):
         monkeypatch.setattr(throttle, "timer", staticmethod(lambda: clock["now"]))
     return clock
 
@@ -44,7 +43,7 @@ def rates(settings: Any, clock: dict[str, float]) -> Iterator[None]:
             "datastore_search.guards.rates.AddressThrottle",
             "datastore_search.guards.rates.UserThrottle",
         ],
-        "DEFAULT_THROTTLE_RATES": {"anon": "2/minute", "user": "3/minute", "login": "2/minute"},
+        "DEFAULT_THROTTLE_RATES": {"anon": "2/minute", "user": "3/minute"},
     }
     cache.clear()
     yield
@@ -177,53 +176,3 @@ def test_a_kind_of_client_without_a_rate_is_not_limited(
 
     assert get_statuses(client, path, 3, Authorization=make_user_token("reader")) == [200] * 3
     assert get_statuses(client, path, 2) == [200, 429]
-
-
-@pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names whose passwords were checked."""
-    hashed: list[str] = []
-
-    def check(_backend: ModelBackend, _request: Any, username: str = "", **_more: Any) -> None:
-        hashed.append(username)
-
-    monkeypatch.setattr(ModelBackend, "authenticate", check)
-    return hashed
-
-
-def log_in(client: Client, name: str = "admin", **more: Any) -> Any:
-    sent = {"username": name, "password": "guess"}
-    return client.post("/vi/admin/login/", sent, **more)
-
-
-def test_one_login_too_many_of_an_address_is_429_before_a_password_is_hashed(
-    client: Client, db: None, clock: dict[str, float], hashed: list[str]
-) -> None:
-    statuses = [log_in(client, name).status_code for name in "abcd"]
-    refused = log_in(client)
-    elsewhere = log_in(client, "e", REMOTE_ADDR="192.0.2.1")
-    shown = client.get("/vi/admin/login/")
-    clock["now"] += 60
-
-    assert statuses == [200, 200, 429, 429]
-    assert (refused.status_code, refused["Retry-After"]) == (429, "60")
-    assert '<html lang="vi">' in refused.content.decode()
-    assert (elsewhere.status_code, shown.status_code, log_in(client).status_code) == (200,) * 3
-    assert hashed == ["a", "b", "e", "admin"]
-
-
-def test_logins_are_not_counted_without_their_rate(
-    client: Client, db: None, settings: Any, hashed: list[str]
-) -> None:
-    settings.REST_FRAMEWORK = {"DEFAULT_THROTTLE_RATES": {"anon": "1/minute"}}
-
-    assert [log_in(client).status_code for _ in range(3)] == [200] * 3
-
-
-def test_a_login_without_the_token_of_its_form_is_not_counted(
-    db: None, client: Client, hashed: list[str]
-) -> None:
-    forged = Client(enforce_csrf_checks=True)
-
-    assert [log_in(forged).status_code for _ in range(3)] == [403] * 3
-    assert log_in(client).status_code == 200
