@@ -270,7 +270,7 @@ class Resource(GuardedModel):
             "the next load."
         ),
     )
-    #: The options of the next load, unless it has its own: ``loading.LoadOptions`` as JSON.
+    #: The options of the next load, unless it has its own (``files.types.options``), as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     modified_at = models.DateTimeField(_("modified"), auto_now=True)

@@ -61,11 +61,11 @@ class TableVersion(models.Model):
     record_count = models.BigIntegerField(_("records"), default=0)
     #: How many records have the common values of some fields, by field and value as JSON text.
     value_counts = models.JSONField(default=dict, editable=False)
-    #: The statistics of each field's values, by its name (``loading.publishing.profiles``).
+    #: The statistics of each field's values, by its name (``files.publishing.profiles``).
     profiles = models.JSONField(default=dict, editable=False)
     #: A digest of what the records were made of; empty once anything else has changed them.
     fingerprint = models.CharField(max_length=64, blank=True, editable=False)
-    #: The format in which files wrote the values of each field (``loading.typing``), by its name.
+    #: The format in which files wrote the values of each field (``files.types``), by its name.
     field_formats = models.JSONField(default=dict, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     #: When a resource began to serve it; null while its table is being filled.

@@ -83,7 +83,7 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
     found = read.fetch_texts(
         plan.select_texts(),
         batch_rows=sizes.choose_batch_rows(query.limit),
-        # Ranking without counting may scan half the table (``docs/decisions/0021``).
+        # Ranking without counting may scan half the table (``docs/decisions/0004``).
         is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
     )
     sizes.note_size(found.count, found.size_bytes)

@@ -1,7 +1,7 @@
 """
 Change the records of a resource, by the same rules for every writer.
 
-The API (``writing``) and files that are merged (``loading.publishing``) go through this module.
+The API (``writing``) and files that are merged (``files.publishing``) go through this module.
 The caller has locked the row of the resource, and works in one transaction.
 """
 

@@ -2,7 +2,7 @@
 “Did you mean”: words of a table instead of words of a full-text query that no or few records have.
 
 A query is suggested only if it finds records, and many more than the one that was asked
-(``docs/decisions/0028``).
+(``docs/decisions/0025``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Values of a field that begin with a text, and the number of records that have each of them.
 
 The words of the beginning find its records by the index of words, in any case, with diacritics or
-without (``docs/decisions/0028``).
+without (``docs/decisions/0025``).
 """
 
 from __future__ import annotations

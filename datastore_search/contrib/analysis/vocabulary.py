@@ -3,7 +3,7 @@ The words of a table, for suggestions, from a sample of its records.
 
 The search vectors have them, so that nothing is computed when records are loaded.  Only words as
 they are written have positions there; stems and words without diacritics are left out
-(``docs/decisions/0028``).
+(``docs/decisions/0025``).
 """
 
 from __future__ import annotations

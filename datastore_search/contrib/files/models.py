@@ -135,7 +135,7 @@ class Load(GuardedModel):
     url = models.TextField(_("address"), blank=True, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)
-    #: How the file is to be read: ``loading.LoadOptions`` as JSON.
+    #: How the file is to be read: ``files.types.options.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
     #: The rows that became records, or were their values already; 0 until the load is ready.
     record_count = models.BigIntegerField(_("records"), default=0)
@@ -151,7 +151,7 @@ class Load(GuardedModel):
     notices = models.JSONField(default=list, editable=False)
     #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
     row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
-    #: The preview of a draft's file: ``loading.Preview`` as JSON; null until there is one.
+    #: The preview of a draft (``files.publishing.preview``) as JSON; null until there is one.
     preview = models.JSONField(null=True, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
     #: When the load, or the preview of a draft, was queued for a worker.

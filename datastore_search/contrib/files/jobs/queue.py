@@ -16,6 +16,7 @@ from django.db import router, transaction
 from django.db.models import F
 from django.db.models.fields.json import KT
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from ....models import Origin, Resource, TableVersion
 from ..conf import conf
@@ -131,9 +132,8 @@ def enqueue_task(
     them.  Both may raise anything.
     """
     try:
-        from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
-
-        task = getattr(tasks, name).using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+        declared: Any = import_string(f"{__package__}.tasks.{name}")
+        task = declared.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
         if run_after and not task.get_backend().supports_defer:
             return False
         (task.using(run_after=run_after) if run_after else task).enqueue(subject.pk)
