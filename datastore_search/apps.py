@@ -1,22 +1,22 @@
-"""The app's configuration, and what the contrib apps around it have in common."""
+"""The app's configuration, and what the apps that add to it have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import ClassVar
 
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.core.signals import request_started
 from django.db.models.signals import pre_migrate
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
+from .contributions import Contribution
+
 
 class DatastoreSearchConfig(AppConfig):
-    """Register the app and its system checks."""
-
     default = True  # this module has two candidates
     name = "datastore_search"
     verbose_name = _("Datastore")
@@ -34,15 +34,15 @@ class DatastoreSearchConfig(AppConfig):
 
 class ContribAppConfig(AppConfig):
     """
-    A contrib app: it enters what it adds into the tables of the core.
+    An app that adds to this one: a contrib app, or one of a portal.
 
-    System checks report what is missing: nothing fails at import.
+    ``contribute`` declares all that it adds.  System checks report what is missing: nothing fails
+    at import.
     """
 
-    default_auto_field = "django.db.models.BigAutoField"
+    #: What the app has added; nothing while a package is missing.
+    contributions: tuple[Contribution, ...] = ()
 
-    #: Contrib apps without which this one does not work, as dotted names.
-    requires: ClassVar[tuple[str, ...]] = ()
     #: Packages without which this one does not work: the module, and the extra that brings it.
     packages: ClassVar[Mapping[str, str]] = {}
 
@@ -54,26 +54,26 @@ class ContribAppConfig(AppConfig):
         neither, and say nothing.
         """
         cls.default = True
-        cls.name = cls.__module__.removesuffix(".apps")
-        app = cls.name.rpartition(".")[2]
-        cls.label, cls.verbose_name = f"datastore_search_{app}", f"datastore_search: {app}"
+        cls.name = vars(cls).get("name") or cls.__module__.removesuffix(".apps")
+        if cls.name.startswith(f"{__package__}."):
+            app = cls.name.rpartition(".")[2]
+            cls.label, cls.verbose_name = f"datastore_search_{app}", f"datastore_search: {app}"
+            cls.default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the system checks, and enter the app into the tables if nothing is missing."""
-        if self.list_missing_apps() or self.list_missing_packages():
+        """Register the system checks, and add to the tables if nothing is missing."""
+        if self.list_missing_packages():
             return
         if module_has_submodule(self.module, "checks"):
             import_module(f"{self.name}.checks")
-        self.register()
+        self.contributions = tuple(self.contribute())
+        for each in self.contributions:
+            each.enter()
 
-    def register(self) -> None:
-        """Enter what the app adds into the tables of the core."""
-
-    def list_missing_apps(self) -> list[str]:
-        """List the contrib apps that must be installed, too."""
-        return [name for name in self.requires if not apps.is_installed(name)]
+    def contribute(self) -> Iterable[Contribution]:
+        """List what the app adds; it imports here, as models cannot be imported before."""
+        return ()
 
     def list_missing_packages(self) -> list[str]:
-        """List the extras that must be installed."""
         missing = {extra for name, extra in self.packages.items() if find_spec(name) is None}
         return sorted(missing)

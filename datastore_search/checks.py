@@ -28,7 +28,6 @@ from .models import IndexKind, Resource
 def check_middleware(
     app_configs: Sequence[AppConfig] | None, **options: Any
 ) -> Iterator[CheckMessage]:
-    """Require the locale middleware."""
     classes = [each for each in map(import_string, settings.MIDDLEWARE) if isinstance(each, type)]
     if not any(issubclass(each, LocaleMiddleware) for each in classes):
         yield Warning(
@@ -86,7 +85,6 @@ def check_cache(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iter
 
 @register(Tags.compatibility)
 def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> Iterator[CheckMessage]:
-    """Require PostgreSQL."""
     alias = router.db_for_write(Resource)
     if connections[alias].vendor != "postgresql":
         yield Error(
@@ -136,16 +134,10 @@ def check_server(
 def check_contrib_apps(
     app_configs: Sequence[AppConfig] | None, **options: Any
 ) -> Iterator[CheckMessage]:
-    """Require what contrib apps need: other contrib apps, and packages."""
+    """Require the packages that contrib apps need."""
     for config in apps.get_app_configs():
         if not isinstance(config, ContribAppConfig):
             continue
-        for name in config.list_missing_apps():
-            yield Error(
-                f"{config.name} needs {name}.",
-                hint=f"Add {name!r} to INSTALLED_APPS.",
-                id="datastore_search.E020",
-            )
         for extra in config.list_missing_packages():
             yield Error(
                 f"{config.name} needs packages that are not installed.",

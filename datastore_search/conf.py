@@ -30,7 +30,7 @@ PREFIX: Final = "DATASTORE_SEARCH_"
 #: PostgreSQL counts its time limits in milliseconds, as integers of 32 bits.
 MAX_TIMEOUT = timedelta(milliseconds=2**31 - 1)
 
-#: By the type of a default: how a message calls it, the types of its values, the usual minimum.
+#: For each type of a default: its name in messages, the types of its values, the usual minimum.
 _KINDS: Mapping[type, tuple[str, Any, Any]] = {
     str: ("a text", str, None),
     int: ("an integer", int, 1),
@@ -104,7 +104,6 @@ class Settings:
     """The settings of an app; ``conf`` of its module ``conf`` is the only instance."""
 
     def __init__(self) -> None:
-        """Let the signal ``setting_changed`` clear what is read."""
         _instances.append(self)
 
 
@@ -112,8 +111,6 @@ _instances: list[Settings] = []
 
 
 class CoreSettings(Settings):
-    """The settings of the core."""
-
     # Reading records ------------------------------------------------------------------------------
 
     MAX_LIMIT = Setting(

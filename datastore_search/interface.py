@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
@@ -118,8 +118,6 @@ class _WriteOptions(TypedDict, total=False):
 
 
 class CreateOptions(_WriteOptions, total=False):
-    """The parameters of ``datastore_create``."""
-
     resource_id: Name
     resource: Mapping[str, Any]
     private: bool
@@ -169,7 +167,7 @@ def list_resources(caller: Caller) -> QuerySet[Resource]:
     """
     Return the resources with a table whose records a user may read.
 
-    Of a backend that cannot list its objects, those among the first 1,000 private resources.
+    If a backend cannot list its objects, only the first 1,000 private resources are checked.
     """
     resources = Resource.objects.filter(table_version__isnull=False)
     return resources.filter(resources.readable_by(_get_user(caller)).condition)
@@ -314,7 +312,9 @@ def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
     }
     for name in ("records", "deleted_records"):
         if name in result and result.get("records_format", "objects") == "objects":
-            types = _find_types(result)
+            # An answer to a write has types only with new fields.
+            types = {field["id"]: field["type"] for field in result.get("fields", ())}
+            types = types or Resource.objects.described(result["resource_id"]).types
             result[name] = [_read_record(record, types) for record in result[name]]
     return result
 
@@ -377,13 +377,6 @@ def _convert_to_json(value: Any) -> Any:
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
-def _find_types(result: Mapping[str, Any]) -> Mapping[str, str]:
-    """Find the types of an answer's records; one to a write has them only with new fields."""
-    if "fields" in result:
-        return {field["id"]: field["type"] for field in result["fields"]}
-    return Resource.objects.described(result["resource_id"]).types
-
-
 #: The types whose values JSON has no values for.
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "numeric": Decimal,
@@ -399,13 +392,10 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 
 def _read_record(record: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
     """Read the values of a record by their types; what Python cannot hold stays as it is."""
-    return {name: _read_value(types.get(name, ""), value) for name, value in record.items()}
-
-
-def _read_value(kind: str, value: Any) -> Any:
-    if value is None or kind not in _READERS:
-        return value
-    try:
-        return _READERS[kind](value)
-    except ValueError:  # a date after the year 9999, or 24:00
-        return value
+    values = {**record}
+    for name, value in record.items():
+        read = _READERS.get(types.get(name, ""))
+        if read is not None and value is not None:
+            with suppress(ValueError):  # a date after the year 9999, or 24:00
+                values[name] = read(value)
+    return values

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,7 +15,13 @@ from django.apps import apps
 from django.core.checks import run_checks
 
 import datastore_search
+from datastore_search.api.parameter_types import TextField
 from datastore_search.apps import ContribAppConfig, DatastoreSearchConfig
+from datastore_search.contributions import Contribution, receive
+from datastore_search.downloads.parameters import DumpParameters
+from datastore_search.signals import request_answered
+
+from .builders import run_command
 
 CONTRIB = Path(datastore_search.__file__).parent / "contrib"
 NAMES = sorted(path.parent.name for path in CONTRIB.glob("*/apps.py"))
@@ -46,12 +52,50 @@ def test_a_missing_package_is_e021(name: str, monkeypatch: pytest.MonkeyPatch) -
     assert ("datastore_search.E021", expected) in list_messages()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_missing_app_is_e020(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = apps.get_app_config(f"datastore_search_{name}")
-    monkeypatch.setattr(type(config), "requires", ("museum",), raising=False)
+# What each adds ----------------------------------------------------------------------------------
 
-    assert ("datastore_search.E020", f"{config.name} needs museum.") in list_messages()
+
+class NotesConfig(ContribAppConfig):
+    """The app of a portal."""
+
+    name = "notes"
+
+    def contribute(self) -> Iterator[Contribution]:
+        yield DumpParameters.entries(level=TextField(help_text="The level."))
+        yield receive(request_answered, print)
+
+
+def test_what_an_app_of_a_portal_adds_is_entered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = DumpParameters.get_declared()
+    monkeypatch.setattr(DumpParameters, "_declared_fields", {**declared})
+    app = NotesConfig("notes", sys.modules[__name__])
+
+    app.ready()
+    app.ready()
+
+    assert (app.name, app.label) == ("notes", "notes")
+    assert [*DumpParameters.get_declared()] == [*declared, "level"]
+    assert [(each.kind, each.names) for each in app.contributions] == [
+        ("DumpParameters", ("level",)),
+        ("receivers of signals", ("builtins.print",)),
+    ]
+    assert request_answered.disconnect(print)
+    assert not request_answered.disconnect(print)
+
+
+def test_the_doctor_prints_what_each_app_adds() -> None:
+    printed = run_command("datastore_doctor", "--tables")[0].splitlines()
+
+    assert "datastore_search.contrib.files · download formats: xlsx, parquet" in printed
+    assert "datastore_search.contrib.analysis · SearchParameters: highlight" in printed
+    assert len(printed) > 15
+    assert {line.split()[0].rpartition(".")[2] for line in printed} == {
+        "analysis",
+        "catalogue",
+        "files",
+        "pages",
+        "scale",
+    }
 
 
 # Walks --------------------------------------------------------------------------------------------

@@ -23,11 +23,12 @@ from django.test import Client
 
 from datastore_search.api.actions import actions
 from datastore_search.api.parameters import _get_serializer
+from datastore_search.contrib.files.formats import InputFormat, input_formats
 from datastore_search.contrib.files.jobs import LoadFailed, load_file
 from datastore_search.contrib.files.signals import load_failed, resource_loaded
 from datastore_search.contrib.pages.sections import sections
 from datastore_search.downloads.formats import formats
-from datastore_search.interface import AccessDenied, list_resources, upsert
+from datastore_search.interface import AccessDenied, list_resources, search, upsert
 from datastore_search.models import Resource
 from datastore_search.signals import resource_written
 
@@ -98,8 +99,8 @@ def ready(names: dict[str, Any], name: str) -> None:
     names[name]("example", sys.modules["example"]).ready()
 
 
-def test_there_are_eight_examples() -> None:
-    assert [*EXAMPLES] == [*"12345678"]
+def test_there_are_nine_examples() -> None:
+    assert [*EXAMPLES] == [*"123456789"]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5])
@@ -154,6 +155,28 @@ def test_a_format_and_an_action_are_offered(client: Client, user: Any, survey: R
     assert b"".join(dump).decode() == "code|stage\n001|active\n"
     answer = act(client, "portal_titles", {"resource_id": "survey"})
     assert answer.json()["result"][0] == "River level at the old bridge"
+
+
+def test_a_file_of_a_portals_format_is_loaded(
+    user: Any, survey: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("portal.psv")
+    vars(module).update(run_example(9, user))
+    monkeypatch.setitem(sys.modules, "portal.psv", module)
+    module.is_psv.__module__ = module.__name__
+    added = InputFormat("Pipes", module.is_psv, "portal.psv:read_psv")
+    monkeypatch.setitem(input_formats, "Pipes", added)
+    path = tmp_path / "rivers.psv"
+    path.write_text("code|level\n007|12\n008|\n")
+
+    with read_in_test_process():
+        load_file(survey, path)
+
+    found = search(user, "survey")
+    assert found.records == [
+        {"_id": 1, "code": "007", "level": 12},
+        {"_id": 2, "code": "008", "level": None},
+    ]
 
 
 def test_a_section_is_shown(

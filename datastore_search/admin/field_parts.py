@@ -1,4 +1,8 @@
-"""Parts of a resource's fields: Django limits inputs (``DATA_UPLOAD_MAX_NUMBER_FIELDS``)."""
+"""
+Split the fields of a resource over several forms.
+
+Django limits the inputs of one form (``DATA_UPLOAD_MAX_NUMBER_FIELDS``).
+"""
 
 from __future__ import annotations
 

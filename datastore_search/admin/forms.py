@@ -16,8 +16,6 @@ from .versions import VersionedForm
 
 
 class ResourceForm(VersionedForm, forms.ModelForm):
-    """The form of a resource."""
-
     class Meta:
         model = Resource
         fields = (
@@ -49,13 +47,11 @@ class ResourceForm(VersionedForm, forms.ModelForm):
             )
 
     def clean_indexes(self) -> list[str] | None:
-        """Read no choice as the portal's own indexes."""
+        """Return None, the portal's own indexes, if none is chosen."""
         return self.cleaned_data["indexes"] or None
 
 
 class FieldForm(forms.ModelForm):
-    """The data dictionary of a field."""
-
     weight = forms.TypedChoiceField(
         label=_("weight"),
         choices=[(weight, str(weight)) for weight in WEIGHTS],

@@ -22,15 +22,12 @@ class LockTimeoutAdmin(admin.ModelAdmin):
     """
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Show the form, or add or change an object."""
         return self._run_with_lock_timeout(super().changeform_view, request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Ask for confirmation, or delete an object."""
         return self._run_with_lock_timeout(super().delete_view, request, *args, **kwargs)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Show the list, or run an action on several objects."""
         return self._run_with_lock_timeout(super().changelist_view, request, *args, **kwargs)
 
     def _run_with_lock_timeout(

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import NoReverseMatch, URLPattern, reverse
 
+from ..contributions import Table, get_path
 from ..models import Field, Resource
 
 
@@ -50,7 +51,6 @@ class ResourcePart:
         """Bring up to date what the list shows."""
 
     def build_context(self, resource: Resource | None) -> dict[str, Any]:
-        """Build what the template shows."""
         return {}
 
     def continue_after_adding(
@@ -60,14 +60,7 @@ class ResourcePart:
         return None
 
 
-#: In the order of ``INSTALLED_APPS``.
-parts: list[ResourcePart] = []
-
-
-def register(part: ResourcePart) -> None:
-    """Add a part, once: Django starts the apps again where a test installs others."""
-    if part not in parts:
-        parts.append(part)
+parts: Table[ResourcePart] = Table("parts of the admin", get_path)
 
 
 def get_page_address(resource: Resource) -> str | None:

@@ -58,7 +58,6 @@ def can_view_any(request: HttpRequest) -> bool:
 
 
 def check_permission(request: HttpRequest, verb: str, resource: Resource) -> None:
-    """Require a permission for a resource."""
     if not has_permission(request, verb, resource):
         raise PermissionDenied
 
@@ -90,7 +89,7 @@ class ViewableAdmin(admin.ModelAdmin):
         check_id_length(object_id)
         try:
             return self.model.objects.filter(pk=object_id).first()
-        except (ValidationError, ValueError):  # no id
+        except (ValidationError, ValueError):  # not an id
             return None
 
 
@@ -98,7 +97,6 @@ class LabelledFormSet(VersionedFormSet):
     """Forms in the rows of a table: each input names its column and its row."""
 
     def add_fields(self, form: ModelForm, index: int | None) -> None:
-        """Add the fields of a row, and the labels."""
         super().add_fields(form, index)
         row = str(form.instance) if form.instance.pk else ""
         for field in form.fields.values():
@@ -110,16 +108,12 @@ class ResourcePermissions:
     """The permissions in general or for a resource, for its page and the inlines in it."""
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission in general or for this resource."""
         return has_permission(request, "view", obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission in general or for this resource."""
         return has_permission(request, "change", obj)
 
 
 class ResourceInline(ResourcePermissions, admin.TabularInline):
-    """An inline with the permissions of its resource."""
-
     extra = 0
     formset = LabelledFormSet

@@ -49,7 +49,6 @@ class FieldFormSet(LabelledFormSet):
     rows = slice(None)
 
     def get_queryset(self) -> QuerySet[Field]:
-        """Select the fields of the part that is shown."""
         if not hasattr(self, "_queryset"):
             self._queryset = super().get_queryset()[self.rows]
         return self._queryset
@@ -66,20 +65,18 @@ class FieldInline(ResourceInline):
 
     @admin.display(description=_("name"))
     def name_display(self, field: Field) -> str:
-        """Show the name with its invisible characters."""
         return str(field)
 
     def get_formset(self, request: HttpRequest, obj: Resource | None = None, **kwargs: Any) -> Any:
         """Show some of the fields, where all would be too many for a form."""
-        kwargs["form"] = next(filter(None, (part.field_form for part in parts)), FieldForm)
+        kwargs["form"] = next(filter(None, (part.field_form for part in parts.values())), FieldForm)
         formset: Any = super().get_formset(request, obj, **kwargs)
         if obj:
             formset.rows = get_shown_rows(_split_fields(request, obj))
         return formset
 
     def get_fields(self, request: HttpRequest, obj: Resource | None = None) -> list[Any]:
-        """Add the columns of ``parts``."""
-        added = [name for part in parts for name in part.field_columns]
+        added = [name for part in parts.values() for name in part.field_columns]
         return ["name_display", "type", *added, "label", "notes", "weight"]
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
@@ -88,8 +85,6 @@ class FieldInline(ResourceInline):
 
 
 class AliasInline(ResourceInline):
-    """Other names of the resource."""
-
     model = Alias
     fields = ("name",)
 
@@ -98,14 +93,11 @@ class AliasInline(ResourceInline):
         return has_permission(request, "change" if obj else "add", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission of the resource."""
         return has_permission(request, "change", obj)
 
 
 @admin.register(Resource)
 class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
-    """Resources."""
-
     form = ResourceForm
     list_display = (
         "title_display",
@@ -129,12 +121,12 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
     save_on_top = True
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Use the permission in general or for this resource."""
         return has_permission(request, "delete", obj)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page of texts in a language, and the pages of ``parts``."""
-        added = [url for part in parts for url in part.list_urls(self, self._get_changeable)]
+        added = [
+            url for part in parts.values() for url in part.list_urls(self, self._get_changeable)
+        ]
         translated = path(
             "<uuid:resource_id>/texts/<str:language>/",
             self.admin_site.admin_view(self.translation_view),
@@ -143,18 +135,15 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         return [*added, translated, *super().get_urls()]
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Add the columns of ``parts``."""
-        return [*self.list_display, *(column for part in parts for column in part.columns)]
+        return [*self.list_display, *(column for part in parts.values() for column in part.columns)]
 
     @property
     def media(self) -> forms.Media:
-        """Add the scripts of ``parts``."""
-        return sum((part.media for part in parts), super().media)
+        return sum((part.media for part in parts.values()), super().media)
 
     def translation_view(
         self, request: HttpRequest, resource_id: uuid.UUID, language: str
     ) -> HttpResponse:
-        """Show or change the texts in a language."""
         return cast(
             "HttpResponse",
             self._run_with_lock_timeout(self._translate, request, resource_id, language),
@@ -169,7 +158,6 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         return handle_translation(request, self, resource, language)
 
     def _get_changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
-        """Find a resource that the user may change."""
         resource = get_object_or_404(Resource, pk=resource_id)
         check_permission(request, "change", resource)
         return resource
@@ -193,19 +181,18 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:
         """Show the inlines of ``parts``, and fields only of a resource that exists."""
-        added = [inline for part in parts for inline in part.inlines]
+        added = [inline for part in parts.values() for inline in part.inlines]
         return [*added, AliasInline, *([FieldInline] if obj else [])]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
-        """List the resources that the user may view."""
         resources = super().get_queryset(request).filter(get_viewable_resources(request).condition)
-        for part in parts:
+        for part in parts.values():
             resources = part.select_related(resources)
         return resources
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Measure the tables of all listed resources in one query."""
-        for part in parts:
+        for part in parts.values():
             part.prepare_list()
         if not get_viewable_resources(request).is_complete:
             messages.warning(
@@ -225,29 +212,24 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
 
     @admin.display(description=_("title"), ordering="title")
     def title_display(self, resource: Resource) -> str:
-        """Show the title, or the name."""
         return str(resource)
 
     @admin.display(description=_("access"), ordering="private")
     def access(self, resource: Resource) -> str:
-        """Say who may read the records."""
         return gettext("private") if resource.private else gettext("public")
 
     @admin.display(description=_("records"), ordering="table_version__record_count")
     def records(self, resource: Resource) -> str:
-        """Show the number of records."""
         load = resource.table_version
         return format_count(load.record_count) if load else "–"
 
     @admin.display(description=_("size"))
     def size(self, resource: Resource) -> str:
-        """Show the size of the table with its indexes."""
         table_bytes = getattr(resource, "table_bytes", None)
         return filesizeformat(table_bytes) if table_bytes else "–"
 
     @admin.display(description=_("API"))
     def api_address(self, resource: Resource) -> str:
-        """Link to the first records in the API."""
         try:
             path = reverse("datastore_search:action", args=["datastore_search"])
         except NoReverseMatch:
@@ -257,12 +239,10 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
 
     @admin.display(description=_("primary key"))
     def primary_key_display(self, resource: Resource) -> str:
-        """Show the fields of the primary key."""
         return show_bidi_controls(", ".join(resource.primary_key)) or "–"
 
     @admin.display(description=_("translations"))
     def translations_display(self, resource: Resource) -> str:
-        """Link the texts in each language."""
         return link_translations(resource)
 
     def view_on_site(self, resource: Resource) -> str | None:
@@ -272,8 +252,8 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
     def response_add(
         self, request: HttpRequest, obj: Resource, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Go on as a part's button says, if it was pressed."""
-        for part in parts:
+        """Let the part whose button was pressed answer."""
+        for part in parts.values():
             if response := part.continue_after_adding(request, obj):
                 return response
         return super().response_add(request, obj, post_url_continue)
@@ -301,24 +281,24 @@ class ResourceAdmin(ResourcePermissions, LockTimeoutAdmin, ViewableAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show the page of a resource with its parts."""
         resource = super().get_object(request, object_id)
         context = dict(extra_context or {})
-        for part in parts:
+        for part in parts.values():
             context |= part.build_context(resource)
         if resource:
             context |= {
                 "field_part": _split_fields(request, resource),
-                "part_templates": [part.template for part in parts if part.template],
-                "tools": [tool for part in parts for tool in part.list_tools(resource).items()],
+                "part_templates": [part.template for part in parts.values() if part.template],
+                "tools": [
+                    tool for part in parts.values() for tool in part.list_tools(resource).items()
+                ],
             }
         return super().change_view(request, object_id, form_url, context)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the form of a new resource with the buttons of its parts."""
-        buttons = [part.button for part in parts if part.button]
+        buttons = [part.button for part in parts.values() if part.button]
         return super().add_view(request, form_url, {**(extra_context or {}), "buttons": buttons})
 
 

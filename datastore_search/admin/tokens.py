@@ -25,8 +25,6 @@ admin.site.unregister(AuthToken)
 
 @admin.register(AuthToken)
 class TokenAdmin(admin.ModelAdmin):
-    """The API tokens that the user may manage."""
-
     list_display = ("token_key", "user", "created", "expiry")
     list_select_related = ("user",)
     raw_id_fields = ("user",)  # for an admin in which users cannot be searched
@@ -59,20 +57,17 @@ class TokenAdmin(admin.ModelAdmin):
         return tokens if _is_superuser(request) else tokens.filter(user=request.user)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Offer a choice of user to superusers only."""
         return ("user", "expiry") if _is_superuser(request) else ("expiry",)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Issue a token."""
         user_id = request.POST.get("user", str(request.user.pk))
         if user_id != str(request.user.pk) and not _is_superuser(request):
             raise PermissionDenied
         return super().add_view(request, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Issue the token and show it."""
         owner: Any = obj.user if _is_superuser(request) else request.user
         token = issue_token(owner, expires_at=form.cleaned_data["expiry"])
         issued = self.get_queryset(request).get(digest=hash_token(token))

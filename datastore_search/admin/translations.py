@@ -33,7 +33,6 @@ class TranslationForm(VersionedForm):
     def __init__(
         self, resource: Resource, fields: Sequence[Field], language: str, *args: Any, **kwargs: Any
     ) -> None:
-        """Make the inputs, with the texts that are there in the language."""
         super().__init__(*args, **kwargs)
         self.language = language
         self._attributes = {"lang": language, "dir": find_direction(language) or "ltr"}

@@ -27,12 +27,11 @@ _CHANGED = _(
 
 
 class _VersionField(forms.CharField):
-    """The version of a form; one without it was not opened in a page."""
+    """The version of a form; a form that is sent without it was not opened in a page."""
 
     widget = forms.HiddenInput
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether the stored values are no longer those of the opened form."""
         return data is not None and data != initial
 
 
@@ -42,7 +41,6 @@ class VersionedForm(forms.Form):
     opened_version = _VersionField(required=False)
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> Any:
-        """Compute the version of the stored values."""
         if field_name != OPENED:
             return super().get_initial_for_field(field, field_name)
         others = [(name, each) for name, each in self.fields.items() if name != OPENED]
@@ -60,7 +58,6 @@ class VersionedFormSet(forms.BaseInlineFormSet):
 
     @cached_property
     def management_form(self) -> ManagementForm:
-        """Add the version of all rows."""
         form = super().management_form
         names = list(self.form.base_fields)
         rows = [[str(getattr(row, each)) for each in names] for row in self.get_queryset()]

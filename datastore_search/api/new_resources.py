@@ -16,6 +16,7 @@ from django.db import IntegrityError, connections, router, transaction
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from ..contributions import Hook
 from ..database.writes import begin_write_transaction
 from ..messages.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
 from ..models import Resource, ResourceQuerySet, parse_resource_id
@@ -28,10 +29,10 @@ from .resource_parameters import (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class CatalogueOfResources:
     """
-    What a catalogue knows of resources; ``contrib.catalogue`` puts its own in place of these.
+    What a catalogue knows of resources.
 
     ``members`` are those of a new resource, ``show`` gives a resource as ``resource_show`` does,
     ``store`` stores what a new resource has no columns for, out of the members that were sent and
@@ -46,7 +47,7 @@ class CatalogueOfResources:
     has_name: Callable[[str], bool] = lambda _name: False
 
 
-catalogue = CatalogueOfResources()
+catalogue = Hook("catalogue of resources", CatalogueOfResources())
 
 
 def get_resources() -> ResourceQuerySet:
@@ -63,7 +64,7 @@ def add_resource(
     Raises: ``ValidationError``; ``InvalidResource``; ``InvalidDatasetName``; ``TakenDatasetName``;
     ``WriteBlocked``.
     """
-    parameters = catalogue.members.parse(sent)
+    parameters = catalogue.entry.members.parse(sent)
     name = str(parameters.get("package_id", ""))
     resource = Resource(
         pk=read_new_id(parameters.get("id") or parse_resource_id(name)),
@@ -72,14 +73,14 @@ def add_resource(
         **read_resource_values(sent, parameters),
     )
     resource.name = _check_name(name) if name else str(resource.pk)
-    shown = catalogue.show(request, resource)
-    refuse_other_members(sent, shown, catalogue.members.list_stored(sent))
+    shown = catalogue.entry.show(request, resource)
+    refuse_other_members(sent, shown, catalogue.entry.members.list_stored(sent))
     using = router.db_for_write(Resource)
     with begin_write_transaction(connections[using]):
         try:
             with transaction.atomic(using=using):
                 resource.save(force_insert=True, using=using)
-                catalogue.store(resource, sent, parameters)
+                catalogue.entry.store(resource, sent, parameters)
         except IntegrityError as error:  # another request has added it just now
             raise TakenDatasetName(name=resource.name) from error
     return resource
@@ -97,7 +98,7 @@ def read_new_id(sent: object) -> uuid.UUID:
     if resource_id is None:
         raise InvalidResource(reason=_("“id” must be a UUID."), parameter="id")
     name = str(resource_id)
-    if get_resources().known_as(name).exists() or catalogue.has_name(name):
+    if get_resources().known_as(name).exists() or catalogue.entry.has_name(name):
         raise InvalidResource(reason=_("A resource with this id already exists."), parameter="id")
     return resource_id
 
@@ -108,6 +109,6 @@ def _check_name(name: str) -> str:
         Resource.name.field.clean(name, None)
     except ValidationError as error:
         raise InvalidDatasetName(name=make_printable(name)) from error
-    if get_resources().known_as(name).exists() or catalogue.has_name(name):
+    if get_resources().known_as(name).exists() or catalogue.entry.has_name(name):
         raise TakenDatasetName(name=name)
     return name

@@ -11,7 +11,7 @@ Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and ref
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from string import whitespace
 from typing import Any, ClassVar, cast
 
@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ..conf import conf
+from ..contributions import Contribution
 from ..field_types import field_types, is_storable
 from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH, parse_filters
 from ..filters.operators import INDEXED_OPERATORS
@@ -116,9 +117,10 @@ class ActionParameters(serializers.Serializer[Any]):
         }
 
     @classmethod
-    def add(cls, **parameters: ParameterField) -> None:
-        """Add parameters; a contrib app does so when Django starts."""
-        cls.get_declared().update(parameters)
+    def entries(cls, **parameters: ParameterField) -> Contribution:
+        """Contribute parameters, as ``Table.entries`` does."""
+        enter = partial(cls.get_declared().update, parameters)
+        return Contribution(cls.__name__, tuple(parameters), enter)
 
     @classmethod
     def repeat(cls, parsed: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:

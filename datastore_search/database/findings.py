@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from ..contributions import Table, get_path
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -24,10 +26,10 @@ class Finding:
     is_damage: bool = True
 
 
-#: By the name of what they find.  Each takes the connection, and the numbers of the tables that
-#: are kept for their resource.
-finders: dict[str, Callable[[BaseDatabaseWrapper, set[int]], Iterator[Finding]]] = {}
+#: Each takes the connection, and the numbers of the tables that are kept for their resource.
+finders: Table[Callable[[BaseDatabaseWrapper, set[int]], Iterator[Finding]]] = Table(
+    "finders of damage", get_path
+)
 
-#: By the name of what they remove.  Each removes what is left behind, and yields a sentence for
-#: each thing that it reports.
-cleanups: dict[str, Callable[[], Iterator[str]]] = {}
+#: Each removes what is left behind, and yields a sentence for each thing that it reports.
+cleanups: Table[Callable[[], Iterator[str]]] = Table("clean-ups", get_path)

@@ -16,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from ..contributions import Table
 from ..messages.downloads import FormatNotInstalled, NoHeaderRow
 from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
@@ -88,15 +89,8 @@ def _is_installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-formats: dict[str, DumpFormat] = {}
-
-
-def register(*new: DumpFormat) -> None:
-    """Add formats; a contrib app does so when Django starts."""
-    formats.update((kind.name, kind) for kind in new)
-
-
-register(
+formats: Table[DumpFormat] = Table("download formats")
+formats.add(
     DumpFormat("csv", "CSV", "text/csv", partial(write_delimited, delimiter=","), has_header=True),
     DumpFormat(
         "csv-excel", gettext_lazy("CSV for Excel"), "text/csv", write_excel_csv, has_header=True

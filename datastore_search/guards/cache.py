@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -34,8 +34,8 @@ class BoundedCache(Generic[Key, Value]):
     ``max_value_size`` is not added.  ``name`` is the cache's name in metrics.
     """
 
-    #: Is called with the name of a cache, and whether it has the value; None where nothing counts.
-    count_lookup: ClassVar[Callable[[str, bool], None] | None] = None
+    #: How often each cache, by its name, had the value or not.
+    lookups: ClassVar[Counter[tuple[str, bool]]] = Counter()
 
     def __init__(
         self,
@@ -64,8 +64,7 @@ class BoundedCache(Generic[Key, Value]):
             value = self._entries.get(key)
             if value is not None:
                 self._entries.move_to_end(key)
-        if BoundedCache.count_lookup is not None:
-            BoundedCache.count_lookup(self._name, value is not None)
+            self.lookups[self._name, value is not None] += 1
         return value
 
     def add(self, key: Key, value: Value) -> None:
@@ -79,6 +78,12 @@ class BoundedCache(Generic[Key, Value]):
             self._size += size
             while len(self._entries) > self._max_entries or self._size > self._max_size:
                 self._discard(next(iter(self._entries)))
+
+    @classmethod
+    def take_lookups(cls) -> list[tuple[tuple[str, bool], int]]:
+        """Return the counts since the last call."""
+        taken, BoundedCache.lookups = BoundedCache.lookups, Counter()
+        return list(taken.items())
 
     def remove(self, key: Key) -> None:
         """Remove a value, if there is one."""

@@ -31,7 +31,6 @@ class InvalidParameters(DatastoreError):
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
-        """Join all messages, in the active language."""
         return " ".join(map(str, self.errors))
 
 

@@ -11,12 +11,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from django.db.utils import DatabaseError
 from psycopg import ClientCursor, Copy, errors, sql
 
+from ..contributions import Hook
 from ..database.sessions import Session
 from ..filters import Clause, compose
 from ..guards.clients import Client
@@ -43,8 +44,10 @@ class VersionKey(NamedTuple):
     version: int
 
 
-#: A context manager around each statement, from its kind, the resource and the client.
-Trace = Callable[[str, Resource | None, Client | None], AbstractContextManager[None]]
+#: Makes a context manager around each statement, of its kind, the resource and the client.
+tracer: Hook[
+    Callable[[str, Resource | None, Client | None], AbstractContextManager[None]] | None
+] = Hook("tracer of statements", None)
 
 _UNTRACED: Final = nullcontext()
 
@@ -54,9 +57,6 @@ JSON_LINES = sql.SQL("FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x
 
 class ConsistentRead:
     """Statements that all see one version; without ``version``, the session must be a snapshot."""
-
-    #: Encloses each statement; None where nothing is traced.
-    trace: ClassVar[Trace | None] = None
 
     #: The resource that is read, as it was described; missing if the relation belongs to none.
     resource: Resource
@@ -113,7 +113,7 @@ class ConsistentRead:
         """
         Run a statement whose rows differ in the last column alone: the text of a record, or null.
 
-        ``batch_rows`` and ``is_scan`` are passed to ``storage.Session.fetch_texts``.
+        ``batch_rows`` and ``is_scan`` are passed to ``database.sessions.Session.fetch_texts``.
 
         Raises: ``StaleVersion`` when it has seen another version.
         """
@@ -159,9 +159,9 @@ class ConsistentRead:
             self._compare(read_version(self.session, self._version))
 
     def _trace(self, kind: str) -> AbstractContextManager[None]:
-        if ConsistentRead.trace is None:
+        if tracer.entry is None:
             return _UNTRACED
-        return ConsistentRead.trace(kind, getattr(self, "resource", None), self._client)
+        return tracer.entry(kind, getattr(self, "resource", None), self._client)
 
     def _compare(self, version: int | None) -> None:
         if version != self.resource.version:

@@ -26,7 +26,7 @@ from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
 from rest_framework.request import Request
 
-#: What stands between the base that a client calls and the part of the path that varies.
+#: The fixed parts of paths, between the base that a client calls and the part that varies.
 _ROUTES = (
     "api/3/action/",
     "api/action/",
@@ -137,7 +137,6 @@ def find_path(request: HttpRequest | Request, name: str, *arguments: object) -> 
 
 
 def find_search_path(request: HttpRequest) -> str:
-    """Find the path of ``datastore_search``; empty if the portal has no API."""
     return find_path(request, "action", "datastore_search")
 
 
@@ -153,7 +152,6 @@ class ResourceAddresses:
     """Build absolute addresses of resources for one request, with one look-up for each URL."""
 
     def __init__(self, request: HttpRequest | Request) -> None:
-        """Keep the request, below whose base the addresses are."""
         self._request = request
         self._find_pattern = cache(self._build_pattern)
 

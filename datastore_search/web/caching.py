@@ -43,7 +43,6 @@ class NotModified(Exception):
     """The client has the answer already."""
 
     def __init__(self, response: HttpResponseBase) -> None:
-        """Keep the response, a 304."""
         super().__init__(response)
         self.response = response
 

@@ -1,4 +1,4 @@
-"""The errors that a page reports in words, those of the database too, and who renders the pages."""
+"""The errors that a page reports in words, also of the database, and what renders the pages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import Throttled
 
+from ..contributions import Hook
 from ..database.refusals import explain_refusal
 from ..messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
 from ..messages.availability import (
@@ -88,8 +89,6 @@ REPORTED_ERRORS: tuple[type[Exception], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
-    """The status, title and text of an error page."""
-
     status: HTTPStatus
     title: str
     message: str
@@ -121,7 +120,6 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
 
 
 def describe_access_denied(*, is_authenticated: bool) -> str:
-    """Say who may read a private resource."""
     if is_authenticated:
         return _("This resource is private, and your account may not read it.")
     return _("This resource is private. Sign in with an account that may read it.")
@@ -159,10 +157,10 @@ def render_plainly(request: HttpRequest, error: ErrorMessage, folder: str = "") 
     return response
 
 
-@dataclass
+@dataclass(frozen=True)
 class ErrorPages:
     """
-    What renders errors; ``contrib.pages`` puts its own in place of these.
+    What renders errors.
 
     ``explain`` changes the failure of a view that sends files, for a client that prefers HTML.
     """
@@ -171,7 +169,7 @@ class ErrorPages:
     explain: Callable[[HttpRequest, Any, Mapping[str, Any]], None] | None = None
 
 
-error_pages = ErrorPages()
+error_pages = Hook("error pages", ErrorPages())
 
 
 def explain_failures(view: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
@@ -181,8 +179,8 @@ def explain_failures(view: Callable[..., Any]) -> Callable[..., HttpResponseBase
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response: HttpResponseBase = view(request, *args, **kwargs)
         failure = getattr(response, "data", None) or {}
-        if "error" in failure and error_pages.explain:
-            error_pages.explain(request, response, failure["error"])
+        if "error" in failure and error_pages.entry.explain:
+            error_pages.entry.explain(request, response, failure["error"])
         return response
 
     return answer

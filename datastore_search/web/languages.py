@@ -10,11 +10,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, to_language
 
-#: A portal that enables more languages has hardly texts in all: those of this app are listed.
+#: A portal with more languages hardly has texts in all of them: pages then link only to the
+#: languages that this app is translated into.
 MAX_LISTED_LANGUAGES = 20
 
 
-#: Languages whose attributes are kept.
+#: For the attributes of languages that a process caches.
 _MAX_KEPT_ATTRIBUTES = 1_000
 
 

@@ -1,4 +1,4 @@
-"""The addresses that contrib apps add to those of the app."""
+"""The addresses that other apps add."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from importlib import import_module
 
 from django.urls import URLPattern
 
-#: Modules with ``urlpatterns``, in the order of ``INSTALLED_APPS``.
-routes: list[str] = []
+from ..contributions import Table
 
-
-def register(module: str) -> None:
-    """Add the addresses of a module; their names are in the namespace ``datastore_search``."""
-    if module not in routes:  # Django starts the apps again where a test installs others
-        routes.append(module)
+#: Modules with ``urlpatterns``, whose names are in the namespace ``datastore_search``.
+routes: Table[str] = Table("addresses", str)
 
 
 def list_patterns() -> list[URLPattern]:
-    """List the addresses; ``urls`` asks when it is loaded, after all apps have registered."""
+    """List the addresses; ``urls`` asks when it is loaded, after all apps have contributed."""
     return [pattern for name in routes for pattern in import_module(name).urlpatterns]

@@ -46,7 +46,6 @@ class PacedBlocks:
     """
 
     def __init__(self, blocks: Blocks, truncation_mark: bytes = b"") -> None:
-        """Begin before the first block, with no time waited."""
         self._blocks = blocks
         self._truncation_mark = truncation_mark
         self._failure: Exception | None = None
@@ -87,7 +86,6 @@ class PacedBlocks:
         self._waited_seconds, self._sent_bytes = 0.0, 0
 
     def close(self) -> None:
-        """Free the file, snapshot or thread behind the blocks."""
         self._blocks.close()
 
 
@@ -106,21 +104,17 @@ class _AsyncBlocks:
         self._stop_timer()
         if self._closing:
             raise ClientTooSlow(least=MIN_BYTES_PER_SECOND)
-        block = await sync_to_async(self._read_block)()
+        block = await sync_to_async(next)(self._blocks, b"")
         if not block:
             raise StopAsyncIteration
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
         return block
 
-    def _read_block(self) -> bytes:
-        return next(self._blocks, b"")
-
     def _start_closing(self) -> None:
         self._closing = asyncio.get_running_loop().create_task(sync_to_async(self._blocks.close)())
 
     def close(self) -> None:
-        """Free the file, snapshot or thread behind the blocks."""
         self._stop_timer()
         self._blocks.close()
 

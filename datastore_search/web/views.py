@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -28,6 +28,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 
 from ..conf import conf
+from ..contributions import Hook
 from ..guards.clients import Client
 from ..guards.rates import check_rates
 from ..messages.access import AccessDenied
@@ -104,7 +105,6 @@ def measure_body(request: HttpRequest) -> int:
 
 
 def check_query_string(request: HttpRequest) -> None:
-    """Refuse a query string that is too long, or has too many parameters."""
     text = request.META.get("QUERY_STRING", "")
     if len(text) > MAX_QUERY_STRING_BYTES:
         raise QueryStringTooLong(most=MAX_QUERY_STRING_BYTES)
@@ -123,7 +123,6 @@ def check_parameters(count: int) -> None:
 
 
 def note_resource(request: Request | HttpRequest, resource: Resource) -> None:
-    """Note the resource that a request is about."""
     setattr(getattr(request, "_request", request), _RESOURCE_ATTRIBUTE, resource)
 
 
@@ -191,6 +190,10 @@ def _list_filtered_fields(resource: Resource | None, filters: object) -> list[st
 # Views --------------------------------------------------------------------------------------------
 
 
+#: Answers a request of a view from a database that it chooses; None uses the default one.
+request_router: Hook[Callable[..., HttpResponseBase] | None] = Hook("request router", None)
+
+
 class Answering:
     """A view that answers in the language of its path, and reports what it has answered."""
 
@@ -200,9 +203,6 @@ class Answering:
     #: The alias of the database that has answered; empty where a portal has no replicas.
     database = ""
 
-    #: Answers from a database that it chooses; None where a portal has one database.
-    route_request: ClassVar[Callable[..., HttpResponseBase] | None] = None
-
     @exclude_from_atomic_requests
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never of ``Accept-Language``."""
@@ -210,7 +210,7 @@ class Answering:
         started_at = perf_counter() if is_reported else 0.0
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
-            answer = Answering.route_request or type(self).answer_request
+            answer = request_router.entry or type(self).answer_request
             response = answer(self, request, *args, **kwargs)
         response["Content-Language"] = language
         if is_reported:
@@ -258,7 +258,6 @@ class WebView(Answering, View):
         """Read what the request is about, once its size and its rate are accepted."""
 
     def describe_question(self) -> Question:
-        """Name the page and its parameters, for reports."""
         match = self.request.resolver_match
         return Question(f"page {match.url_name if match else ''}", self.request.GET, _REPORTED)
 
@@ -269,17 +268,13 @@ class WebView(Answering, View):
             raise AccessDenied(user=self.request.user, resource=name or resource.pk)
 
     def render_error(self, error: ErrorMessage) -> HttpResponse:
-        """Render the page of an error."""
-        return error_pages.render(self.request, error)
+        return error_pages.entry.render(self.request, error)
 
 
 class ResourceWebView(WebView, ABC):
-    """A view of one version of a resource."""
-
     def get(
         self, request: HttpRequest, resource_id: uuid.UUID, **_arguments: object
     ) -> HttpResponse:
-        """Answer from one version."""
         return with_consistent_read(resource_id, self.answer, client=Client.from_request(request))
 
     @abstractmethod

@@ -28,7 +28,7 @@ from datastore_search.downloads.formats import formats
 from datastore_search.models import Resource
 from datastore_search.signals import answers_changed, request_answered
 from datastore_search.web.tokens import issue_token
-from datastore_search.web.views import Answering
+from datastore_search.web.views import request_router
 
 from ..agents.exchange import ask_tool
 from ..builders import act, ask, check_error, get_result, make_user
@@ -149,7 +149,7 @@ def route_reads(urls: Mapping[str, str], **settings: Any) -> Iterator[None]:
         ),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(Answering, "route_request", route_request)
+        patch.setattr(request_router, "entry", route_request)
         forget_states()
         yield
 

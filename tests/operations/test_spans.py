@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from datastore_search.models import Resource
-from datastore_search.search import ConsistentRead
+from datastore_search.search.reads import tracer
 
 from ..builders import act, get_result, make_slow
 
@@ -43,7 +43,7 @@ def spans(exporter: InMemorySpanExporter, settings: Any) -> Iterator[InMemorySpa
     assert apps.is_installed("datastore_search.contrib.operations.tracing")
     exporter.clear()
     yield exporter
-    ConsistentRead.trace = None
+    tracer.entry = None
 
 
 def get_attributes(spans: InMemorySpanExporter) -> list[dict[str, object]]:
@@ -129,7 +129,7 @@ def test_a_stream_leaves_no_span_current(
 
 @pytest.mark.slow
 def test_without_the_app_nothing_is_traced_or_imported(client: Client, resource: Resource) -> None:
-    assert ConsistentRead.trace is None
+    assert tracer.entry is None
     code = (
         "import django; django.setup(); import sys, datastore_search.urls;"
         "sys.exit('datastore_search.contrib.operations.tracing' in sys.modules)"

@@ -1,13 +1,13 @@
-"""The actions: one table of them, by name; contrib apps ``register`` theirs."""
+"""The actions: one table of them, by name."""
 
 from __future__ import annotations
 
 from . import info, search, status, write
-from .action import Action, Answer, actions, register
+from .action import Action, Answer, actions
 
-__all__ = ["Action", "Answer", "actions", "register"]
+__all__ = ["Action", "Answer", "actions"]
 
-register(
+actions.add(
     search.datastore_search,
     info.datastore_info,
     *write.write_actions,

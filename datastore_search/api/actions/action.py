@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.functional import Promise
 from rest_framework.request import Request
 
+from ...contributions import Table
 from ...web.caching import Validators
 from ..parameters import ActionParameters
 
@@ -40,10 +41,5 @@ class Action:
     is_writing: bool = False
 
 
-#: All actions by name, as ``register`` was called: those of the core first.
-actions: dict[str, Action] = {}
-
-
-def register(*new: Action) -> None:
-    """Add actions; a contrib app does so when Django starts."""
-    actions.update((action.name, action) for action in new)
+#: All actions by name.
+actions: Table[Action] = Table("actions")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...apps import ContribAppConfig
+from ...contributions import Contribution
 
 
 class AnalysisConfig(ContribAppConfig):
     """Facets, aggregates, suggestions and marked words."""
 
-    def register(self) -> None:
-        """Add the actions, and highlights to the answers of a search."""
-        from ...api.actions import register
+    def contribute(self) -> Iterator[Contribution]:
+        from ...api.actions import actions
         from ...api.parameters import SearchParameters
         from .actions import analysis_actions
         from .parameters import HIGHLIGHT
 
-        register(*analysis_actions)
-        SearchParameters.add(highlight=HIGHLIGHT)
+        yield actions.entries(*analysis_actions)
+        yield SearchParameters.entries(highlight=HIGHLIGHT)

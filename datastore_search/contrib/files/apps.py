@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import django
 
 from ...apps import ContribAppConfig
+from ...contributions import Contribution, receive
 
 
 class FilesConfig(ContribAppConfig):
@@ -18,11 +21,10 @@ class FilesConfig(ContribAppConfig):
         **({"django_tasks": "files"} if django.VERSION < (6, 0) else {}),
     }
 
-    def register(self) -> None:
-        """Add the downloads in Excel and Parquet, clean-ups, and parts of the admin."""
-        from ...admin import parts
+    def contribute(self) -> Iterator[Contribution]:
+        from ...admin.parts import parts
         from ...database.findings import cleanups, finders
-        from ...downloads import formats
+        from ...downloads.formats import DumpFormat, formats
         from ...signals import profiles_outdated
         from .admin.part import loads_of_resource
         from .downloads.parquet import write_parquet
@@ -30,11 +32,12 @@ class FilesConfig(ContribAppConfig):
         from .jobs.leftovers import clean_up, find_leftovers
         from .jobs.queue import queue_renewal
 
-        parts.register(loads_of_resource)
-        profiles_outdated.connect(queue_renewal)
-        finders["loads"], cleanups["loads"] = find_leftovers, clean_up
-        formats.register(
-            formats.DumpFormat(
+        yield parts.entries(loads_of_resource)
+        yield finders.entries(find_leftovers)
+        yield cleanups.entries(clean_up)
+        yield receive(profiles_outdated, queue_renewal)
+        yield formats.entries(
+            DumpFormat(
                 "xlsx",
                 "Excel (XLSX)",
                 "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -43,7 +46,7 @@ class FilesConfig(ContribAppConfig):
                 has_header=True,
                 package="xlsxwriter",
             ),
-            formats.DumpFormat(
+            DumpFormat(
                 "parquet",
                 "Parquet",
                 "application/vnd.apache.parquet",

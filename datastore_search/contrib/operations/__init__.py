@@ -1,1 +1,1 @@
-"""What operators look at: doctor, health, metrics, spans."""
+"""For those who run the portal: doctor, health, metrics, spans, middleware."""

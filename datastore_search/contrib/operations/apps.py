@@ -1,4 +1,4 @@
-"""The app for operators: doctor, health, metrics."""
+"""The app for those who run the portal: doctor, health, metrics."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from ...apps import ContribAppConfig
 
 
 class OperationsConfig(ContribAppConfig):
-    """What operators look at."""
+    """Doctor, health, metrics and middleware."""

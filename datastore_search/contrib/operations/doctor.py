@@ -39,10 +39,10 @@ from .tables import (
     rebuild_index,
 )
 
-#: Of so many tables, the oldest ones, a few search vectors are computed: some milliseconds each.
+#: At most this many tables, the oldest ones, are sampled: it takes some milliseconds each.
 _MAX_SAMPLED_TABLES = 1_000
 
-#: The kinds of which a table has one index; the others are of single fields, and chosen by a load.
+#: Kinds with one index for each table; those of single fields are chosen by a load.
 _OF_TABLE = (IndexKind.FILTERS, IndexKind.WORDS, IndexKind.SUBSTRINGS)
 
 
@@ -67,14 +67,20 @@ def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
         yield from find(connection, kept)
     if all(each.code != "function.outdated" for each in diagnose_schema(connection)):
         yield from _find_outdated_vectors(connection, resources)
-    if count_records:
-        yield from _count_records(connection, resources)
+    for resource in resources.order_by("name") if count_records else ():
+        if version := resource.table_version:
+            found = None
+            with suppress(OperationalError):  # its worker is dead, reported above
+                found = count_table_records(connection, version.pk)
+            if found not in {version.record_count, None}:  # None without the table, reported above
+                message = f"There are {found} records, not {version.record_count}."
+                yield Finding("count.wrong", str(resource.pk), message)
 
 
 def _find_outdated_vectors(
     connection: BaseDatabaseWrapper, resources: QuerySet[Resource]
 ) -> Iterator[Finding]:
-    """Count the tables whose words are those of other functions, and name five of them."""
+    """Count the tables whose search vectors an earlier version made, and name five of them."""
     served = resources.exclude(table_version=None).order_by("table_version_id")
     rows = served.values_list("pk", "table_version__pk", "table_version__language")
     outdated = []
@@ -90,26 +96,14 @@ def _find_outdated_vectors(
         yield Finding("vectors.outdated", ", ".join(outdated[:5]), message, is_damage=False)
 
 
-def _count_records(
-    connection: BaseDatabaseWrapper, resources: QuerySet[Resource]
-) -> Iterator[Finding]:
-    for resource in resources.filter(table_version__isnull=False).order_by("name"):
-        if version := resource.table_version:
-            found = None
-            with suppress(OperationalError):  # its worker is dead, reported above
-                found = count_table_records(connection, version.pk)
-            if found not in {version.record_count, None}:  # None without the table, reported above
-                message = f"There are {found} records, not {version.record_count}."
-                yield Finding("count.wrong", str(resource.pk), message)
-
-
 def _diagnose_resource(
     connection: BaseDatabaseWrapper, resource: Resource, kept: set[int]
 ) -> Iterator[Finding]:
-    """Diagnose the table of a resource; ``kept`` gets the one that it has lost."""
+    """Diagnose the table of a resource; ``kept`` gets the one that it served last."""
     version, name = resource.table_version, str(resource.pk)
     if version is None or not has_table(connection, version.pk):
-        lost = _find_kept_version(connection, resource)
+        once = resource.table_versions.filter(published_at__isnull=False).order_by("-published_at")
+        lost = next((each for each in once if has_table(connection, each.pk)), None)
         if lost is not None:
             kept.add(lost.pk)
             yield Finding(
@@ -125,12 +119,6 @@ def _diagnose_resource(
             yield Finding("table.missing", name, "The table of the records is not there.")
         return
     yield from _Table(connection, resource, version).diagnose()
-
-
-def _find_kept_version(connection: BaseDatabaseWrapper, resource: Resource) -> TableVersion | None:
-    """Find the version that the resource has served last, of those whose table is there."""
-    served = resource.table_versions.filter(published_at__isnull=False).order_by("-published_at")
-    return next((each for each in served if has_table(connection, each.pk)), None)
 
 
 def _give_table_back(
@@ -151,7 +139,6 @@ class _Table:
     version: TableVersion
 
     def diagnose(self) -> Iterator[Finding]:
-        """Find what is damaged in the table."""
         table_id, name = self.version.pk, str(self.resource.pk)
         found = diagnose_record_table(self.connection, table_id)
         if not found.has_columns:

@@ -1,4 +1,4 @@
-"""What operators ask of loads, where ``contrib.files`` is installed."""
+"""Health and metrics of loads, if ``contrib.files`` is installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Worker(NamedCheck):
     max_wait: timedelta = timedelta(minutes=5)
 
     def run(self) -> None:
-        """Look for a load that waits."""
         now = timezone.now()
         with open_connection() as connection:
             loads = Load.objects.using(connection.alias)
@@ -45,7 +44,6 @@ class LoadCollector(Collector):
     """The loads by their state; nothing while the database does not answer."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Count the loads."""
         states = GaugeMetricFamily("datastore_search_loads", "Loads by state.", labels=["state"])
         loads = Load.objects.using(router.db_for_write(Load)).order_by()
         try:

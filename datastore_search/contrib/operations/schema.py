@@ -106,7 +106,7 @@ def _list_found_and_expected_parts(connection: BaseDatabaseWrapper) -> tuple[_Pa
         found = _list_parts(connection, schema, tables, schema)
         with connection.cursor() as cursor, keep_on_coordinator(cursor):
             restore_functions(connection)
-        # What has no schema is made as temporary from here on, and found first.
+        # From here on, tables without a schema are temporary, and are found first.
         execute(connection, "SELECT set_config('search_path', 'pg_temp, ' || %s, true)", [path])
         with connection.schema_editor(atomic=False) as editor:
             for model in models:
@@ -182,7 +182,7 @@ def _list_parts(
     connection: BaseDatabaseWrapper, schema: str, tables: list[str], schema_of_tables: str
 ) -> _Parts:
     """List the functions and the parts of some tables, without the names of their schema."""
-    # The deletions that PostgreSQL follows are those of migrations, not of models.
+    # Migrations set ``ON DELETE``, which models do not have.
     outside = re.compile(rf"\b(?:pg_temp|{re.escape(schema)})\.| ON DELETE [A-Z ]+?(?= DEF|$)")
     rows = execute(connection, _PARTS, [schema_of_tables, tables, schema])
     return {

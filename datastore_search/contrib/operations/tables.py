@@ -38,7 +38,6 @@ class TableDiagnosis:
 
     @property
     def has_primary_key(self) -> bool:
-        """Return whether the table has its primary key."""
         return any(index.is_primary for index in self.indexes)
 
 
@@ -58,11 +57,6 @@ def diagnose_record_table(connection: BaseDatabaseWrapper, table_id: int) -> Tab
         " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
         [name],
     )
-    indexes = _list_indexes(connection, name)
-    return TableDiagnosis(set(columns) == _COLUMNS, indexes)
-
-
-def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundIndex]:
     rows = execute(
         connection,
         "SELECT relname, indisprimary, indisvalid AND indisready,"
@@ -71,12 +65,13 @@ def _list_indexes(connection: BaseDatabaseWrapper, table: str) -> list[FoundInde
         " JOIN pg_am ON pg_am.oid = relam JOIN pg_opclass ON pg_opclass.oid = indclass[0]"
         " LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"
         " WHERE indrelid = %s::regclass ORDER BY 3 DESC, indexrelid",
-        [table],
+        [name],
     )
-    return [
-        FoundIndex(name, _ROLES.get((method, operators, column), name), is_primary, is_valid)
-        for name, is_primary, is_valid, method, operators, column in rows
+    indexes = [
+        FoundIndex(index, _ROLES.get((method, operators, column), index), is_primary, is_valid)
+        for index, is_primary, is_valid, method, operators, column in rows
     ]
+    return TableDiagnosis(set(columns) == _COLUMNS, indexes)
 
 
 def list_value_names(connection: BaseDatabaseWrapper, table_id: int) -> set[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from ...contributions import Table
 from ...models import Profiles
 from ...search import ConsistentRead
 from .table.columns import Column, ColumnChoice
@@ -59,13 +60,8 @@ class Section:
     build: Callable[[PageQuestion], Mapping[str, Any] | None]
 
 
-#: By name, in the order of registration, which is that of the page.
-sections: dict[str, Section] = {}
-
-
-def register(*new: Section) -> None:
-    """Add sections; a portal's app does so in its ``ready``."""
-    sections.update((section.name, section) for section in new)
+#: In the order of the page.
+sections: Table[Section] = Table("sections of the data page")
 
 
 def build_sections(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
@@ -10,37 +11,37 @@ from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, post_save, pre_delete, pre_save
 
 from ...apps import ContribAppConfig
+from ...contributions import Contribution, receive
 
 
 class ScaleConfig(ContribAppConfig):
     """A cache in front of the portal, replicas behind it, and workers of Citus."""
 
-    def register(self) -> None:
-        """Report changes, purge caches, read from replicas and place tables, as settings say."""
+    def contribute(self) -> Iterator[Contribution]:
         from ...database.findings import finders
         from ...signals import answers_changed
-        from ...web.views import Answering
+        from ...web.views import request_router
         from .conf import conf
         from .moving import find_dead_workers
         from .purging import purge, report_row
         from .reading import route_request
         from .routers import limit_waits
-        from .writes import remember_write, watch_changes
+        from .writes import list_watched_changes, remember_write
 
-        Answering.route_request = route_request if conf.REPLICAS else None
-        finders["workers"] = find_dead_workers
-        connection_created.connect(limit_waits)
-        watch_changes()
+        yield finders.entries(find_dead_workers)
+        yield receive(connection_created, limit_waits)
+        yield from list_watched_changes()
+        if conf.REPLICAS:
+            yield request_router.entries(route_request)
+            if conf.CACHE_ADDRESSES:
+                yield receive(answers_changed, remember_write)  # before the purge
         if conf.CACHE_ADDRESSES:
-            if conf.REPLICAS:
-                answers_changed.connect(remember_write)  # before the purge
-            answers_changed.connect(purge)
-        for model in apps.get_models():
-            if hasattr(model, "resource_paths"):
-                for signal in (pre_save, post_save, pre_delete):
-                    signal.connect(report_row, sender=model)
+            yield receive(answers_changed, purge)
+        described = [model for model in apps.get_models() if hasattr(model, "resource_paths")]
+        for signal in (pre_save, post_save, pre_delete):
+            yield receive(signal, report_row, *described)
         core = apps.get_app_config("datastore_search")  # an app without models sends no signal
-        post_migrate.connect(_prepare_workers, sender=core)
+        yield receive(post_migrate, _prepare_workers, core)
 
 
 def _prepare_workers(*, using: str, **_options: Any) -> None:

@@ -28,17 +28,17 @@ AGAIN_SECONDS: Final = 0.75
 #: The seconds before a failed purge is sent again; after the last one it is lost.
 _RETRY_SECONDS: Final = (0.25, 1.0, 4.0)
 
-#: The purges that wait for a cache; the keys of one, and the pattern that stands for more.
+#: Limits of waiting purges and of the keys of one; a pattern replaces longer lists of keys.
 _MAX_WAITING, _MAX_KEYS, _EVERY_KEY = 10_000, 100, (".*",)
 _TIMEOUT_SECONDS, _MAX_FLUSH_SECONDS, _STEP_SECONDS = 1.0, 15.0, 0.01
 
 
 class Purger:
-    """What waits to be purged from one cache, and a thread while something does."""
+    """The purges that wait for one cache, and the thread that sends them."""
 
     def __init__(self, address: str) -> None:
-        """Begin with nothing that waits: a time, how often it has failed, and the keys."""
         self._host = address.removeprefix("http://")
+        #: When each purge is due, how often it has failed, and its keys.
         self._waiting: list[tuple[float, int, Collection[str]]] = []
         self._lock, self._is_running = Lock(), False
         self._thread: Thread | None = None
@@ -61,7 +61,7 @@ class Purger:
                 self._thread, self._is_running = thread, True
 
     def flush(self) -> None:
-        """Wait until nothing waits, but not for long."""
+        """Wait at most ``_MAX_FLUSH_SECONDS`` until all purges are sent."""
         if self._thread:
             self._thread.join(_MAX_FLUSH_SECONDS)
         if self._waiting or self._is_running:
@@ -77,8 +77,7 @@ class Purger:
                     self._is_running = False
                     return
             if due:
-                keys = {key for each in due for key in each[2]}
-                self._send(keys, max(each[1] for each in due))
+                self._send({key for each in due for key in each[2]}, max(each[1] for each in due))
             else:
                 sleep(_STEP_SECONDS)
 

@@ -21,7 +21,7 @@ from .routers import UNREACHED, choose_replica, chosen_alias, find_primary, get_
 from .writes import find_positions, find_written, list_keys, remember_seen, remember_write
 
 #: A replica may answer so only because it lags: then the primary is asked, but a few times each
-#: second, so that requests for keys that nobody has do not burden it.
+#: second, so that requests with unknown keys do not burden it.
 _DOUBTFUL: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
 _checked_at: Final = deque([0.0] * 5, maxlen=5)
 

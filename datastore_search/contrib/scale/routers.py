@@ -27,7 +27,6 @@ chosen_alias: ContextVar[str] = ContextVar("chosen_alias", default="")
 
 
 def find_primary(model: Any = Resource) -> str:
-    """Find the database that a model is written to."""
     return Context().run(router.db_for_write, model)  # without a chosen one
 
 
@@ -35,7 +34,6 @@ class ReplicaRouter:
     """In a read request it returns the chosen database; elsewhere it has no opinion."""
 
     def db_for_read(self, model: Any, **hints: Any) -> str | None:
-        """Return the chosen database."""
         alias = chosen_alias.get()
         return alias if alias and find_primary(model) == find_primary() else None
 
@@ -77,7 +75,7 @@ class State(NamedTuple):
 #: By alias; one thread at a time asks, once a second, and the others do not wait.
 states: Final[defaultdict[str, BriefCache[State | None]]] = defaultdict(BriefCache)
 
-#: The last answers, and moments with a position that all that was committed before is before.
+#: The last answers; and moments, each with a position after all that was committed before it.
 _known: Final[dict[str, State]] = {}
 _moments: Final[deque[tuple[float, int]]] = deque(maxlen=1000)
 

@@ -1,8 +1,8 @@
-"""What clients have written, so that they read it: positions in the WAL, in Django's cache."""
+"""Positions in the WAL, in Django's cache, so that clients read what they have written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final
@@ -16,6 +16,7 @@ from django.db import Error, connections, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from knox.models import get_token_model
 
+from ...contributions import Contribution, receive
 from ...database.writes import Report
 from ...guards.cache import CacheUnavailable, shared_cache
 from ...messages.availability import DatabaseUnreachable
@@ -31,7 +32,7 @@ _HARMLESS: Final = {"last_login", "modified_at", "options", "primary_key", "tabl
 
 
 def list_keys(request: Any) -> list[str]:
-    """List the digests of what names the client of a request."""
+    """List the digests of a client's token, key and session."""
     sent = [request.META.get(each) for each in ("HTTP_AUTHORIZATION", "HTTP_X_CKAN_API_KEY")]
     sent.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     return [blake2b(each.encode(), digest_size=16).hexdigest() for each in sent if each]
@@ -78,7 +79,7 @@ def remember_seen(key: str, alias: str) -> None:
             shared_cache.delete(_KEY.format(key))
 
 
-def watch_changes() -> None:
+def list_watched_changes() -> Iterator[Contribution]:
     """Let everyone see changes of permissions, and on the pages of a resource its last load."""
     user: Any = get_user_model()
     relations = [getattr(user, name, None) for name in ("groups", "user_permissions")]
@@ -86,15 +87,12 @@ def watch_changes() -> None:
     granted = Permission._meta.get_fields(include_hidden=True)  # of objects, as by django-guardian
     of_objects = {each.related_model for each in granted if each.one_to_many}
     watched = {user, Resource, *of_objects, *filter(None, [dataset])}
-    resource_written.connect(_note_dropped_table)
-    for signal, senders in (
-        (post_save, watched),
-        (post_delete, {*watched, Group, get_token_model()}),
-        (m2m_changed, [each.through for each in (*relations, Group.permissions) if each]),
-        (user_logged_out, (user,)),
-    ):
-        for sender in senders:
-            signal.connect(note_change, sender=sender)
+    through = [each.through for each in (*relations, Group.permissions) if each]
+    yield receive(resource_written, _note_dropped_table)
+    yield receive(post_save, note_change, *watched)
+    yield receive(post_delete, note_change, *watched, Group, get_token_model())
+    yield receive(m2m_changed, note_change, *through)
+    yield receive(user_logged_out, note_change, user)
 
 
 def _note_dropped_table(*, resource: Resource, **_signal: Any) -> None:

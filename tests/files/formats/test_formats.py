@@ -15,7 +15,12 @@ from django.test import Client
 
 from datastore_search.contrib.files import formats as package
 from datastore_search.contrib.files.admin.forms import LoadForm
-from datastore_search.contrib.files.formats import InputFormat, detect_format, formats
+from datastore_search.contrib.files.formats import (
+    InputFormat,
+    detect_format,
+    formats,
+    input_formats,
+)
 from datastore_search.contrib.files.formats.process import open_table
 from datastore_search.contrib.files.jobs import LoadOptions, drafts, submit_load
 from datastore_search.contrib.files.models import LoadState
@@ -25,6 +30,7 @@ from ...builders import run_command
 from ..admin.forms import make_file
 from ..failures import fails_with
 from ..torture.cases import FILES
+from .pipes import PIPES
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 GUIDE = (ROOT / "docs" / "how-to" / "load-files.md").read_text(encoding="utf-8")
@@ -80,19 +86,19 @@ def empty(no_resource: None) -> Resource:
 
 def find_reader(each: InputFormat) -> Callable[..., Any]:
     module, _, function = each.read.partition(":")
-    reader: Callable[..., Any] = getattr(import_module(f"{package.__name__}.{module}"), function)
+    reader: Callable[..., Any] = getattr(import_module(module, package.__name__), function)
     return reader
 
 
 def test_every_reader_of_the_folder_is_in_the_table() -> None:
     folder = Path(str(package.__file__)).parent
     readers = {
-        f"{path.stem}:{name}"
+        f".{path.stem}:{name}"
         for path in folder.glob("*.py")
         for name in _READER.findall(path.read_text(encoding="utf-8"))
     }
 
-    assert readers - {"reading:read_file"} == {each.read for each in READ}
+    assert readers - {".reading:read_file"} == {each.read for each in READ}
 
 
 @pytest.mark.parametrize("each", READ, ids=name_format)
@@ -125,6 +131,19 @@ def test_a_file_is_taken_at_every_entrance(empty: Resource, each: InputFormat) -
     load.refresh_from_db()
     assert load.state == LoadState.READY, load.error
     assert f"Rows: {draft.preview['row_count']}," in printed
+
+
+def test_a_format_of_an_app_is_read_by_the_child_and_named_in_the_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(input_formats, PIPES.name, PIPES)
+    path = tmp_path / "rivers.psv"
+    path.write_text("code|level\n007|12\n008|\n")
+
+    with open_table(path, LoadOptions()) as table:
+        assert (table.names, table.count_rows()) == (("code", "level"), 2)
+    assert str(LoadForm.base_fields["file"].help_text).startswith("CSV, TSV, XLSX, ODS")
+    assert "Pipes" in str(LoadForm.base_fields["file"].help_text)
 
 
 @pytest.mark.parametrize("each", READ, ids=name_format)

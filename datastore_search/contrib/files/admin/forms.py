@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.forms.utils import flatatt
 from django.template.defaultfilters import filesizeformat
+from django.utils.functional import lazy
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import format_lazy
@@ -24,7 +25,7 @@ from ....admin.forms import FieldForm
 from ....messages.bidi import show_bidi_controls
 from ....models import Field, Resource
 from ..conf import conf
-from ..formats import formats
+from ..formats import list_formats
 from ..formats.options import Kind, Option
 from ..messages.failures import LoadFailed, UnknownType, UploadTooLarge
 from ..sources.addresses import parse_address
@@ -240,6 +241,10 @@ class PreviewForm(forms.Form):
         )
 
 
+def _name_formats() -> str:
+    return ", ".join(each.name for each in reversed(list_formats()) if each.read)
+
+
 class LoadForm(forms.Form):
     """A file or its address, and the options of a load."""
 
@@ -248,7 +253,7 @@ class LoadForm(forms.Form):
         required=False,
         help_text=format_lazy(
             _("{formats}, also packed as gzip or zip; a shapefile as a zip."),
-            formats=", ".join(each.name for each in reversed(formats) if each.read),
+            formats=lazy(_name_formats, str)(),  # apps add theirs later
         ),
         widget=forms.FileInput,
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from json import detect_encoding  # ``json`` is a module beside this one
 from pathlib import Path
 
+from ....contributions import Table
 from ..messages.failures import LoadFailed
 from ..sources.archives import is_workbook, unpack_shapefile
 
@@ -43,8 +44,8 @@ class InputFormat:
     A format of files.
 
     - ``sniff`` recognises a file that is of no format before it in the table;
-    - ``read`` is the reader, ``module:function``; a file of a format without one is refused with
-      the message ``refusal``;
+    - ``read`` is the reader, ``module:function``, which is imported only to read; a file of a
+      format without one is refused with the message ``refusal``;
     - ``extra`` is the extra of this package that the reader needs;
     - ``unpack`` finds the main file in a zip whose files are one table (``unpack_shapefile``).
     """
@@ -100,10 +101,16 @@ def _is_ndjson(start: Start) -> bool:
     return start.name.endswith(_NDJSON_SUFFIXES) and _is_json(start)
 
 
-#: Every format that is recognised; a file of no other format is delimited.
+#: The formats of other apps, which are recognised before those of this one.  Their functions are
+#: in modules that the reading process can import: it has neither models nor the portal's settings.
+input_formats: Table[InputFormat] = Table("input formats")
+
+#: Every format of this app; a file of no other format is delimited.
 formats = (
-    InputFormat("Shapefile", lambda _: False, "geo:read_shapefile", "geo", unpack=unpack_shapefile),
-    InputFormat("GeoPackage", _is_geopackage, "geo:read_geopackage", "geo"),
+    InputFormat(
+        "Shapefile", lambda _: False, ".geo:read_shapefile", "geo", unpack=unpack_shapefile
+    ),
+    InputFormat("GeoPackage", _is_geopackage, ".geo:read_geopackage", "geo"),
     InputFormat("SQLite", _begins(_SQLITE)),
     InputFormat("PDF", _begins(b"%PDF-")),
     InputFormat("PNG", _begins(b"\x89PNG")),
@@ -115,18 +122,23 @@ formats = (
     InputFormat("xz", _begins(b"\xfd7zXZ\0")),
     InputFormat("zstd", _begins(b"\x28\xb5\x2f\xfd")),
     InputFormat("RTF", _begins(b"{\\rtf")),
-    InputFormat("Parquet", _begins(b"PAR1", b"PARE"), "parquet:read_parquet"),
+    InputFormat("Parquet", _begins(b"PAR1", b"PARE"), ".parquet:read_parquet"),
     InputFormat("Git LFS, git-annex", _matches(_POINTER), refusal="file.pointer"),
     InputFormat("HTML", _matches(r"<(!doctype html|html|head|body)\b")),
-    InputFormat("GPX", _matches(_ROOT % "gpx", re.DOTALL), "geo:read_gpx", "geo"),
-    InputFormat("KML", _matches(_ROOT % "kml", re.DOTALL), "geo:read_kml", "geo"),
+    InputFormat("GPX", _matches(_ROOT % "gpx", re.DOTALL), ".geo:read_gpx", "geo"),
+    InputFormat("KML", _matches(_ROOT % "kml", re.DOTALL), ".geo:read_kml", "geo"),
     InputFormat("XML", _is_xml, refusal="file.save_as_csv"),
-    InputFormat("NDJSON", _is_ndjson, "json:read_ndjson"),
-    InputFormat("JSON, GeoJSON", _is_json, "json:read_json"),
-    InputFormat("XLS", _begins(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "workbooks:read_workbook"),
-    InputFormat("XLSX, ODS", lambda start: is_workbook(start.path), "workbooks:read_workbook"),
-    InputFormat("CSV, TSV", lambda _: True, "delimited:read_delimited"),
+    InputFormat("NDJSON", _is_ndjson, ".json:read_ndjson"),
+    InputFormat("JSON, GeoJSON", _is_json, ".json:read_json"),
+    InputFormat("XLS", _begins(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ".workbooks:read_workbook"),
+    InputFormat("XLSX, ODS", lambda start: is_workbook(start.path), ".workbooks:read_workbook"),
+    InputFormat("CSV, TSV", lambda _: True, ".delimited:read_delimited"),
 )
+
+
+def list_formats() -> list[InputFormat]:
+    """List the formats of apps and of this one, in the order in which they are recognised."""
+    return [*input_formats.values(), *formats]
 
 
 def detect_format(path: Path, name: str) -> InputFormat:
@@ -141,7 +153,7 @@ def detect_format(path: Path, name: str) -> InputFormat:
     encoding = detect_encoding(content)  # by its mark, or by where NULs are
     text = content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
     start = Start(path, name.lower(), content, text)
-    found = next(each for each in formats if each.sniff(start))
+    found = next(each for each in list_formats() if each.sniff(start))
     if not found.read:
         raise LoadFailed(found.refusal, format=found.name)
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 import traceback
 from pathlib import Path
@@ -21,6 +22,7 @@ from django.conf import settings
 from ....guards.child_processes import end_with_parent, take_over_output
 from ..messages.failures import LoadFailed
 from ..sources.limits import ReadingLimits
+from . import input_formats
 from .options import ReadOptions
 from .reading import read_file
 from .shortages import find_shortage, is_file_too_large
@@ -43,6 +45,8 @@ def main() -> None:
 def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
     options = ReadOptions.from_json(request["options"])
     try:
+        formats = pickle.loads(bytes.fromhex(request["formats"]))  # noqa: S301 - of the parent
+        input_formats.add(*formats)
         with create_staging_area(Path(request["folder"]), limits) as staging_area:
             staging_area.restrict(Path(request["path"]))
             table = read_file(Path(request["path"]), options, staging_area, name=request["name"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pickle
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from ..conf import conf
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..sources.folders import create_working_folder
+from . import input_formats
 from .interrupter import Interrupter
 from .options import ReadOptions
 from .staging import StagedTable, open_staging_area
@@ -96,6 +98,7 @@ def _run_child(
         "name": name,
         "folder": str(folder),
         "options": options.to_json(),
+        "formats": pickle.dumps([*input_formats.values()]).hex(),
         "settings": {
             "DATASTORE_SEARCH_LOAD_MEMORY_BYTES": core_conf.LOAD_MEMORY_BYTES,
             "DATASTORE_SEARCH_READ_CPU_SECONDS": conf.READ_CPU_SECONDS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..messages.failures import LoadFailed
 from ..sources.archives import unpack
-from . import InputFormat, detect_format, formats
+from . import InputFormat, detect_format, list_formats
 from .header_rows import clean_labels, describe_name_changes
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
@@ -32,7 +32,7 @@ def read_file(
     module, _, function = file_format.read.partition(":")
     try:
         # Imports take most of the time of a small file: only the reader that is needed is imported.
-        read = getattr(import_module(f".{module}", __package__), function)
+        read = getattr(import_module(module, __package__), function)
     except ModuleNotFoundError as error:
         if not (extra := file_format.extra):
             raise
@@ -50,7 +50,7 @@ def _unpack(
 ) -> tuple[InputFormat, Path]:
     """Unpack a file, and find its format."""
     folder, limits = staging_area.folder, staging_area.limits
-    for each in formats:
+    for each in list_formats():
         if each.unpack and (main := each.unpack(path, folder, limits, member=member)):
             return each, main
     file = unpack(path, name, folder, limits, member=member)

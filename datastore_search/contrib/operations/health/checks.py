@@ -27,7 +27,7 @@ from ....models import Resource
 
 @dataclass(repr=False)
 class NamedCheck(HealthCheck):
-    """A check that the answer names like its class."""
+    """A check whose name in the answer is that of its class."""
 
     def __repr__(self) -> str:
         return type(self).__name__.lower()
@@ -37,7 +37,6 @@ class Database(NamedCheck):
     """Ask the database that the app writes to."""
 
     def run(self) -> None:
-        """Send a statement."""
         with open_connection() as connection:
             execute(connection, "SELECT 1")
 
@@ -46,7 +45,6 @@ class Migrations(NamedCheck):
     """Compare the migrations of the code with the applied ones."""
 
     def run(self) -> None:
-        """Require the last migration of each of our apps."""
         with open_connection() as connection:
             applied = MigrationRecorder(connection).applied_migrations().keys()
         if not _list_last_migrations() <= applied:
@@ -60,7 +58,6 @@ class Disk(NamedCheck):
     min_free_bytes: int = 1 * 2**30
 
     def run(self) -> None:
-        """Measure the free room."""
         if shutil.disk_usage(tempfile.gettempdir()).free < self.min_free_bytes:
             raise ServiceUnavailable(_("The disk for temporary files is almost full."))
 

@@ -41,7 +41,6 @@ class ReadyView(HealthCheckView):
     answer_cache: ClassVar[BriefCache[tuple[int, bytes]]] = BriefCache()
 
     def __init_subclass__(cls) -> None:
-        """Give each view an answer of its own."""
         cls.answer_cache = BriefCache()
 
     @exclude_from_atomic_requests
@@ -54,21 +53,18 @@ class ReadyView(HealthCheckView):
         """Answer as within the last second, or as before while another request runs the checks."""
         with self.answer_cache.refresh() as is_due:
             if is_due:
-                self.answer_cache.set(await self._run_checks(request))
+                request.GET = QueryDict("format=json")
+                response: HttpResponse = await super().get(request)
+                status = response.status_code
+                if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                    status = HTTPStatus.SERVICE_UNAVAILABLE
+                    failed = {
+                        str(each.check): str(each.error) for each in self.results if each.error
+                    }
+                    logger.warning("A health check failed: %s", failed, extra={"checks": failed})
+                self.answer_cache.set((status, response.content))
         status, body = self.answer_cache.value
         return HttpResponse(body, content_type="application/json", status=status)
-
-    async def _run_checks(self, request: HttpRequest) -> tuple[int, bytes]:
-        request.GET = QueryDict("format=json")
-        response: HttpResponse = await super().get(request)
-        status = response.status_code
-        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            status = HTTPStatus.SERVICE_UNAVAILABLE
-            failures = {
-                str(result.check): str(result.error) for result in self.results if result.error
-            }
-            logger.warning("A health check failed: %s", failures, extra={"checks": failures})
-        return status, response.content
 
     @contextmanager
     def get_executor(self) -> Iterator[Executor]:
@@ -80,12 +76,12 @@ class ReadyView(HealthCheckView):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _list_checks_of_loads() -> list[type[HealthCheck]]:
-    if not apps.is_installed("datastore_search.contrib.files"):
-        return []
-    from ..loads import Worker  # noqa: PLC0415 - only where it is installed
+if apps.is_installed("datastore_search.contrib.files"):
+    from ..loads import Worker
 
-    return [Worker]
+    _OF_LOADS: list[type[HealthCheck]] = [Worker]
+else:
+    _OF_LOADS = []
 
 
 class OperationsView(ReadyView):
@@ -94,6 +90,6 @@ class OperationsView(ReadyView):
     checks: ClassVar[list[type[HealthCheck]]] = [
         Database,
         Migrations,
-        *_list_checks_of_loads(),
+        *_OF_LOADS,
         Disk,
     ]

@@ -46,25 +46,24 @@ _LOOKUPS = Counter(
 def count_request(
     sender: type, name: str, status: int, seconds: float, record_count: int, **more: Any
 ) -> None:
-    """Count a request that was answered."""
     _REQUESTS.labels(name, status).inc()
     if "database" in more:
         _DATABASES.labels(more["database"]).inc()
     _SECONDS.labels(name).observe(seconds)
     if record_count:
         _RECORDS.labels(name).inc(record_count)
+    count_lookups()
 
 
-def count_lookup(cache: str, is_hit: bool) -> None:
-    """Count a look-up in a cache."""
-    _LOOKUPS.labels(cache, "hit" if is_hit else "miss").inc()
-
-
-BoundedCache.count_lookup = staticmethod(count_lookup)
+def count_lookups() -> None:
+    """Count the look-ups in caches since the last call."""
+    for (cache, is_hit), count in BoundedCache.take_lookups():
+        _LOOKUPS.labels(cache, "hit" if is_hit else "miss").inc(count)
 
 
 def build_registry() -> CollectorRegistry:
     """Build the registry of all that is shown: the counters of all processes, and the loads."""
+    count_lookups()
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # prometheus_client's

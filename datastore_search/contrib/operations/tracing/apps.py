@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ....apps import ContribAppConfig
+from ....contributions import Contribution
 
 
 class TracingConfig(ContribAppConfig):
     """Spans of OpenTelemetry."""
 
-    def register(self) -> None:
-        """Trace the statements of this process."""
-        from .spans import start_tracing
+    def contribute(self) -> Iterator[Contribution]:
+        from ....search.reads import tracer
+        from .spans import trace_statement
 
-        start_tracing()
+        yield tracer.entries(trace_statement)

@@ -17,17 +17,11 @@ from .... import __version__
 from ....api.actions import actions
 from ....guards.clients import Client
 from ....models import Resource
-from ....search import ConsistentRead
 
 _tracer: Final = trace.get_tracer("datastore_search", __version__)
 
 #: The names of requests that are not actions, by a part of their path.
 _ENTRANCES: Final = {"/datastore/dump/": "dump", "/datastore/mcp": "agents"}
-
-
-def start_tracing() -> None:
-    """Trace all statements that read records from now on."""
-    ConsistentRead.trace = staticmethod(trace_statement)
 
 
 @contextmanager

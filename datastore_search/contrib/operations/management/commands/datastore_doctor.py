@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from psycopg.errors import LockNotAvailable
@@ -19,7 +20,6 @@ class Command(BaseCommand):
     help = "Find damage in functions, triggers, tables and indexes; --fix repairs it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument(
             "--fix", action="store_true", help="repair what can be repaired without losing data"
         )
@@ -27,9 +27,22 @@ class Command(BaseCommand):
             "--count", action="store_true", help="count the records of every resource, too"
         )
         parser.add_argument("--json", action="store_true", help="print a JSON list")
+        parser.add_argument(
+            "--tables",
+            action="store_true",
+            help="only print what each app adds: actions, formats, sections and others",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the findings."""
+        """Print the findings, or what apps add."""
+        if options["tables"]:
+            lines = {  # a receiver may get several signals
+                f"{app.name} · {each.kind}: {', '.join(each.names)}": None
+                for app in apps.get_app_configs()
+                for each in getattr(app, "contributions", ())
+            }
+            self.stdout.write("\n".join(lines))
+            return
         rows = []
         for finding in diagnose(count_records=options["count"]):
             row = {
@@ -42,7 +55,9 @@ class Command(BaseCommand):
             }
             rows.append(row)
             if not options["json"]:
-                self.stdout.write(_format_row(row))
+                line = f"{finding.code} {finding.name}: {finding.message}"
+                fixed = " Fixed." if row["is_fixed"] else " --fix repairs it."
+                self.stdout.write(line + fixed if row["can_be_fixed"] else line)
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         left = sum(1 for row in rows if row["is_damage"] and not row["is_fixed"])
@@ -64,10 +79,3 @@ class Command(BaseCommand):
             self.stderr.write(f"{finding.code} {finding.name}: {reason}")
             return False
         return True
-
-
-def _format_row(row: dict[str, Any]) -> str:
-    line = f"{row['code']} {row['name']}: {row['message']}"
-    if row["is_fixed"]:
-        return f"{line} Fixed."
-    return f"{line} --fix repairs it." if row["can_be_fixed"] else line

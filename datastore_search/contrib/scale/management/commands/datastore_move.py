@@ -23,7 +23,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: Any) -> None:
-        """Take the names or ids of resources."""
         help_text = "names or ids; all without them"
         parser.add_argument("resources", nargs="*", metavar="RESOURCE", help=help_text)
 
