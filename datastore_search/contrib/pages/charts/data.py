@@ -124,7 +124,7 @@ def read_chart(read: ConsistentRead, query: Query, chart: ChartQuery) -> ChartDa
     """
     Compute the figures of a chart from the matches of a query.
 
-    Raises: ``TooManyChartGroups``, and as ``analysis.read_aggregate``.
+    Raises: ``TooManyChartGroups``, and as ``analysis.aggregates.read_aggregate``.
     """
     rows, total = _read_rows(read, query, chart)
     counts: Counter[Key] = Counter()

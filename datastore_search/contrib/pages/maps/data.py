@@ -100,7 +100,7 @@ class MapReader:
         """
         Read the places.
 
-        Raises: as ``search.read_page`` and ``analysis.read_aggregate``.
+        Raises: as ``search.read_page`` and ``analysis.aggregates.read_aggregate``.
         """
         latitude, longitude = self.shown.latitude, self.shown.longitude
         if not latitude or not longitude:
