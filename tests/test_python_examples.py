@@ -158,10 +158,11 @@ def test_a_format_and_an_action_are_offered(client: Client, user: Any, survey: R
 
 
 def test_a_file_of_a_portals_format_is_loaded(
-    user: Any, survey: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = ModuleType("portal.psv")
     vars(module).update(run_example(9, user))
+    monkeypatch.setitem(sys.modules, "portal", ModuleType("portal"))
     monkeypatch.setitem(sys.modules, "portal.psv", module)
     module.is_psv.__module__ = module.__name__
     added = InputFormat("Pipes", module.is_psv, "portal.psv:read_psv")
@@ -170,10 +171,9 @@ def test_a_file_of_a_portals_format_is_loaded(
     path.write_text("code|level\n007|12\n008|\n")
 
     with read_in_test_process():
-        load_file(survey, path)
+        load_file(Resource.objects.create(name="rivers"), path)
 
-    found = search(user, "survey")
-    assert found.records == [
+    assert search(user, "rivers").records == [
         {"_id": 1, "code": "007", "level": 12},
         {"_id": 2, "code": "008", "level": None},
     ]
