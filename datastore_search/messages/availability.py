@@ -107,7 +107,7 @@ class DatabaseUnreachable(TemporarilyUnavailable):
 class CommitUnconfirmed(DatabaseUnreachable):
     message = _(
         "The connection to the database was lost while the change was being stored. It is stored "
-        "as a whole or not at all. Read the records, or send the change again."
+        "as a whole or not at all. Check the records before you send it again."
     )
 
 
