@@ -18,8 +18,8 @@ CATALOGUE_KEY = "catalogue"
 request_answered = Signal()
 
 #: Sent by ``Resource`` when ``datastore_create``, ``datastore_upsert`` or a deletion is committed,
-#: by a request or by Python: ``resource``, and the numbers of records ``added``, ``updated`` and
-#: ``deleted``.  A resource whose table was dropped has no ``table_version``.
+#: by a request or by Python: ``resource``, and the numbers of records ``added``, ``updated``, which
+#: had other values, and ``deleted``.  A resource whose table was dropped has no ``table_version``.
 resource_written = Signal()
 
 #: Sent by ``Resource`` when a change is committed after which the profiles of the fields no longer

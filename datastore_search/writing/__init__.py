@@ -1,32 +1,40 @@
 """
-The write path of single records: changes to the table that is being served.
+The one writer: it changes the table that is being served, for calls and for files that are merged.
 
-Whole files go through ``loading``, which replaces the table.  Here each call is one transaction
-under a lock of the resource.  Writers wait for each other; readers wait only while a primary key is
-replaced.  A call that fails changes nothing.  The number of records changes with them, and the
-search vector is a generated column (``docs/decisions/0010``).
+Each call is one transaction under a lock of the resource.  Writers wait for each other; readers
+wait only while a primary key is replaced.  A call that fails changes nothing.  The number of
+records changes with them, and the search vector is a generated column (``docs/decisions/0010``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet
 from django.db.utils import IntegrityError
 from django.utils import timezone
 from psycopg import errors
 
 from ..conf import conf
-from ..database.indexes import create_indexes, set_key
+from ..database.indexes import (
+    Indexes,
+    add_indexes,
+    create_indexes,
+    has_outgrown_scans,
+    name_order_index,
+    set_key,
+)
 from ..database.server import cast_texts
 from ..database.sessions import Session
-from ..database.statements import translate_errors
-from ..database.substrings import has_trigrams
-from ..database.tables import create_table
+from ..database.statements import execute, translate_errors
+from ..database.substrings import has_trigrams, name_substring_index
+from ..database.tables import create_table, drop_indexes
 from ..database.writes import RowToLock, begin_write_transaction, lock_aliases, refuse_if_blocked
 from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions
@@ -46,21 +54,35 @@ from ..messages.writing import (
 from ..models import (
     Alias,
     Field,
+    IndexKind,
     Origin,
     Resource,
     TableVersion,
     check_alias,
     drop_tables_on_commit,
 )
-from ..signals import resource_written
-from . import changes
+from ..models.base import report_change
+from ..signals import profiles_outdated, resource_written
 from .history import record_changes
-from .records import Method, measure_longest_values, read_records
-from .rows import RecordTable
-from .schema import GivenField, change_fields
+from .merging import RecordTable, Rows, get_table_id
+from .records import Method, measure_longest_value, read_records
+from .schema import GivenField, add_fields, change_fields
 
 #: The columns of an index, a limit of PostgreSQL.
 MAX_KEY_FIELDS = 32
+
+#: Bytes of the longest value that an index can hold.  An entry of a B-tree has at most 2,704 bytes,
+#: of which the header, the length and the ``_id`` take up to 32.
+MAX_INDEXED_VALUE_BYTES = 2_600
+
+#: One message; profiles would show values that no record has.
+_RECORD_CHANGE = """
+WITH version AS (
+    UPDATE datastore_search_tableversion SET record_count = record_count + %s, value_counts = '{}',
+    profiles = '{}', fingerprint = %s, field_formats = field_formats || %s::jsonb WHERE id = %s
+)
+UPDATE datastore_search_resource SET modified_at = %s WHERE id = %s
+"""
 
 
 @contextmanager
@@ -88,7 +110,7 @@ def open_writer(resource: Resource, user: Any = None) -> Iterator[Writer]:
         writer = Writer(connections[using], resource.pk)
         yield writer
         if not connections[using].needs_rollback:  # as a dry run does
-            record_changes(user, writer.resource, writer.counts, using)
+            writer.record_changes(user)
         send = partial(resource_written.send_robust, Resource, resource=writer.resource)
         transaction.on_commit(partial(send, **writer.counts), using=using, robust=True)
 
@@ -102,6 +124,7 @@ class Writer:
         self.using = connection.alias
         self._resource_id = resource_id
         self._cast_texts = partial(cast_texts, connection)
+        self._is_changed = False
         self.counts = {"added": 0, "updated": 0, "deleted": 0}
         self.resource = self._read_resource()
 
@@ -132,10 +155,15 @@ class Writer:
         if not self.resource.has_table:
             self._create_table(fields)
         change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
-        changes.record_change(self._connection, self.resource, added=0)
+        self._is_changed = True
         self.resource = self._read_resource()
         if not self.resource.types.keys() >= {*self.resource.primary_key}:
             self.set_key([])
+
+    def add_fields(self, fields: Sequence[Field]) -> None:
+        """Add fields after those that the resource has; existing records lack them."""
+        add_fields(self._connection, self.resource, fields)
+        self.resource = self._read_resource()
 
     def set_key(self, names: Sequence[str]) -> None:
         """
@@ -153,9 +181,11 @@ class Writer:
         if len(unique) > MAX_KEY_FIELDS:
             raise KeyTooWide(most=MAX_KEY_FIELDS)
         try:
-            changes.set_primary_key(self._connection, self.resource, unique)
+            set_key(self._connection, get_table_id(self.resource), unique)
         except IntegrityError as error:
             raise KeyNotUnique from error
+        self._resources.update(primary_key=unique)
+        self.resource.primary_key = unique
 
     def index_orders(self, names: Sequence[str]) -> None:
         """
@@ -164,21 +194,50 @@ class Writer:
         Raises: ``UnknownField``; ``IndexTooLong``; ``ResourceBusy``.
         """
         types = self._check_known(names, "indexes")
-        ordered = {name: types[name] for name in names if field_types[types[name]].ordered}
+        kinds = {name: field_types[types[name]] for name in names}
+        orders = {name: kind.sort_expression for name, kind in kinds.items() if kind.ordered}
         # A deleted record of another type may still be read.
         other_type = errors.DataError, ResourceBusy
         with translate_errors(other_type, (errors.ProgramLimitExceeded, IndexTooLong)):
-            changes.create_order_indexes(self._connection, self.resource, ordered)
+            self._add_indexes(Indexes(orders=orders))
+        self._fields.filter(name__in=orders).update(has_order_index=True)
+
+    def drop_outgrown_order_indexes(self, measure: Callable[[str], int]) -> None:
+        """
+        Drop the order indexes that new values do not fit.
+
+        ``measure`` returns the bytes of the longest new value of a field, as text in UTF-8.
+
+        Raises: Django's ``OperationalError`` while the table is read for long.
+        """
+        ordered = (field.name for field in self.resource.schema if field.has_order_index)
+        if outgrown := [name for name in ordered if measure(name) > MAX_INDEXED_VALUE_BYTES]:
+            table_id = get_table_id(self.resource)
+            drop_indexes(self._connection, *(name_order_index(table_id, name) for name in outgrown))
+            self._fields.filter(name__in=outgrown).update(has_order_index=False)
 
     def index_substrings(self, wanted: bool) -> None:
         """
-        Index the substrings of all fields, or drop that index.
+        Index the substrings of all fields, or drop that index; the next tables follow.
 
         Raises: ``SubstringsNotSupported``; ``ResourceBusy``.
         """
         if wanted and not has_trigrams(self._connection):
             raise SubstringsNotSupported
-        changes.index_substrings(self._connection, self.resource, wanted=wanted)
+        if wanted:
+            self._add_indexes(Indexes([IndexKind.SUBSTRINGS]))
+        else:
+            drop_indexes(self._connection, name_substring_index(get_table_id(self.resource)))
+
+        def choose(kinds: Iterable[str]) -> list[str]:
+            others = [kind for kind in kinds if kind != IndexKind.SUBSTRINGS]
+            return [*others, IndexKind.SUBSTRINGS.value] if wanted else others
+
+        if version := self.resource.table_version:
+            version.indexes = choose(version.indexes)
+            version.save(using=self.using, update_fields=["indexes"])
+        self.resource.indexes = choose(self.resource.chosen_index_kinds)
+        self.resource.save(using=self.using, update_fields=["indexes", "modified_at"])
 
     def set_aliases(self, names: Sequence[str]) -> None:
         """
@@ -209,20 +268,30 @@ class Writer:
 
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``; ``DuplicateKeys``.
         """
-        table = RecordTable(self._connection, self.resource)
-        read = read_records(self.resource, given, method, self._cast_texts)
-        changes.drop_outgrown_order_indexes(
-            self._connection, self.resource, measure_longest_values(read)
-        )
+        table = self._table
+        records = read_records(self.resource, given, method, self._cast_texts)
+        self.drop_outgrown_order_indexes(partial(measure_longest_value, records))
         try:
-            planned = table.plan_changes(read, method)
-            table.apply_changes(planned)
+            ids, added, updated = table.merge(records, method)
         except IntegrityError as error:
             raise DuplicateKeys from error
-        changes.record_change(self._connection, self.resource, added=len(planned.added))
-        self.counts["added"] += len(planned.added)
-        self.counts["updated"] += len(planned.changed)
-        return planned.ids
+        self._count(added=added, updated=updated)
+        return ids
+
+    def merge(self, rows: Rows, method: Method, names: Collection[str]) -> None:
+        """
+        Merge the rows of a file, which all have the fields of these names, by the primary key.
+
+        Rows whose key exists are updated (upsert) or skipped (insert).
+
+        Raises: Django's ``IntegrityError`` when two rows have the same key.
+        """
+        updated = self._table.update(rows) if method is Method.UPSERT else 0
+        self._count(added=self._table.insert(rows, names), updated=updated)
+
+    def list_known(self, rows: Rows, key: Sequence[str]) -> Iterator[list[int]]:
+        """List the numbers of the rows whose ``key`` a record has already, in batches."""
+        return RecordTable(self._connection, self.resource, key).list_known(rows)
 
     def delete(self, conditions: Sequence[Condition]) -> int:
         """
@@ -230,28 +299,50 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
-        table = RecordTable(self._connection, self.resource)
+        table = self._table
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         fields = TypedFields(self.resource.types, self._cast_texts, sparse)
         where = compile_conditions(conditions, fields)
-        deleted = table.delete_records(where)
-        changes.record_change(self._connection, self.resource, added=-deleted)
-        self.counts["deleted"] += deleted
+        deleted = table.delete(where)
+        self._count(deleted=deleted)
         return deleted
 
     def drop_table(self) -> None:
         """Drop the table, and delete its fields and aliases; the resource stays."""
-        table_id = changes.get_table_id(self.resource)
-        self.resource.fields.using(self.using).all().delete()
+        table_id = get_table_id(self.resource)
+        self._fields.delete()
         self.resource.aliases.using(self.using).all().delete()
-        Resource.objects.using(self.using).filter(pk=self._resource_id).update(
-            table_version=None, primary_key=[], modified_at=timezone.now()
-        )
+        self._resources.update(table_version=None, primary_key=[], modified_at=timezone.now())
         TableVersion.objects.using(self.using).filter(pk=table_id).delete()
         drop_tables_on_commit([table_id], using=self.using)
         version = self.resource.table_version
         self.counts["deleted"] += version.record_count if version else 0
         self.resource.table_version = None
+
+    def record_changes(
+        self, user: Any, fingerprint: str = "", field_formats: Mapping[str, str] | None = None
+    ) -> None:
+        """
+        Count the records, give the resource a new version, and add to the history of the admin.
+
+        A table that is no longer small gets its indexes over all fields.  ``field_formats`` belong
+        to the file that is merged.
+        """
+        record_changes(user, self.resource, self.counts, self.using)
+        version = self.resource.table_version
+        if version is None or not self._is_changed:
+            return
+        if has_outgrown_scans(self._connection, version.pk):
+            self._add_indexes(Indexes(version.indexes))
+        added = self.counts["added"] - self.counts["deleted"]
+        formats = json.dumps(dict(field_formats or {}))
+        report_change(self._resources)
+        values = (added, fingerprint, formats, version.pk, timezone.now(), self._resource_id)
+        execute(self._connection, _RECORD_CHANGE, values)
+        if version.profiles:
+            version.profiles = {}
+            send = partial(profiles_outdated.send_robust, Resource, resource=self.resource)
+            transaction.on_commit(send, using=self.using, robust=True)
 
     def roll_back(self) -> None:
         """Roll all changes back when the block ends."""
@@ -264,15 +355,32 @@ class Writer:
         """A session over the connection of the changes, which sees them before the commit."""
         return Session(self._connection, {})
 
+    @property
+    def _table(self) -> RecordTable:
+        return RecordTable(self._connection, self.resource, self.resource.primary_key)
+
+    @property
+    def _resources(self) -> QuerySet[Resource]:
+        return Resource.objects.using(self.using).filter(pk=self._resource_id)
+
+    @property
+    def _fields(self) -> QuerySet[Field]:
+        return self.resource.fields.using(self.using)
+
     def _read_resource(self) -> Resource:
         """Read the resource with its fields; one that was never loaded has none."""
-        resource = (
-            Resource.objects.using(self.using)
-            .select_related("table_version")
-            .get(pk=self._resource_id)
-        )
-        resource.schema = tuple(resource.fields.using(self.using).all())
+        resource = self._resources.select_related("table_version").get()
+        resource.schema = tuple(resource.fields.using(self.using))
         return resource
+
+    def _count(self, **numbers: int) -> None:
+        self._is_changed = True
+        for name, number in numbers.items():
+            self.counts[name] += number
+
+    def _add_indexes(self, indexes: Indexes) -> None:
+        table_id, memory_bytes = get_table_id(self.resource), conf.LOAD_MEMORY_BYTES
+        add_indexes(self._connection, table_id, indexes, memory_bytes=memory_bytes)
 
     def _check_known(self, names: Sequence[str], parameter: str) -> Mapping[str, str]:
         """Refuse names that are not of fields; return the types of all fields."""
@@ -304,12 +412,11 @@ class Writer:
             self.resource.choose_indexes({}),
             memory_bytes=conf.LOAD_MEMORY_BYTES,
         )
-        fields = self.resource.fields.using(self.using)
         if self.resource.table_version is None:
-            fields.all().delete()
+            self._fields.delete()
         else:  # the table is lost, but not its fields
-            fields.update(has_order_index=False, is_sparse=False)
+            self._fields.update(has_order_index=False, is_sparse=False)
             set_key(self._connection, version.pk, self.resource.primary_key)
-        self.resource.schema = tuple(fields.all())
+        self.resource.schema = tuple(self._fields)
         self.resource.table_version = version
         self.resource.save(using=self.using, update_fields=["table_version", "modified_at"])

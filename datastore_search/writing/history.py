@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -21,8 +21,8 @@ from ..models import Resource
 _MAX_AGE: Final = timedelta(minutes=10)
 _MAX_ENTRIES: Final = 1_000
 
-#: By user and resource: the entry, and when it began.
-_entries: dict[tuple[Any, Any], tuple[int, float]] = {}
+#: By user and resource: the entry, when it began, and its numbers.
+_entries: dict[tuple[Any, Any], tuple[int, float, Sequence[int]]] = {}
 
 #: What Django shows in the language of the reader.
 _MESSAGE: Final = (
@@ -31,13 +31,10 @@ _MESSAGE: Final = (
     ' {"deleted": {"name": "records", "object": "%s"}}]'
 )
 
+#: An entry with another message is not changed: what has written ``_entries`` was rolled back.
 _ADD: Final = """
-UPDATE django_admin_log SET action_time = %s, change_message = format(
-    %s,
-    (change_message::json #>> '{0,added,object}')::bigint + %s,
-    (change_message::json #>> '{1,changed,object}')::bigint + %s,
-    (change_message::json #>> '{2,deleted,object}')::bigint + %s
-) WHERE id = %s AND change_message LIKE %s
+UPDATE django_admin_log SET action_time = %s, change_message = %s
+WHERE id = %s AND change_message = %s
 """
 
 
@@ -50,27 +47,27 @@ def record_changes(user: Any, resource: Resource, counts: Mapping[str, int], usi
     is_known = isinstance(user, get_user_model()) and not user._state.adding
     if not (is_known and any(counts.values()) and apps.is_installed("django.contrib.admin")):
         return
-    from django.contrib.admin.models import LogEntry  # noqa: PLC0415 - only where it is installed
-
-    write = partial(_write_entry, router.db_for_write(LogEntry), user.pk, resource, dict(counts))
-    if write.args[0] == using:
+    alias = router.db_for_write(apps.get_model("admin", "LogEntry"))
+    numbers = [counts.get(name, 0) for name in ("added", "updated", "deleted")]
+    write = partial(_write_entry, alias, user.pk, resource, numbers)
+    if alias == using:
         write()
     else:
         transaction.on_commit(write, using=using, robust=True)
 
 
-def _write_entry(using: str, user_id: Any, resource: Resource, counts: Mapping[str, int]) -> None:
-    from django.contrib.admin.models import CHANGE, LogEntry  # noqa: PLC0415 - see above
+def _write_entry(using: str, user_id: Any, resource: Resource, numbers: Sequence[int]) -> None:
+    key, now = (user_id, resource.pk), time.monotonic()
+    entry, began, before = _entries.get(key, (0, -math.inf, numbers))
+    if now - began < _MAX_AGE.total_seconds():
+        sums = [old + new for old, new in zip(before, numbers, strict=True)]
+        messages = [_MESSAGE % tuple(sums), entry, _MESSAGE % tuple(before)]
+        if write_rows(connections[using], _ADD, [timezone.now(), *messages]):
+            _entries[key] = entry, began, sums
+            return
+    from django.contrib.admin.models import CHANGE, LogEntry  # noqa: PLC0415 - if it is installed
     from django.contrib.contenttypes.models import ContentType  # noqa: PLC0415 - see above
 
-    numbers = [counts.get(name, 0) for name in ("added", "updated", "deleted")]
-    key, now, connection = (user_id, resource.pk), time.monotonic(), connections[using]
-    entry, began = _entries.get(key, (0, -math.inf))
-    # Without a row, a transaction was rolled back with the entry, or someone has deleted it.
-    is_recent = now - began < _MAX_AGE.total_seconds() and connection.vendor == "postgresql"
-    found = [entry, _MESSAGE.replace("%s", "%")]
-    if is_recent and write_rows(connection, _ADD, [timezone.now(), _MESSAGE, *numbers, *found]):
-        return
     new = LogEntry.objects.using(using).create(
         user_id=user_id,
         content_type=ContentType.objects.db_manager(using).get_for_model(Resource),
@@ -81,4 +78,4 @@ def _write_entry(using: str, user_id: Any, resource: Resource, counts: Mapping[s
     )
     if len(_entries) > _MAX_ENTRIES:
         _entries.clear()
-    _entries[key] = new.pk, now
+    _entries[key] = new.pk, now, numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -14,7 +14,6 @@ from ..field_types import (
     MAX_NUMBER_DIGITS,
     Cast,
     FieldType,
-    Json,
     NotOfType,
     ValueNotOfType,
     dump_json,
@@ -58,27 +57,18 @@ class Record:
     id: int | None
 
 
-def measure_longest_values(records: Sequence[Record]) -> dict[str, int]:
-    """Map the names of fields to the bytes of the longest of their values, as texts in UTF-8."""
-    longest: dict[str, int] = {}
-    for record in records:
-        for name, text in record.members.items():
-            longest[name] = max(longest.get(name, 0), _count_text_bytes(text))
-    return longest
-
-
-def _count_text_bytes(text: str) -> int:
-    """Count the bytes of a JSON value as text; a JSON string has no quotes or escapes then."""
-    if len(text) < 2 or text[0] != '"':  # noqa: PLR2004 - two quotes
-        return len(text.encode())
-    return len((json.loads(text) if "\\" in text else text[1:-1]).encode())
+def measure_longest_value(records: Sequence[Record], name: str) -> int:
+    """Count the bytes of the longest value of a field as text, not as JSON."""
+    texts = (record.members.get(name, "") for record in records)
+    values = (json.loads(text) if text[:1] == '"' else text for text in texts)
+    return max((len(value.encode()) for value in values), default=0)
 
 
 def read_records(
     resource: Resource, records: Sequence[Mapping[str, Any]], method: Method, cast: Cast
 ) -> list[Record]:
     """
-    Read records for a resource.
+    Read records for a resource, field by field, with at most one statement for each field.
 
     Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey`` when records are to be
     updated without a key.
@@ -88,26 +78,48 @@ def read_records(
     if method is not Method.INSERT and not key and any(_ID not in record for record in records):
         raise NoKey
     errors: dict[int, InvalidRecord] = {}
-    ids: list[int | None] = []
+    read: list[Record] = []
     for number, record in enumerate(records, start=1):
-        ids.append(None)
+        record_id = None
         try:
-            _check_names(number, record, types, method)
-            ids[-1] = _read_id(number, record, method)
-            is_keyed = method is not Method.INSERT and ids[-1] is None
-            if is_keyed and (missing := [name for name in key if name not in record]):
-                raise MissingKey(record=number, fields=", ".join(missing))
+            record_id = _identify(number, record, types, method, key)
         except InvalidRecord as error:
             errors[number] = error
-    members = _read_members(records, types, cast, errors)
+        read.append(Record(number, {}, record_id))
+    for name, kind in types.items():
+        having = [each for each in read if name in records[each.number - 1]]
+        values = [records[each.number - 1][name] for each in having]
+        if not kind.is_text and kind.name != "json":  # an empty text is null, as in CKAN
+            values = [None if value == "" else value for value in values]
+        try:
+            texts = parse_values(kind.name, kind.parse_value, values, cast)
+        except ValueNotOfType as error:
+            number = having[error.position].number
+            errors.setdefault(number, _describe_error(number, name, kind, error))
+            continue
+        for each, text in zip(having, texts, strict=True):
+            each.members[name] = text or "null"
     if errors:
         raise errors[min(errors)]
-    numbers = range(1, len(records) + 1)
-    return [Record(*each) for each in zip(numbers, members, ids, strict=True)]
+    return read
 
 
-def _read_id(number: int, record: Mapping[str, Any], method: Method) -> int | None:
-    if _ID not in record or method is Method.INSERT:
+def _identify(
+    number: int,
+    record: Mapping[str, Any],
+    types: Collection[str],
+    method: Method,
+    key: Sequence[str],
+) -> int | None:
+    """Check the names of a record, and that it has an ``_id`` or the key; return the ``_id``."""
+    is_insert = method is Method.INSERT
+    for name in record:
+        if name not in types and (is_insert or name != _ID):
+            parameter = "records" if is_insert else "fields"
+            raise UnknownRecordField(parameter=parameter, record=number, field=name)
+    if _ID not in record or is_insert:
+        if not is_insert and (missing := [name for name in key if name not in record]):
+            raise MissingKey(record=number, fields=", ".join(missing))
         return None
     value = record[_ID]
     if isinstance(value, str) and len(value) < _MAX_SHOWN_LENGTH and value.isascii():
@@ -120,51 +132,13 @@ def _read_id(number: int, record: Mapping[str, Any], method: Method) -> int | No
     return value
 
 
-def _check_names(
-    number: int, record: Mapping[str, Any], types: Mapping[str, FieldType], method: Method
-) -> None:
-    for name in record:
-        if name not in types and not (name == _ID and method is not Method.INSERT):
-            parameter = "records" if method is Method.INSERT else "fields"
-            raise UnknownRecordField(parameter=parameter, record=number, field=name)
-
-
-def _read_members(
-    records: Sequence[Mapping[str, Any]],
-    types: Mapping[str, FieldType],
-    cast: Cast,
-    errors: dict[int, InvalidRecord],
-) -> list[dict[str, str]]:
-    """Read the records field by field, with at most one statement for each field."""
-    members: list[dict[str, str]] = [{} for _record in records]
-    for name, kind in types.items():
-        positions = [position for position, record in enumerate(records) if name in record]
-        values = [records[position][name] for position in positions]
-        if not kind.is_text and kind.name != "json":  # an empty text is null, as in CKAN
-            values = [None if value == "" else value for value in values]
-        try:
-            texts = parse_values(kind.name, kind.parse_value, values, cast)
-        except ValueNotOfType as error:
-            number = positions[error.position] + 1
-            errors.setdefault(number, _describe_error(number, name, kind, error))
-            continue
-        for position, text in zip(positions, texts, strict=True):
-            members[position][name] = text or "null"
-    return members
-
-
 def _describe_error(
     number: int, name: str, kind: FieldType, error: ValueNotOfType
 ) -> InvalidRecord:
     if error.has_many_digits:
         return NumberTooLong(record=number, field=name, most=MAX_NUMBER_DIGITS)
-    value = _shorten_value(error.value)
-    return InvalidRecord(record=number, field=name, type=kind.name, value=value)
-
-
-def _shorten_value(value: Json) -> str:
     try:
-        text = dump_json(value)
+        value = shorten(dump_json(error.value), _MAX_SHOWN_LENGTH)
     except NotOfType:
-        return "…"
-    return shorten(text, _MAX_SHOWN_LENGTH)
+        value = "…"
+    return InvalidRecord(record=number, field=name, type=kind.name, value=value)

@@ -9,14 +9,18 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
 
 from ..database.indexes import name_order_index
-from ..database.tables import drop_indexes, remove_fields
+from ..database.statements import fetch_value
+from ..database.tables import drop_indexes, quote_record_table, remove_fields
 from ..field_types import MAX_FIELDS, field_types, get_field_type, guess_type, is_storable
 from ..messages.parameters import InvalidParameter, InvalidParameters
 from ..messages.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..models import Field, Resource
-from .changes import add_fields, get_table_id
+from .merging import get_table_id
+
+_FIELDS_PER_STATEMENT = 500
 
 _MAX_NAME_LENGTH = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -70,6 +74,22 @@ def change_fields(
             known[each.name].info = _to_storable_json(each.info)
             known[each.name].save(using=connection.alias)
     add_fields(connection, resource, [_build_field(resource, each, records) for each in new])
+
+
+def add_fields(
+    connection: BaseDatabaseWrapper, resource: Resource, fields: Sequence[Field]
+) -> None:
+    """Add fields after those of the ``schema`` of a resource; existing records lack them."""
+    if not fields:
+        return
+    has_records = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(
+        quote_record_table(get_table_id(resource))
+    )
+    is_sparse = fetch_value(connection, has_records)
+    first = max((field.position + 1 for field in resource.schema), default=0)
+    for position, field in enumerate(fields, first):
+        field.position, field.is_sparse = position, is_sparse
+    Field.objects.using(connection.alias).bulk_create(fields, batch_size=_FIELDS_PER_STATEMENT)
 
 
 def _find_unlisted_fields(

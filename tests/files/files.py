@@ -16,13 +16,15 @@ from ..builders import ask, get_result
 from .reading import read_in_test_process
 
 
-def load_text(resource: Resource, text: str, *, name: str = "file.csv", **options: Any) -> Load:
+def load_text(
+    resource: Resource, text: str, *, name: str = "file.csv", user: Any = None, **options: Any
+) -> Load:
     """Load a text as a file, refresh the resource, and return the load."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text)
         with read_in_test_process():
-            load = load_file(resource, path, options=LoadOptions(**options))
+            load = load_file(resource, path, options=LoadOptions(**options), user=user)
     resource.refresh_from_db()
     load.refresh_from_db()
     return load

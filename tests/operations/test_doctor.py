@@ -23,7 +23,7 @@ from datastore_search.database.indexes import Indexes, add_indexes, name_key_ind
 from datastore_search.database.substrings import name_substring_index
 from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
-from datastore_search.writing.changes import get_table_id
+from datastore_search.writing.merging import get_table_id
 
 from ..builders import (
     ask,

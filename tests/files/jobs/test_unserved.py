@@ -14,8 +14,7 @@ from django.test import Client
 
 from datastore_search.contrib.files.jobs import clean_up_loads, cleanup
 from datastore_search.contrib.files.models import Load, LoadState
-from datastore_search.contrib.files.tables.filling import list_staging_tables
-from datastore_search.contrib.files.tables.merging import stage_rows
+from datastore_search.contrib.files.tables.filling import list_staging_tables, stage_rows
 from datastore_search.database.tables import list_record_tables, mark_unserved, read_unserved_since
 from datastore_search.models import Resource, TableVersion
 

@@ -9,18 +9,16 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections, transaction
-from django.test import Client
 
 from datastore_search.contrib.files.jobs import clean_up_loads
 from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.files.publishing import merging
-from datastore_search.contrib.files.tables.filling import list_staging_tables
-from datastore_search.contrib.files.tables.merging import add_rows, stage_rows
-from datastore_search.database.indexes import Indexes, add_indexes
+from datastore_search.contrib.files.tables.filling import list_staging_tables, stage_rows
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Field, Resource
+from datastore_search.writing.merging import RecordTable
 
-from ...builders import ask, get_ids, make_writer_token
+from ...builders import make_writer_token
 from ...core.writing.tables import Table
 from ..failures import fails_with
 from ..files import (
@@ -174,20 +172,6 @@ def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> Non
     assert (load.record_count, load.row_error_count, load.row_errors.count()) == (1, 1, 1)
 
 
-def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
-    resource = load_new_resource("a\nshort\n")
-    assert resource.table_version_id is not None
-    indexes = Indexes(orders={"a": "{t}"})
-    add_indexes(connection, resource.table_version_id, indexes, memory_bytes=2**23)
-    Field.objects.filter(resource=resource).update(has_order_index=True)
-    long = "".join(chr(0x4E00 + number) for number in range(5000))
-
-    load_text(resource, f"a\n{long}\n", mode="append")
-
-    assert read_rows(resource)[1] == [2, long]
-    assert not Field.objects.get(resource=resource).has_order_index
-
-
 # Upsert -------------------------------------------------------------------------------------------
 
 
@@ -202,13 +186,6 @@ def test_upsert_changes_known_records_and_adds_the_others(stock: Resource) -> No
     ]
     assert load.rendered_notices == ["Records added: 1; changed: 1; the same as before: 1."]
     assert load.record_count == 3
-
-
-def test_upserted_words_are_found_and_old_ones_are_not(stock: Resource) -> None:
-    load_text(stock, "code,name\nb,beans\n", mode="upsert")
-
-    for word, expected in (("beans", [2]), ("bread", [])):
-        assert get_ids(ask(Client(), {"resource_id": str(stock.pk), "q": word})) == expected
 
 
 def test_an_upsert_keeps_what_the_file_does_not_say_and_empties_what_it_leaves_empty(
@@ -231,26 +208,6 @@ def test_the_key_may_be_given_with_the_first_upsert(db: None) -> None:
 
     assert resource.primary_key == ["a"]
     assert read_rows(resource, sort="_id") == [[1, 1, "w"], [2, 2, "z"]]
-
-
-def test_a_key_of_two_fields_tells_records_apart(db: None) -> None:
-    resource = load_new_resource("a,b,c\n1,x,old\n1,y,old\n", key=("a", "b"))
-
-    load_text(resource, "a,b,c\n1,y,new\n2,x,new\n", mode="upsert")
-
-    assert [row[1:] for row in read_rows(resource, sort="_id")] == [
-        [1, "x", "old"],
-        [1, "y", "new"],
-        [2, "x", "new"],
-    ]
-
-
-def test_numbers_of_the_same_value_are_the_same_key(db: None) -> None:
-    resource = load_new_resource("a,b\n1.5,old\n2.25,old\n", key=("a",))
-
-    load_text(resource, "a,b\n1.50,new\n", mode="upsert")
-
-    assert [row[2] for row in read_rows(resource, sort="_id")] == ["new", "old"]
 
 
 @pytest.mark.parametrize(
@@ -281,32 +238,6 @@ def test_another_key_is_refused(stock: Resource) -> None:
     assert str(refusal.value) == (
         "The key of the resource is code. Only a load that replaces the records can change it."
     )
-
-
-@pytest.mark.parametrize("mode", ["append", "upsert"])
-def test_a_name_with_a_percent_sign_may_be_a_key(db: None, mode: str) -> None:
-    resource = load_new_resource("% of a,b\nx,1\n", key=("% of a",))
-
-    load_text(resource, "% of a,b\ny,2\n", mode=mode)
-
-    assert read_rows(resource, sort="_id") == [[1, "x", 1], [2, "y", 2]]
-
-
-def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> None:
-    def read_row_versions() -> list[tuple[int, str]]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT _id, ctid::text FROM"
-                f" datastore_search_record_{stock.table_version_id} ORDER BY _id"
-            )
-            return list(cursor.fetchall())
-
-    before = read_row_versions()
-    load_text(stock, STOCK.replace("bread", "beans"), mode="upsert")
-
-    after = read_row_versions()
-    assert (after[0], after[2]) == (before[0], before[2])
-    assert after[1] != before[1]
 
 
 # The API's tables, and others who change them -----------------------------------------------------
@@ -344,9 +275,10 @@ def test_a_resource_that_changed_between_reading_and_merging_refuses_the_file(
 ) -> None:
     stage = stage_rows
 
-    def stage_and_change(*arguments: Any) -> None:
-        stage(*arguments)
+    def stage_and_change(*arguments: Any) -> Any:
+        rows = stage(*arguments)
         change(stock)
+        return rows
 
     monkeypatch.setattr(merging, "stage_rows", stage_and_change)
 
@@ -361,7 +293,7 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(
         raise RuntimeError
 
     before = read_rows(stock)
-    monkeypatch.setattr(merging, "add_rows", fail)
+    monkeypatch.setattr(RecordTable, "insert", fail)
 
     with pytest.raises(RuntimeError):
         load_text(stock, "code,name,count,more\na,x,9,1\nd,x,9,1\n", mode="upsert")
@@ -393,15 +325,15 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
     committed: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merged, go_on = threading.Event(), threading.Event()
-    add = add_rows
+    add = RecordTable.insert
 
-    def add_and_wait(*arguments: Any, **options: Any) -> int:
-        count = add(*arguments, **options)
+    def add_and_wait(*arguments: Any) -> int:
+        count = add(*arguments)
         merged.set()
         assert go_on.wait(30)
         return count
 
-    monkeypatch.setattr(merging, "add_rows", add_and_wait)
+    monkeypatch.setattr(RecordTable, "insert", add_and_wait)
 
     def merge() -> None:
         try:

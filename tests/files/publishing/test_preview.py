@@ -80,7 +80,7 @@ def test_a_preview_has_the_changes_of_fields(db: None, tmp_path: Path) -> None:
 
     assert (changes.added, changes.missing) == (("new",), ("gone",))
     (retyped,) = changes.retyped
-    assert (retyped.name, retyped.before, retyped.type) == ("retyped", "int4", "text")
+    assert retyped.parameters == {"field": "retyped", "before": "int4", "type": "text"}
 
 
 def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:

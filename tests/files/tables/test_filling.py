@@ -177,7 +177,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
         patch.setattr(
             replacing,
             "render_rows",
-            lambda _table, _decisions: ([(0, record) for record in batch] for batch in batches),
+            lambda *_plan: ([(0, record) for record in batch] for batch in batches),
         )
         with pytest.raises(failure):
             load_file(resource, path, options=LoadOptions(drop_missing_fields=True))

@@ -24,13 +24,13 @@ from ....database.tables import (
     read_unserved_since,
 )
 from ....models import Resource, TableVersion
+from ..conf import conf
 from ..messages.failures import LoadFailed
-from ..models import FINISHED, Load, LoadState
+from ..models import FINISHED, UPLOADS_FOLDER, Load, LoadState, get_upload_storage
 from ..sources.folders import delete_abandoned_folders
 from ..tables.filling import drop_staging_table, list_staging_tables
 from ..tables.locks import is_running
-from .completion import discard_tables, mark_failed
-from .uploads import delete_old_uploads, delete_stray_uploads
+from .completion import delete_files, delete_upload, discard_tables, mark_failed
 
 #: The time for which a table is kept that was served, and has lost its resource in another way than
 #: by loading, writing or deleting through this package.
@@ -57,13 +57,14 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     delete_abandoned_folders()
     connection = connections[router.db_for_write(Load)]
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
-    dropped = mark_interrupted_loads(loads)
-    dropped += drop_unserved_tables(connection, resource) + _drop_staging_tables(
-        connection, resource
-    )
-    delete_old_uploads(loads)
+    dropped = mark_interrupted_loads(loads) + drop_unserved_tables(connection, resource)
+    staged = list_idle_staging_tables(connection)
+    if staged and resource is not None:
+        staged &= set(loads.filter(pk__in=staged).values_list("pk", flat=True))
+    dropped += sum(drop_staging_table(connection, load_id) for load_id in staged)
+    _delete_old_uploads(loads)
     if resource is None:
-        delete_stray_uploads()
+        _delete_stray_uploads()
     return dropped
 
 
@@ -114,18 +115,35 @@ def select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[i
     return {table_id for load_id, table_id in made if is_running(connection, load_id)}
 
 
-def _drop_staging_tables(connection: BaseDatabaseWrapper, resource: Resource | None) -> int:
-    """Drop the staging tables of loads that are not running, and return how many."""
-    left = list_idle_staging_tables(connection)
-    if left and resource is not None:
-        left &= set(resource.loads.filter(pk__in=left).values_list("pk", flat=True))
-    return sum(drop_staging_table(connection, load_id) for load_id in left)
-
-
 def list_idle_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
     """List the loads that have a staging table, and are not running."""
     staged = list_staging_tables(connection)
     return {load_id for load_id in staged if not is_running(connection, load_id)}
+
+
+def _delete_old_uploads(loads: QuerySet[Load]) -> None:
+    """
+    Delete drafts, and uploads of loads that are over, after ``UPLOAD_RETENTION``.
+
+    The upload of a load that is ready is deleted at once: a process that was killed has left it.
+    """
+    oldest = timezone.now() - conf.UPLOAD_RETENTION
+    is_unneeded = Q(state__in=(LoadState.READY, LoadState.UNCHANGED)) | Q(
+        state__in=FINISHED, finished_at__lt=oldest
+    )
+    for load in loads.filter(is_unneeded).exclude(file=""):
+        delete_upload(load)
+    loads.filter(state=LoadState.DRAFT, created_at__lt=oldest).delete()
+
+
+def _delete_stray_uploads() -> None:
+    """Delete uploads without a load: the request that stored them failed."""
+    uploads, oldest = get_upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
+    with suppress(NotImplementedError, OSError):  # of a storage that cannot list its files
+        _folders, names = uploads.listdir(UPLOADS_FOLDER)
+        names_of_uploads = {f"{UPLOADS_FOLDER}/{name}" for name in names}
+        names_of_uploads -= set(Load.objects.exclude(file="").values_list("file", flat=True))
+        delete_files(name for name in names_of_uploads if uploads.get_modified_time(name) < oldest)
 
 
 # Tables that no resource serves -------------------------------------------------------------------

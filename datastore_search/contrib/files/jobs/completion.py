@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -15,13 +16,11 @@ from django.utils import timezone
 from ....database.refusals import is_connection_lost
 from ....database.tables import drop_record_table, has_table
 from ....models import Resource, TableVersion
-from ....writing.history import record_changes
 from ..formats.shortages import find_shortage, is_duckdb_error
 from ..messages.failures import LoadCancelled, LoadFailed, UnexpectedFailure
-from ..models import FINISHED, Load, LoadState
+from ..models import FINISHED, Load, LoadState, get_upload_storage
 from ..signals import load_failed, resource_loaded
 from ..tables.filling import drop_staging_table, list_staging_tables
-from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +32,6 @@ def complete_load(load: Load) -> None:
     """Send the signal that a load is served, and delete its upload, when that is committed."""
     using = router.db_for_write(Load)
     if load.state == LoadState.READY:
-        counts = {"added": load.record_count}
-        record_changes(load.starter, load.resource, counts, using)
         send = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
         transaction.on_commit(send, using=using, robust=True)
     transaction.on_commit(partial(delete_upload, load), using=using, robust=True)
@@ -112,13 +109,30 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
         return LoadFailed("load.interrupted")
     if is_connection_lost(error):
         return LoadFailed("load.database_lost")
-    return find_shortage(error) or _translate_unexpected(error, load)
-
-
-def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:
+    if shortage := find_shortage(error):
+        return shortage
     connection = connections[router.db_for_write(Load)]
     can_query = not (connection.in_atomic_block and connection.needs_rollback)
     if can_query and not Load.objects.filter(pk=load.pk).exists():
         return LoadFailed("load.resource_deleted")  # and the table with it
     logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
     return UnexpectedFailure()
+
+
+def delete_upload(load: Load) -> None:
+    """Delete the upload of a load that no longer needs it."""
+    if not load.file:
+        return
+    name = load.file.name
+    load.file = ""
+    Load.objects.filter(pk=load.pk).update(file="")
+    delete_files([name] if name else [])
+
+
+def delete_files(names: Iterable[str]) -> None:
+    """Delete uploads by their names in the storage, as far as it can."""
+    for name in names:
+        try:
+            get_upload_storage().delete(name)
+        except Exception:  # of any storage; nothing depends on the deletion
+            logger.exception("The upload %s could not be deleted.", name)

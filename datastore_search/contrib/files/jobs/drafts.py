@@ -11,7 +11,6 @@ import json
 import logging
 import re
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from django.core.files import File
@@ -27,8 +26,8 @@ from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
 from ..types.options import LoadOptions
 from . import queue
+from .completion import delete_upload
 from .monitor import DraftMonitor
-from .uploads import MAX_SOURCE_LENGTH, delete_upload
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +63,7 @@ def update_draft(
     """Change the options of a draft, or its file, and preview it again."""
     if file or url:
         delete_upload(load)
-        load.source = ((file.name if file else "") or url)[-MAX_SOURCE_LENGTH:]
+        load.source = ((file.name if file else "") or url)[-queue.MAX_SOURCE_LENGTH :]
         load.url = url
         if file:
             load.file = file
@@ -124,7 +123,17 @@ def preview_draft(load: Load) -> None:
     Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
     try:
         with create_working_folder() as folder:
-            preview = _build_preview(load, folder)
+            source = copy_source(load.file or load.url, folder)
+            if not load.file:  # the load is to have the same file as the preview
+                load.source = source.name[-queue.MAX_SOURCE_LENGTH :]
+                with source.path.open("rb") as opened:
+                    load.file.save(source.name, File(opened), save=False)
+                Load.objects.filter(pk=load.pk).update(file=load.file.name, source=load.source)
+            options, monitor = LoadOptions.from_json(load.options), DraftMonitor(_select(load))
+            with monitor.poll_during(connections[router.db_for_write(Load)]):
+                preview = build_preview(
+                    load.resource, source.path, options, name=load.source, interrupter=monitor
+                ).to_json()
     except LoadFailed as failure:
         preview = {"failure": failure.to_json()}
     except Exception:  # a user waits for the preview
@@ -133,36 +142,15 @@ def preview_draft(load: Load) -> None:
     _save_preview(load, preview)
 
 
-def _build_preview(load: Load, folder: Path) -> dict[str, Any]:
-    source = copy_source(load.file or load.url, folder)
-    if not load.file:
-        _store_fetched_file(load, source.path, source.name)
-    options = LoadOptions.from_json(load.options)
-    connection = connections[router.db_for_write(Load)]
-    monitor = DraftMonitor(_select_unchanged(load))
-    with monitor.poll_during(connection):
-        return build_preview(
-            load.resource, source.path, options, name=load.source, interrupter=monitor
-        ).to_json()
-
-
-def _store_fetched_file(load: Load, path: Path, name: str) -> None:
-    """Store a file that was fetched, so that the load has the same one as the preview."""
-    load.source = name[-MAX_SOURCE_LENGTH:]
-    with path.open("rb") as opened:
-        load.file.save(name, File(opened), save=False)
-    Load.objects.filter(pk=load.pk).update(file=load.file.name, source=load.source)
-
-
 def _save_preview(load: Load, preview: dict[str, Any]) -> None:
     """Store the preview of a draft, unless the draft was changed or submitted meanwhile."""
     # PostgreSQL's JSON cannot store the character U+0000.
     load.preview = json.loads(_NULL.sub(r"\1�", json.dumps(preview)))
-    _select_unchanged(load).update(preview=load.preview)
+    _select(load).update(preview=load.preview)
 
 
-def _select_unchanged(load: Load) -> QuerySet[Load]:
-    """Select a draft with these options and this file."""
+def _select(load: Load) -> QuerySet[Load]:
+    """Select a draft, unless it has other options or another file now."""
     return Load.objects.filter(
         pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
     )

@@ -28,9 +28,11 @@ from .cleanup import mark_interrupted_loads
 from .completion import mark_failed
 from .monitor import Progress
 from .runner import run_load
-from .uploads import MAX_SOURCE_LENGTH
 
 logger = logging.getLogger(__name__)
+
+#: Characters of a file's name or URL that a load stores: the last ones.
+MAX_SOURCE_LENGTH = 500
 
 #: Profiles that a write has outdated are made anew once the resource has not changed for this time.
 REST = timedelta(minutes=10)

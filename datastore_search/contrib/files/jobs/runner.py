@@ -16,8 +16,8 @@ from ....models import Resource
 from ..formats.process import open_table
 from ..messages.failures import LoadFailed, UnexpectedFailure
 from ..models import Load, LoadState
+from ..publishing import publish_table
 from ..publishing.fingerprint import is_unchanged
-from ..publishing.pipeline import publish_table
 from ..sources.files import copy_source
 from ..sources.folders import create_working_folder
 from ..tables.locks import hold_job_lock

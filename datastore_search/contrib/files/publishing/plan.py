@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Protocol
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from ....models import Field, Resource
+from ....field_types import MAX_FIELDS
+from ....models import Field, Resource, TableVersion
+from ....writing import MAX_KEY_FIELDS
 from ..formats.staging import StagedTable
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState, Mode
-from ..types.field_formats import Decision, FieldFormat
+from ..types.chosen_formats import parse_field_format
+from ..types.field_formats import FORMAT_SEPARATOR, Decision, FieldFormat, field_formats
 from ..types.inference import collect_type_notices, decide_formats, explain_texts
+from ..types.matching import count_matches
 from ..types.options import LoadOptions, resolve_key
-from .keys import check_key, record_key_errors
-from .merge_options import resolve_merge_key, resolve_merge_options
-from .postgres_limits import record_unstorable_values
+from ..types.written_dates import get_day_order, list_written_groups
+from .bad_rows import record_key_errors, record_unstorable_values
 
-_Row = TypeVar("_Row")
+_GET_LOSSLESS = attrgetter("lossless_condition")
 
 
 class ProgressReporter(Protocol):
@@ -32,18 +36,6 @@ class ProgressReporter(Protocol):
 
     def report_rows(self, done: int, total: int) -> None:
         """Report how many rows have been written, of how many."""
-
-
-def report_batches(
-    table: StagedTable, progress: ProgressReporter, batches: Iterable[list[_Row]]
-) -> Iterator[list[_Row]]:
-    """Report each batch of a table's rows once it is written, when the next one is asked for."""
-    done, total = 0, table.count_rows()
-    progress.report_rows(done, total)
-    for batch in batches:
-        yield batch
-        done += len(batch)
-        progress.report_rows(done, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +91,7 @@ class LoadPlan:
 
 
 def build_plan(
-    load: Load,
-    resource: Resource,
-    table: StagedTable,
-    options: LoadOptions,
+    load: Load, resource: Resource, table: StagedTable, options: LoadOptions
 ) -> LoadPlan:
     """
     Decide how a file is loaded; rows that cannot be loaded get row errors in the table.
@@ -114,12 +103,11 @@ def build_plan(
         key, notices = _resolve_replacing_key(resource, table, options)
         if resource.index_kinds != resource.chosen_index_kinds:
             notices.append(Notice("notice.substrings_not_indexed"))
-        check_key(key, table.names)
         decisions = decide_formats(table, options, explain=True)
     else:
-        key = resolve_merge_key(resource, options)
-        check_key(key, table.names)
-        merging, lossless, notices = resolve_merge_options(resource, table, options)
+        key = _resolve_merge_key(resource, options)
+        _check_key(key, table.names)
+        merging, lossless, notices = _resolve_merge_options(resource, table, options)
         decisions = decide_formats(table, merging, explain=True, lossless=lossless)
     changes = compare_fields(resource, table, decisions)
     record_unstorable_values(table, decisions)
@@ -131,6 +119,15 @@ def build_plan(
     return LoadPlan(load, table, options, replaces, decisions, key, changes, reading, told)
 
 
+def _check_key(key: Sequence[str], names: Collection[str]) -> None:
+    """Refuse a key that a table cannot have; ``names`` are the names of its fields."""
+    for name in key:
+        if name not in names:
+            raise LoadFailed("key.missing_field", field=name)
+    if len(key) > MAX_KEY_FIELDS:
+        raise LoadFailed("key.too_many_fields", most=MAX_KEY_FIELDS)
+
+
 def _resolve_replacing_key(
     resource: Resource, table: StagedTable, options: LoadOptions
 ) -> tuple[tuple[str, ...], list[Notice]]:
@@ -139,25 +136,17 @@ def _resolve_replacing_key(
     missing = [name for name in key if name not in table.names]
     if options.key is None and missing:
         return (), [Notice("notice.key_dropped", fields=", ".join(missing))]
+    _check_key(key, table.names)
     return key, []
 
 
 @dataclass(frozen=True, slots=True)
-class RetypedField:
-    """A field that has another type than before; both are names of types."""
-
-    name: str
-    before: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
 class FieldChanges:
-    """The names of fields that the file adds or lacks, and the fields with another type."""
+    """The names of fields that the file adds or lacks, and a notice of each other type."""
 
     added: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    retyped: tuple[RetypedField, ...] = ()
+    retyped: tuple[Notice, ...] = ()
 
     def build_notices(self, *, replaces: bool) -> list[Notice]:
         """Build a notice of each change; ``replaces`` if missing fields are dropped."""
@@ -167,11 +156,7 @@ class FieldChanges:
         if self.missing:
             code = "notice.fields_dropped" if replaces else "notice.fields_empty"
             notices.append(Notice(code, fields=quote_names(self.missing)))
-        notices += [
-            Notice("notice.field_retyped", field=each.name, before=each.before, type=each.type)
-            for each in self.retyped
-        ]
-        return notices
+        return [*notices, *self.retyped]
 
 
 def compare_fields(
@@ -181,14 +166,15 @@ def compare_fields(
     if resource.table_version_id is None:
         return FieldChanges()
     before = dict(resource.fields.values_list("name", "type"))
-    now = dict(zip(table.names, decisions, strict=True))
+    types = (decision.field_type.name for decision in decisions)
+    now = dict(zip(table.names, types, strict=True))
     return FieldChanges(
         added=tuple(name for name in now if name not in before),
         missing=tuple(name for name in before if name not in now),
         retyped=tuple(
-            RetypedField(name, before[name], decision.field_type.name)
-            for name, decision in now.items()
-            if before.get(name, decision.field_type.name) != decision.field_type.name
+            Notice("notice.field_retyped", field=name, before=before[name], type=kind)
+            for name, kind in now.items()
+            if before.get(name, kind) != kind
         ),
     )
 
@@ -202,3 +188,109 @@ def build_field(resource: Resource, name: str, label: str, type_name: str) -> Fi
     """Build a new field of a file, without a label that equals the name."""
     label = label if label != name else ""
     return Field(resource=resource, name=name, label=label, type=type_name)
+
+
+# Files that are merged ----------------------------------------------------------------------------
+
+
+def _resolve_merge_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
+    """Resolve the key by which rows are merged; empty where they are only added."""
+    key = resolve_key(resource, options)
+    if resource.primary_key and list(key) != resource.primary_key:
+        raise LoadFailed("key.cannot_change", fields=", ".join(resource.primary_key))
+    if options.mode == Mode.UPSERT and not key:
+        raise LoadFailed("key.required")
+    return key
+
+
+def _resolve_merge_options(
+    resource: Resource, table: StagedTable, options: LoadOptions
+) -> tuple[LoadOptions, list[str], list[Notice]]:
+    """
+    Choose the types that the resource's fields have, in the formats in which the file writes them.
+
+    Return also the fields whose values must come back as they were written, because the call does
+    not choose their types.
+
+    Raises: ``LoadFailed`` with ``file.too_many_fields``, ``UnknownType``.
+    """
+    known = dict(resource.fields.values_list("name", "type"))
+    count = len(known.keys() | set(table.names))
+    if count > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=count, most=MAX_FIELDS)
+    types = dict(options.types)
+    lossless: list[str] = []
+    notices: list[Notice] = []
+    requested = options.requested_types
+    version = TableVersion.objects.filter(pk=resource.table_version_id or 0)
+    before = version.values_list("field_formats", flat=True).first() or {}
+    undecided: dict[str, str] = {}
+    for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
+        if name not in known:
+            continue
+        type_name = known[name]
+        chosen = requested.get(name) or requested.get(label) or ""
+        of_type = [
+            each
+            for each in (chosen.split(FORMAT_SEPARATOR) if chosen else ())
+            if parse_field_format(each).field_type.name == type_name
+        ]
+        if chosen and not of_type:
+            notices.append(Notice("notice.type_kept", field=name, type=type_name, chosen=chosen))
+        types.pop(label, None)
+        types[name] = FORMAT_SEPARATOR.join(of_type)
+        if not (of_type and {name, label} & options.types.keys()):
+            lossless.append(name)
+        if not of_type:
+            undecided[column] = type_name
+    for column, found in _find_formats(table, undecided, options, before).items():
+        types[table.get_name(column)] = found.name
+    return replace(options, types=types), lossless, notices
+
+
+def _find_formats(
+    table: StagedTable, types: Mapping[str, str], options: LoadOptions, before: Mapping[str, str]
+) -> dict[str, FieldFormat]:
+    """
+    Find the format in which most values of each column come back; ``types`` are by column.
+
+    Of several, the previous file's is used, or the format of the chosen order of day and month, or
+    the default format.  Where it is none of these, the column is ambiguous, and values that are not
+    in the default format are row errors.
+    """
+    groups = list_written_groups(options.date_order)
+    allowed = [*field_formats.values(), *(each for group in groups for each in group.formats)]
+    formats: dict[str, tuple[FieldFormat, ...]] = {}
+    for column, type_name in types.items():
+        last = before.get(table.get_name(column))
+        some = [*allowed, *([parse_field_format(last)] if last else [])]
+        formats[column] = tuple(
+            each for each in dict.fromkeys(some) if each.field_type.name == type_name
+        )
+    found = {column: field_formats[type_name] for column, type_name in types.items()}
+    several = {column: some for column, some in formats.items() if len(some) > 1}
+    for column, counts in count_matches(table, several, _GET_LOSSLESS).items():
+        best = [each for each in formats[column] if counts[each] == max(counts.values())]
+        last = before.get(table.get_name(column))
+        if preferred := _find_preferred(best, last, options):
+            found[column] = preferred
+    return found
+
+
+def _find_preferred(
+    formats: Sequence[FieldFormat], last: str | None, options: LoadOptions
+) -> FieldFormat | None:
+    """
+    Find the format to prefer: the only one, the previous file's, the chosen order's, the default.
+
+    Numbers with spaces alone between thousands are read as the same in all formats.
+    """
+    if len(formats) == 1:
+        return formats[0]
+    orders = {options.date_order, get_day_order(options.date_order)} - {""}
+    preferred = (
+        *(each for each in formats if each.name == last),
+        *(each for each in formats if each.format in orders),
+        *(each for each in formats if each.format in {"", "spaced"}),
+    )
+    return preferred[0] if preferred else None

@@ -150,7 +150,8 @@ def _preview_table(resource: Resource, table: StagedTable, options: LoadOptions)
 
 
 def _preview_fields(plan: LoadPlan) -> tuple[PreviewedField, ...]:
-    table, before = plan.table, {each.name: each.before for each in plan.changes.retyped}
+    table, retyped = plan.table, (each.parameters for each in plan.changes.retyped)
+    before = {each["field"]: each["before"] for each in retyped}
     # A merge chooses the types of the resource, which no user has chosen for this load.
     requested = plan.options.requested_types
     values = find_first_cells(

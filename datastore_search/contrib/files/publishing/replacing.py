@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 from django.db import Error, IntegrityError
@@ -11,11 +10,11 @@ from django.utils import timezone
 from ....conf import conf as core_conf
 from ....database.indexes import Indexes, set_key
 from ....database.tables import drop_record_table
-from ....field_types import dump_json
+from ....field_types import dump_json, field_types
 from ....models import Field, Resource, TableSettings, TableVersion
+from ....writing.history import record_changes
 from ..conf import conf
-from ..formats.staging import StagedTable
-from ..messages.failures import LoadFailed, UnstorableRecord
+from ..messages.failures import LoadFailed
 from ..models import Load, LoadState
 from ..tables.connections import count_load_connections
 from ..tables.filling import NewTable, create_records
@@ -23,9 +22,9 @@ from ..tables.indexing import count_common_values, create_indexes
 from ..tables.locks import begin_load_transaction
 from ..types.options import save_options
 from .fingerprint import compute_fingerprint
-from .plan import LoadPlan, ProgressReporter, build_field, report_batches
+from .plan import LoadPlan, ProgressReporter, build_field
 from .profiles import build_profiles
-from .rows import find_line, is_wide, render_rows
+from .rows import is_wide, render_rows
 
 _FIELDS_PER_STATEMENT = 500
 
@@ -55,9 +54,7 @@ def replace_records(plan: LoadPlan, progress: ProgressReporter) -> None:
     progress.enter_state(LoadState.COPYING)
     with begin_load_transaction(plan.connection, load.pk):
         version = TableVersion.objects.create(
-            resource=resource,
-            language=settings.language,
-            indexes=settings.indexes,
+            resource=resource, language=settings.language, indexes=settings.indexes
         )
         Load.objects.filter(pk=load.pk).update(table_version=version)
         load.table_version = version
@@ -84,20 +81,19 @@ def _fill_table(
     indexes: Indexes,
     progress: ProgressReporter,
 ) -> int:
-    """Copy the rows into the record table of a table version, and index it."""
-    max_connections = 1
-    if _is_large(plan.table):
+    """Copy the rows into the record table of a table version, index it, and set its key."""
+    rows, max_connections = plan.table.count_rows(), 1
+    cells = rows * len(plan.table.names) if is_wide(plan.table) else 0
+    if rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION:
         max_connections = count_load_connections(plan.connection, conf.LOAD_CONNECTIONS)
-    try:
-        rows = create_records(
-            plan.connection,
-            table,
-            language=version.language,
-            batches=_render_batches(plan, progress),
-            max_connections=max_connections,
-        )
-    except UnstorableRecord as error:
-        raise UnstorableRecord(find_line(plan.table, error.row)) from error
+    batches = render_rows(plan.table, plan.decisions, progress.report_rows)
+    rows = create_records(
+        plan.connection,
+        table,
+        language=version.language,
+        batches=([record for _line, record in batch] for batch in batches),
+        max_connections=max_connections,
+    )
     progress.enter_state(LoadState.INDEXING)
     create_indexes(
         plan.connection,
@@ -106,15 +102,13 @@ def _fill_table(
         memory_bytes=core_conf.LOAD_MEMORY_BYTES,
         max_connections=max_connections,
     )
-    _set_key(plan, version)
+    if plan.key:
+        try:
+            with begin_load_transaction(plan.connection, plan.load.pk):
+                set_key(plan.connection, version.pk, plan.key)
+        except IntegrityError as error:
+            raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
     return rows
-
-
-def _is_large(table: StagedTable) -> bool:
-    """Return whether several connections fill a table in less time than one."""
-    rows = table.count_rows()
-    cells = rows * len(table.names) if is_wide(table) else 0
-    return rows > _MAX_ROWS_OF_ONE_CONNECTION or cells > _MAX_CELLS_OF_ONE_CONNECTION
 
 
 def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> Indexes:
@@ -122,29 +116,8 @@ def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> Indexes:
     if rows <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
         return resource.choose_indexes({})
     lengths = dict(zip(plan.table.names, plan.table.measure_longest_values(), strict=True))
-    return resource.choose_indexes(
-        {
-            name: kind
-            for name, kind in plan.types.items()
-            if lengths[name] <= _MAX_ORDERED_VALUE_BYTES
-        }
-    )
-
-
-def _render_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[str]]:
-    rendered = render_rows(plan.table, plan.decisions)
-    for rows in report_batches(plan.table, progress, rendered):
-        yield [record for _line, record in rows]
-
-
-def _set_key(plan: LoadPlan, version: TableVersion) -> None:
-    if not plan.key:
-        return
-    try:
-        with begin_load_transaction(plan.connection, plan.load.pk):
-            set_key(plan.connection, version.pk, plan.key)
-    except IntegrityError as error:
-        raise LoadFailed("key.duplicate", fields=", ".join(plan.key)) from error
+    short = {name for name, length in lengths.items() if length <= _MAX_ORDERED_VALUE_BYTES}
+    return resource.choose_indexes({n: kind for n, kind in plan.types.items() if n in short})
 
 
 def _count_values(
@@ -152,14 +125,11 @@ def _count_values(
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count in each search."""
     types, profiles = plan.types, version.profiles["fields"]
+    few = (n for n in indexes.orders if profiles[n]["distinct"] <= _MAX_COUNTED_VALUES)
     value_counts = count_common_values(
         plan.connection,
         NewTable(version.pk, plan.load.pk),
-        [
-            name
-            for name in indexes.orders
-            if types[name] == "text" and profiles[name]["distinct"] <= _MAX_COUNTED_VALUES
-        ],
+        [name for name in few if field_types[types[name]].is_text],
         min_records=_MIN_RECORDS_OF_COUNTED_VALUE,
     )
     return {
@@ -190,6 +160,7 @@ def _publish_version(
         resource.primary_key = list(plan.key)
         resource.save(update_fields=["table_version", "primary_key", "modified_at"])
         save_options(resource, plan.options, units=plan.units)
+        record_changes(load.starter, resource, {"added": load.record_count}, plan.connection.alias)
         progress.enter_state(LoadState.READY)
     load.resource = resource
 

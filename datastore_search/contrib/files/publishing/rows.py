@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ....field_types import dump_json
 from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
@@ -30,13 +30,18 @@ def is_wide(table: StagedTable) -> bool:
 
 
 def render_rows(
-    table: StagedTable, decisions: Sequence[Decision]
+    table: StagedTable,
+    decisions: Sequence[Decision],
+    report_rows: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Iterator[list[tuple[int, str]]]:
     """
     Render the rows in the order of the file: the line of each, and a JSON object as text.
 
-    The members of a wide table have the order of the formats.
+    The members of a wide table have the order of the formats.  Each batch is reported once it is
+    written, when the next one is asked for.
     """
+    done, total = 0, table.count_rows()
+    report_rows(done, total)
     build = _build_lists if is_wide(table) else _build_members
     query = SQL("SELECT line, '{{' || concat_ws(',', {}) || '}}' FROM {}").format(
         SQL(", ").join(build(table, decisions)), STAGED_ROWS
@@ -46,6 +51,8 @@ def render_rows(
         rows = table.execute(SQL("{} WHERE {}").format(query, condition))
         while batch := rows.fetchmany(size):
             yield batch
+            done += len(batch)
+            report_rows(done, total)
 
 
 def _build_members(table: StagedTable, decisions: Sequence[Decision]) -> Iterator[Composed]:

@@ -20,6 +20,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
+from ....database.placement import place_beside
 from ....database.statements import execute
 from ....database.tables import (
     LOCK_TIMEOUT,
@@ -29,6 +30,7 @@ from ....database.tables import (
     name_record_table,
     quote_record_table,
 )
+from ....writing.merging import Rows
 from ..messages.failures import UnstorableRecord
 from .locks import begin_load_transaction
 
@@ -215,3 +217,38 @@ def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
 def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
     """List the loads that have a staging table."""
     return list_numbers(connection, _PREFIX)
+
+
+def stage_rows(
+    connection: BaseDatabaseWrapper,
+    load_id: int,
+    batches: Iterable[Sequence[tuple[int, str]]],
+    beside: str = "",
+) -> Rows:
+    """
+    Create the staging table of a load, copy the rows into it, and return them.
+
+    ``batches`` are lists of lines, each with a JSON object as text.  ``beside`` is the record table
+    if that is on a worker.
+
+    Raises: ``UnstorableRecord``, with the number of the row, when PostgreSQL refuses one.
+    """
+    table = quote_staging_table(load_id)
+    # A load before a flush of the database may have left one of the same number.  A crash of the
+    # server empties it, and the load fails with it.
+    create = sql.SQL(
+        "DROP TABLE IF EXISTS {table};"
+        " CREATE UNLOGGED TABLE {table} (number bigint, members jsonb NOT NULL)"
+    )
+    try:
+        with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
+            cursor.execute(create.format(table=table))
+            if beside:
+                place_beside(connection, name_staging_table(load_id), beside)
+            with cursor.copy(build_copy(table, "number, members")) as lines:
+                for batch in batches:
+                    lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
+            cursor.execute(sql.SQL("ANALYZE {}").format(table))
+    except (psycopg.DataError, errors.StatementTooComplex) as error:
+        raise UnstorableRecord(parse_copy_line(error) or "?") from error
+    return Rows(sql.SQL("{} AS rows").format(table))

@@ -1,0 +1,193 @@
+"""Find the rows that PostgreSQL or the primary key would refuse, before any is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from ....field_types import (
+    MAX_NUMBER_DIGITS,
+    FieldType,
+    NotOfType,
+    TooManyDigits,
+    parse_json_value,
+    refuse_constant,
+)
+from ....writing import MAX_INDEXED_VALUE_BYTES
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
+from ..formats.staging import MAX_SHOWN_LENGTH, ROW_ERRORS, StagedTable, quote_message
+from ..formats.stored_rows import STAGED_ROWS
+from ..messages import BadRow
+from ..types.field_formats import Decision, bind_value, field_formats
+from ..types.matching import group_columns
+
+#: Parts of JSON that DuckDB accepts, and PostgreSQL may refuse or write out at great length.
+_SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
+#: In longer texts, many short exponents may become long, too.
+_LONG_TEXT_BYTES = 100_000
+_SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
+
+_ROWS_PER_BATCH = 500
+
+_UNSTORABLE = BadRow("row.unstorable")
+_LONG_NUMBER = BadRow("row.long_number", most=MAX_NUMBER_DIGITS)
+
+#: What PostgreSQL's index adds to each value.
+_VALUE_EXTRA_BYTES = 16
+
+#: Stands in a message for a number that DuckDB computes.
+_NUMBER = "{number}"
+
+
+def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) -> None:
+    """Record a row error for each value that PostgreSQL would refuse."""
+    # Values of other types, such as numbers and dates, cannot hold what PostgreSQL refuses.
+    types = {
+        column: decision.field_type
+        for column, decision in zip(table.columns, decisions, strict=True)
+        if decision.field_type.is_text or decision.field_type.is_nested
+    }
+    for some in table.rows.split_columns(list(types)):
+        table.record_errors(some, SQL("contains(value, chr(0))"), _UNSTORABLE)
+    for field_type, columns in group_columns(table, types):
+        if field_type.is_nested:
+            _record_unstorable_json(table, columns, field_type)
+
+
+def _record_unstorable_json(
+    table: StagedTable, columns: Sequence[str], field_type: FieldType
+) -> None:
+    """Examine the few suspicious texts one by one."""
+    suspects = table.connection.cursor().execute(
+        SQL(
+            "SELECT line, name, value FROM {cells} WHERE (regexp_matches(value, {suspicious})"
+            " OR strlen(value) > {long} AND regexp_matches(value, {suspicious_if_long}))"
+            " AND coalesce({condition}, false)"
+        )
+        .format(
+            cells=table.rows.select_cells(columns, has_lines=True),
+            suspicious=quote_literal(_SUSPICIOUS),
+            long=quote_literal(_LONG_TEXT_BYTES),
+            suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
+            condition=bind_value(
+                field_formats[field_type.name].condition, quote_identifier("value")
+            ),
+        )
+        .text
+    )
+    has_constants = field_type.name != "json"
+    while batch := suspects.fetchmany(_ROWS_PER_BATCH):
+        errors = [
+            (
+                line,
+                table.get_name(name),
+                text[:MAX_SHOWN_LENGTH],
+                json.dumps(error.to_json(), ensure_ascii=False),
+            )
+            for line, name, text in batch
+            if (error := _find_json_error(text, has_constants=has_constants))
+        ]
+        if errors:
+            table.connection.executemany(
+                SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS).text, errors
+            )
+
+
+def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:
+    """Find why PostgreSQL would refuse a JSON text; ``has_constants`` allows NaN and the like."""
+    parse_constant = float if has_constants else refuse_constant
+    try:
+        parse_json_value(
+            json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=parse_constant)
+        )
+    except TooManyDigits:
+        return _LONG_NUMBER
+    except (NotOfType, ValueError, ArithmeticError, RecursionError):
+        return _UNSTORABLE
+    return None
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+def record_key_errors(
+    table: StagedTable, decisions: Sequence[Decision], key: Sequence[str]
+) -> None:
+    """
+    Record a row error for each row whose key is empty, too long, or repeated.
+
+    A row with another error does not count as an earlier row.  Values are compared as the JSON
+    texts that will be stored, numbers without zeros at their end.
+    """
+    if not key:
+        return
+    columns = _list_key_columns(table, key)
+    for name, column in zip(key, columns, strict=True):
+        is_empty = SQL("coalesce({}, '') = ''").format(column)
+        record_bad_keys(table, [name], quote_message(BadRow("row.empty_key")), is_empty)
+    length = SQL(" + ").join(
+        SQL("strlen({}) + {}").format(column, quote_literal(_VALUE_EXTRA_BYTES))
+        for column in columns
+    )
+    error = BadRow("row.long_key", count=_NUMBER, most=MAX_INDEXED_VALUE_BYTES)
+    is_long = SQL("{} > {}").format(length, quote_literal(MAX_INDEXED_VALUE_BYTES))
+    record_bad_keys(table, key, _fill_in(error, length), is_long)
+    values = []
+    for name, column in zip(key, columns, strict=True):
+        decision = decisions[table.names.index(name)]
+        values.append(decision.field_format.build_json_value(column))
+        if decision.field_type.is_number and not decision.field_type.is_integer:
+            zeros = quote_literal(r"\.0*$|(\.[0-9]*[1-9])0+$"), quote_literal(r"\1")
+            values.append(SQL("regexp_replace({}, {}, {})").format(values.pop(), *zeros))
+    table.execute(
+        SQL(
+            "INSERT INTO {row_errors} WITH keyed AS (SELECT line, {text} AS text,"
+            " concat_ws(',', {values}) AS key FROM {rows} ANTI JOIN {row_errors} USING (line)),"
+            " repeated AS (SELECT key, min(line) AS first FROM keyed GROUP BY key"
+            " HAVING count(*) > 1)"
+            " SELECT line, {names}, text, {error} FROM keyed JOIN repeated USING (key)"
+            " WHERE line > first"
+        ).format(
+            row_errors=ROW_ERRORS,
+            text=_build_key_text(columns),
+            values=SQL(", ").join(values),
+            rows=STAGED_ROWS,
+            names=quote_literal(", ".join(key)),
+            error=_fill_in(BadRow("row.repeated_key", line=_NUMBER), SQL("first")),
+        )
+    )
+
+
+def record_bad_keys(
+    table: StagedTable,
+    key: Sequence[str],
+    error: Composed,
+    condition: Composed,
+    parameters: Sequence[Any] = (),
+) -> None:
+    """Record a row error for each row that meets a condition; it shows the row's key."""
+    text = _build_key_text(_list_key_columns(table, key))
+    names = quote_literal(", ".join(key))
+    insert = SQL("INSERT INTO {} SELECT line, {}, {}, {} FROM {} WHERE {}")
+    table.execute(insert.format(ROW_ERRORS, names, text, error, STAGED_ROWS, condition), parameters)
+
+
+def _list_key_columns(table: StagedTable, key: Sequence[str]) -> list[Composed]:
+    return [quote_identifier(table.columns[table.names.index(name)]) for name in key]
+
+
+def _build_key_text(columns: Sequence[Composed]) -> Composed:
+    """Build the expression of a row's key as a text for people."""
+    return SQL("left(concat_ws(', ', {}), {})").format(
+        SQL(", ").join(columns), quote_literal(MAX_SHOWN_LENGTH)
+    )
+
+
+def _fill_in(message: BadRow, number: Composed) -> Composed:
+    """Quote a message with a number that DuckDB computes in place of ``_NUMBER``."""
+    placeholder = quote_literal(f'"{_NUMBER}"')
+    return SQL("replace({}, {}, CAST({} AS VARCHAR))").format(
+        quote_message(message), placeholder, number
+    )
