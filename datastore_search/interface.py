@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, time
 from decimal import Decimal
 from typing import Any, TypedDict, Unpack
 
@@ -34,6 +34,7 @@ from .api.permissions import check_may_read, check_may_write
 from .conf import conf
 from .downloads.dump import join_blocks
 from .downloads.parameters import DumpParameters, build_dump_query, complete_query
+from .field_types import field_types
 from .guards import clients
 from .guards.clients import Client
 from .messages.access import AccessDenied, UnknownResource
@@ -377,16 +378,10 @@ def _convert_to_json(value: Any) -> Any:
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
-#: The types whose values JSON has no values for.
+#: The types whose values JSON has no values for; the rank is a ``float``.
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "numeric": Decimal,
     "float": float,
-    "float8": float,
-    "_float8": lambda values: [each if each is None else float(each) for each in values],
-    "date": date.fromisoformat,
-    "timestamp": datetime.fromisoformat,
-    "timestamptz": datetime.fromisoformat,
-    "time": time.fromisoformat,
+    **{kind.name: kind.read_python for kind in field_types.values() if kind.read_python},
 }
 
 

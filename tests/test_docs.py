@@ -34,7 +34,6 @@ from datastore_search.api.parameters import DEFAULT_LIMIT
 from datastore_search.api.permissions import MAX_SEARCH_BODY_BYTES
 from datastore_search.conf import conf, list_settings
 from datastore_search.contrib.files.models import LoadState, Mode
-from datastore_search.contrib.files.types.duckdb_types import duckdb_types
 from datastore_search.contrib.files.types.schema import parse_table_schema
 from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.field_types import MAX_FIELDS, Operators, field_types, type_aliases
@@ -391,7 +390,7 @@ def test_the_reference_says_which_types_are_inferred() -> None:
     table = find_table(read_text(TYPES), "Type", "Inferred from")
     never = {name for row in table.rows if row[1] == "never" for name in list_code_names(row[0])}
 
-    assert never == {name for name in field_types if not duckdb_types[name].is_inferred}
+    assert never == {name for name in field_types if not field_types[name].duckdb.is_inferred}
 
 
 def test_the_reference_says_which_operators_fit_which_type() -> None:

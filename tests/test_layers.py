@@ -1,7 +1,8 @@
-"""The contracts of import-linter name every room of the core, and every contrib app."""
+"""The contracts of import-linter name every room and app; the table of types names each type."""
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import datastore_search
+from datastore_search.field_types import field_types
 
 PACKAGE = Path(datastore_search.__file__).parent
 PROJECT = PACKAGE.parent / "pyproject.toml"
@@ -52,3 +54,24 @@ def test_each_room_of_the_core_is_named(names: list[str]) -> None:
 
 def test_each_contrib_app_is_named() -> None:
     assert set(CONTRACTS[BESIDE]["modules"]) == list_modules(PACKAGE / "contrib")
+
+
+def list_strings(path: Path) -> set[str]:
+    """The literal strings of a module."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def test_no_module_but_those_of_the_types_names_three_types() -> None:
+    """Its entry says what a type is: a new type would be missing in such a list."""
+    own = {*(PACKAGE / "field_types").glob("*.py"), *PACKAGE.glob("**/migrations/*.py")}
+    named = {
+        str(path.relative_to(PACKAGE)): sorted(list_strings(path) & field_types.keys())
+        for path in {*PACKAGE.glob("**/*.py")} - own
+    }
+
+    assert {name: types for name, types in named.items() if len(types) > 2} == {}

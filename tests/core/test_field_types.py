@@ -8,7 +8,6 @@ from functools import partial
 import pytest
 from django.db import connection
 
-from datastore_search.contrib.files.types.duckdb_types import duckdb_types
 from datastore_search.database.server import cast_texts
 from datastore_search.field_types import (
     Json,
@@ -136,7 +135,3 @@ def test_long_numbers_that_users_send_are_stored(kind: str, value: Json) -> None
 def test_a_filter_may_name_any_number(db: None) -> None:
     assert get_field_type("numeric").parse_bound("1e5000") == "1E+5000"
     assert get_field_type("numeric").parse_operand("1e5000") == "1E+5000"
-
-
-def test_contrib_apps_know_each_type() -> None:
-    assert duckdb_types.keys() == field_types.keys()

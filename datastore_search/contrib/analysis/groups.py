@@ -7,7 +7,7 @@ bounds depend on the least and the greatest value of the matches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -17,7 +17,7 @@ from django.db import connections
 from psycopg import sql
 
 from ...database.statements import fetch_column
-from ...field_types import FieldType, field_types
+from ...field_types import NUMERIC, FieldType, field_types
 from ...filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
 from ...messages.parameters import InvalidParameter, UnknownField
 from ...search import ConsistentRead
@@ -111,7 +111,7 @@ class GroupKey:
                 key=sql.SQL(key),
                 matches=sql.SQL(matches),
                 is_finite=self.is_finite(key),
-                inner=sql.SQL(_INNER_BOUNDS[self.kind.name]),
+                inner=sql.SQL(_build_inner_bound(self.kind)),
             ),
             [bins, bins, bins],
         )
@@ -126,12 +126,12 @@ class GroupKey:
 
 def _render_moment(kind: FieldType, moment: sql.Composable) -> sql.Composable:
     """Render a timestamp of PostgreSQL's as a record has it."""
-    templates: Mapping[str, LiteralString] = {
-        "date": "to_char({0}, 'YYYY-MM-DD')",
-        "timestamp": "datastore_search_iso({0})",
-        "timestamptz": "datastore_search_iso({0} AT TIME ZONE 'UTC') || '+00:00'",
-    }
-    text = sql.SQL(templates[kind.name]).format(moment)
+    template: LiteralString = "datastore_search_iso({0})"
+    if kind.has_zone:
+        template = "datastore_search_iso({0} AT TIME ZONE 'UTC') || '+00:00'"
+    elif not kind.is_timestamp:
+        template = "to_char({0}, 'YYYY-MM-DD')"
+    text = sql.SQL(template).format(moment)
     return sql.SQL("to_jsonb(CASE WHEN isfinite({0}) THEN {1} ELSE {0}::text END)").format(
         moment, text
     )
@@ -164,18 +164,18 @@ _MOMENT_BOUND: LiteralString = (
     "{high}", _MICROSECONDS.replace("{0}", "high")
 )  # fmt: skip
 
-#: The bound of a step between ``low`` and ``high``; the number of bins is its parameter.
-_INNER_BOUNDS: Mapping[str, LiteralString] = {
-    **dict.fromkeys(("int2", "int4", "int8", "numeric"), _NUMBER_BOUND),
-    # What a double can hold: a filter compares with doubles.
-    "float8": f"{_NUMBER_BOUND}::float8::text::numeric",
-    "date": (
-        "to_char(low::date + floor((high::date - low::date)::numeric * step / %s)::int,"
-        " 'YYYY-MM-DD') COLLATE \"C\""
-    ),
-    "timestamp": f'{_MOMENT_BOUND} COLLATE "C"',
-    "timestamptz": f"({_MOMENT_BOUND} || '+00:00') COLLATE \"C\"",
-}
+_DAY_BOUND: LiteralString = (
+    "to_char(low::date + floor((high::date - low::date)::numeric * step / %s)::int, 'YYYY-MM-DD')"
+)
+
+
+def _build_inner_bound(kind: FieldType) -> LiteralString:
+    """Build the bound of a step between ``low`` and ``high``; the number of bins is a parameter."""
+    if kind.is_number:
+        # What a double can hold: a filter compares with doubles.
+        return f"{_NUMBER_BOUND}::float8::text::numeric" if kind.is_double else _NUMBER_BOUND
+    bound = _MOMENT_BOUND if kind.is_timestamp else _DAY_BOUND
+    return f"({bound} || '+00:00') COLLATE \"C\"" if kind.has_zone else f'{bound} COLLATE "C"'
 
 
 # Compiling ----------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def _find_unsupported_option(group: GroupBy, kind: FieldType) -> str:
     is_number, has_day = kind.is_number, kind.has_day
     misfits = {
         "interval": group.interval and not has_day,
-        "time_zone": group.time_zone and kind.name != "timestamptz",
+        "time_zone": group.time_zone and not kind.has_zone,
         "width": group.width is not None and not is_number,
         "bins": group.bins is not None and not (is_number or has_day),
     }
@@ -238,7 +238,7 @@ def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
         below = sql.SQL("((div({0}, %s) - (mod({0}, %s) < 0)::int) * %s::numeric)").format(number)
         width = group.width
         value = Clause(below, [name, width, name, width, width])
-        return GroupKey(group, field_types["numeric"], value)
+        return GroupKey(group, NUMERIC, value)
     if group.bins is not None and kind.is_number:
         return GroupKey(group, kind, Clause(sql.SQL("(data ->> %s)::numeric"), [name]))
     return GroupKey(group, kind, compile_value(kind, name))
@@ -247,7 +247,7 @@ def _compile(group: GroupBy, kind: FieldType) -> GroupKey:
 def _compile_period(group: GroupBy, kind: FieldType) -> Clause:
     """Compile the beginning of the period in which a moment is."""
     name, interval = group.field, group.interval
-    if kind.name != "timestamptz":
+    if not kind.has_zone:
         return Clause(sql.SQL("date_trunc(%s, (data ->> %s)::timestamp)"), [interval, name])
     zone = group.time_zone or DEFAULT_TIME_ZONE
     period: LiteralString = "date_trunc(%s, (data ->> %s)::timestamptz, %s)"

@@ -10,7 +10,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ...field_types import FieldType, field_types
+from ...field_types import INT8, NUMERIC, FieldType, field_types
 from ...filters import Clause
 from .groups import compile_value
 
@@ -31,8 +31,8 @@ class Fits(Enum):
     def get_kind(self, kind: FieldType) -> str:
         """Get the type of the figure."""
         if self is Fits.ALL:
-            return "int8"
-        return kind.name if self is Fits.ORDERED or kind.name == "float8" else "numeric"
+            return INT8.name
+        return kind.name if self is Fits.ORDERED or kind.is_double else NUMERIC.name
 
 
 #: The metrics: which types each one fits, and its SQL over ``{k}``; without SQL, a percentile.
@@ -102,7 +102,7 @@ def compile_metric(
     """
     column: LiteralString = f"k{first}"
     if not metric.field:
-        return CompiledMetric(None, column, Clause(sql.SQL("count(*)")), "int8")
+        return CompiledMetric(None, column, Clause(sql.SQL("count(*)")), INT8.name)
     kind, (fits, template) = field_types[type_name], METRICS[metric.metric]
     if not fits.suits(kind):
         return None
@@ -117,7 +117,7 @@ def compile_metric(
 def _compile_percentile(
     value: Clause | None, column: LiteralString, kind: str, rank: Decimal | int, position: int
 ) -> CompiledMetric:
-    if kind == "float8":
+    if field_types[kind].is_double:
         text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
             sql.SQL(column)
         )

@@ -36,7 +36,7 @@ from ...api.parameters import (
     build_query,
     make_printable,
 )
-from ...field_types.values import NUMBER
+from ...field_types.numbers import NUMBER
 from ...filters import Condition, exclude_field, parse_filters
 from ...filters.names import split_names, unquote_name
 from ...messages.parameters import InvalidParameters

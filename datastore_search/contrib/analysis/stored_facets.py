@@ -62,7 +62,7 @@ def list_stored_counts(
         found += _read_counts(relation.value_counts[name], relation.record_count, profile)
     kind = field_types[relation.types[name]]
     # A profile keeps one notation, which values of these types do not have.
-    if profile is not None and not (kind.is_nested or kind.name in {"numeric", "float8"}):
+    if profile is not None and not kind.is_nested and (kind.is_integer or not kind.is_number):
         found += _read_profile(profile, is_text=kind.is_text)
     return found
 

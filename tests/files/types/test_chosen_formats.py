@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
-from datastore_search.contrib.files.types.chosen_formats import parse_field_format
+from datastore_search.contrib.files.types.field_formats import parse_field_format
 from datastore_search.contrib.files.types.inference import decide_formats
 from datastore_search.contrib.files.types.options import LoadOptions
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from datastore_search.contrib.files.formats.staging import ROW_ERRORS
 from datastore_search.contrib.files.jobs import LoadOptions
-from datastore_search.contrib.files.types.chosen_formats import parse_field_format
-from datastore_search.contrib.files.types.field_formats import field_formats
+from datastore_search.contrib.files.types.field_formats import field_formats, parse_field_format
 from datastore_search.contrib.files.types.inference import decide_formats
 
 from ..failures import fails_with

@@ -241,7 +241,7 @@ def test_a_chosen_type_accepts_what_it_can_read(
     ],
 )
 def test_a_value_that_a_chosen_type_cannot_store_is_a_row_error(
-    tmp_path: Path, chosen: str, value: str
+    db: None, tmp_path: Path, chosen: str, value: str
 ) -> None:
     path = tmp_path / "file.csv"
     path.write_text(f"x,last\n,.\n,.\n{value},.\n")

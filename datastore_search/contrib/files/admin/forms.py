@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from typing import Any, cast
 
 from django import forms
@@ -22,6 +23,7 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from ....admin.forms import FieldForm
+from ....field_types import field_types
 from ....messages.bidi import show_bidi_controls
 from ....models import Field, Resource
 from ..conf import conf
@@ -29,8 +31,7 @@ from ..formats import list_formats
 from ..formats.options import Kind, Option
 from ..messages.failures import LoadFailed, UnknownType, UploadTooLarge
 from ..sources.addresses import parse_address
-from ..types.chosen_formats import OFFERED_FORMATS, parse_field_format
-from ..types.field_formats import field_formats
+from ..types.field_formats import OFFERED_FORMATS, field_formats, parse_field_format
 from ..types.options import LoadOptions, load_options
 from ..types.schema import parse_table_schema
 from .uploads import MAX_SCHEMA_BYTES
@@ -38,10 +39,12 @@ from .uploads import MAX_SCHEMA_BYTES
 # Inputs -------------------------------------------------------------------------------------------
 
 
-#: The types that are offered first; the others stand below them, with their names.
-_FIRST_TYPES = (
-    "text", "int8", "numeric", "numeric:comma", "date", "date:dmy", "timestamp", "bool",
-)  # fmt: skip
+#: The formats that are offered first; the others stand below them, with their names.
+_FIRST_TYPES = [
+    f"{kind.name}:{each}".rstrip(":")
+    for kind in sorted(field_types.values(), key=attrgetter("is_text"), reverse=True)
+    for each in kind.common_formats
+]
 _OTHER_TYPES = [each for each in (*field_formats, *OFFERED_FORMATS) if each not in _FIRST_TYPES]
 
 

@@ -22,9 +22,10 @@ from typing import Any
 from psycopg import sql
 
 from ....downloads.dump import Dump, join_blocks, join_pieces
+from ....field_types import INT8, FieldType, get_field_type
 from ....filters import Clause
 from ....guards.cache import BoundedCache
-from ....search import RecordCopy, VersionKey
+from ....search import ID, RecordCopy, VersionKey
 
 #: The digits of the widest decimal that every reader of Parquet has.
 _MAX_DIGITS = 38
@@ -45,16 +46,6 @@ _MAX_WAITING_BYTES = 2**21
 _WRITER_OPTIONS: Mapping[str, Any] = {"compression": "zstd", "use_dictionary": False}
 
 _MAX_MEASURED_QUERIES, _MAX_MEASURED_FIELDS = 1_000, 20_000
-
-#: What shows that each value of a type fits Parquet's type, over ``{v}``, its text.
-_FITS: Mapping[str, str] = {
-    "date": "bool_and({v} LIKE '____-__-__')",
-    "timestamp": "bool_and({v} LIKE '____-__-__T%')",
-    "timestamptz": "bool_and({v} LIKE '____-__-__T%')",
-    "time": "bool_and({v} < '24')",
-    "numeric": "ARRAY[max(abs({v}::numeric)), max(scale({v}::numeric))]",
-}
-
 
 _Fields = tuple[tuple[str, str], ...]
 
@@ -179,7 +170,11 @@ def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
 
 def _measure_values(copy: RecordCopy) -> dict[str, Any]:
     """Measure the values of the fields whose types do not tell what fits, over all matches."""
-    measured = [(name, _FITS[kind]) for name, kind in copy.fields if kind in _FITS]
+    measured = [
+        (name, condition)
+        for name, kind in copy.fields
+        if (condition := get_field_type(kind).arrow_condition)
+    ]
     if not measured:
         return {}
     text = sql.SQL(", ").join(
@@ -188,7 +183,7 @@ def _measure_values(copy: RecordCopy) -> dict[str, Any]:
     )
     parameters = [name for name, template in measured for _use in range(template.count("{v}"))]
     (row,) = copy.fetch_of_matches(Clause(text, parameters))
-    return {name: value for (name, _fits), value in zip(measured, row, strict=True)}
+    return {name: value for (name, _condition), value in zip(measured, row, strict=True)}
 
 
 class _Columns:
@@ -199,10 +194,12 @@ class _Columns:
         from pyarrow import csv
 
         self._csv = csv
-        types = {name: _choose_type(kind, measures.get(name)) for name, kind in fields}
+        kinds = {name: INT8 if name == ID else get_field_type(kind) for name, kind in fields}
+        types = {name: _choose_type(kind, measures.get(name)) for name, kind in kinds.items()}
         self.schema = pa.schema(types.items())
-        self._nested = [n for n, (_name, kind) in enumerate(fields) if kind in _NESTED]
-        texts = {name: pa.string() for name, kind in fields if kind in _NESTED}
+        nested = [name for name, kind in kinds.items() if kind.is_nested]
+        self._nested = [self.schema.get_field_index(name) for name in nested]
+        texts = dict.fromkeys(nested, pa.string())
         self._convert = csv.ConvertOptions(
             column_types=types | texts,
             null_values=[""],
@@ -244,15 +241,15 @@ def _read_nested(text: str, kind: Any) -> Any:
     return value
 
 
-_LISTS = frozenset({"_text", "_int4", "_int8", "_float8", "_bool"})
-_NESTED = _LISTS | {"json"}
-
-
-def _choose_type(kind: str, measure: Any) -> Any:
+def _choose_type(kind: FieldType, measure: Any) -> Any:
     """Choose the type of a column; text for what would not come back equal."""
     import pyarrow as pa
 
-    if kind == "numeric":
+    if kind.is_list:
+        return pa.list_(pa.type_for_alias(kind.arrow_type))
+    if measure is False:
+        return pa.string()
+    if isinstance(measure, list):  # the largest number, and the most decimals
         largest, scale = measure
         if largest is None:
             return pa.decimal128(_MAX_DIGITS, 0)
@@ -261,20 +258,4 @@ def _choose_type(kind: str, measure: Any) -> Any:
         digits = max(largest.adjusted() + 1, 1)
         fits = digits + int(scale) <= _MAX_DIGITS
         return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()
-    types = {
-        "text": pa.string(),
-        "int": pa.int64(),
-        "int2": pa.int16(),
-        "int4": pa.int32(),
-        "int8": pa.int64(),
-        "float": pa.float64(),
-        "float8": pa.float64(),
-        "bool": pa.bool_(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us"),
-        "timestamptz": pa.timestamp("us", "UTC"),
-        "time": pa.time64("us"),
-    }
-    if kind in _LISTS:
-        return pa.list_(types[kind.removeprefix("_")])
-    return pa.string() if measure is False else types.get(kind, pa.string())
+    return pa.timestamp("us", "UTC") if kind.has_zone else pa.type_for_alias(kind.arrow_type)

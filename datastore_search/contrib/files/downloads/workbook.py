@@ -25,7 +25,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ....downloads.delimited import begins_like_formula
 from ....downloads.dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
-from ....field_types import field_types
+from ....field_types import get_field_type
 from ....messages.availability import NoRoomForAnswer
 from ....messages.downloads import UnwritableFile
 from ....search import RecordCopy
@@ -160,12 +160,7 @@ class _Sheet:
         self._plain = workbook.add_format()
         # A cell that is edited stays a text.
         self._quoted = workbook.add_format({"quote_prefix": True})
-        self._formats = {
-            "date": workbook.add_format({"num_format": "yyyy-mm-dd"}),
-            "timestamp": workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss.000"}),
-            "time": workbook.add_format({"num_format": "hh:mm:ss.000"}),
-        }
-        self._writes = [self._choose_writer(kind) for _name, kind in fields]
+        self._writes = [self._choose_writer(workbook, kind) for _name, kind in fields]
         self._cut_count, self._last_row = 0, 0
         self._sheet.freeze_panes(1, 0)
         self._sheet.set_row(0, None, workbook.add_format({"bold": True}))
@@ -198,26 +193,36 @@ class _Sheet:
         notes = workbook.add_worksheet(gettext("Notes"))
         notes.write_string(0, 0, text % {"most": MAX_CELL_LENGTH, "count": self._cut_count})
 
-    def _choose_writer(self, kind: str) -> _Write:
-        if kind in _PARSERS:
-            return self._build_typed_writer(_PARSERS[kind], self._formats.get(kind))
-        if kind in field_types and field_types[kind].is_nested:
+    def _choose_writer(self, workbook: Any, type_name: str) -> _Write:
+        sheet, write_text, kind = self._sheet, self._write_text, get_field_type(type_name)
+        if kind.is_nested:
             return self._write_nested
-        return self._write_text
 
-    def _build_typed_writer(self, parse: Callable[[str], Any], style: Any) -> _Write:
-        sheet, write_text = self._sheet, self._write_text
+        def write_number(row: int, column: int, number: Decimal | float) -> None:
+            sheet.write_number(row, column, float(number))
+
+        if kind.is_boolean:
+            return lambda row, column, cell: sheet.write_boolean(row, column, cell == "t")
+        parse: Callable[[str], Any]
+        write_value: Callable[[int, int, Any], object]
+        fits: Callable[[Any], bool]
+        if kind.excel_format and kind.read_python:
+            style = workbook.add_format({"num_format": kind.excel_format})
+            parse, write_value = kind.read_python, partial(sheet.write_datetime, cell_format=style)
+            fits = _is_exact_moment
+        elif kind.is_number:
+            parse = float if kind.is_double else Decimal
+            write_value, fits = write_number, _is_exact_number
+        else:
+            return write_text
 
         def write(row: int, column: int, cell: str) -> None:
-            value = parse(cell)
-            if value is None:
-                write_text(row, column, cell)
-            elif isinstance(value, bool):
-                sheet.write_boolean(row, column, value)
-            elif style is not None:
-                sheet.write_datetime(row, column, value, style)
-            else:
-                sheet.write_number(row, column, value)
+            with suppress(ValueError):  # an infinity, or 24:00
+                value = parse(cell)
+                if fits(value):
+                    write_value(row, column, value)
+                    return
+            write_text(row, column, cell)
 
         return write
 
@@ -251,39 +256,17 @@ def _shorten(text: str) -> str:
 # Values that Excel holds exactly ------------------------------------------------------------------
 
 
-def _parse_integer(cell: str) -> int | None:
-    return int(cell) if len(cell.lstrip("-")) <= _MAX_DIGITS else None
-
-
-def _parse_numeric(cell: str) -> float | None:
-    number = Decimal(cell)
+def _is_exact_number(number: Any) -> bool:
+    if isinstance(number, float):
+        return math.isfinite(number)
     if not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS:
-        return None
+        return False
     double = float(number)
     # A double has no 1e400 and no 1e-400.
-    return double if math.isfinite(double) and bool(double) == bool(number) else None
+    return math.isfinite(double) and bool(double) == bool(number)
 
 
-def _parse_float(cell: str) -> float | None:
-    number = float(cell)
-    return number if math.isfinite(number) else None
-
-
-def _parse_moment(cell: str, kind: type[date | time]) -> date | time | None:
-    with suppress(ValueError):  # an infinity, or 24:00
-        moment = kind.fromisoformat(cell)
-        has_microseconds = isinstance(moment, datetime | time) and moment.microsecond % 1000
-        is_early = isinstance(moment, date) and (moment.year, moment.month) < _FIRST_MONTH
-        return None if has_microseconds or is_early else moment
-    return None
-
-
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("int", "int2", "int4", "int8"), _parse_integer),
-    "numeric": _parse_numeric,
-    **dict.fromkeys(("float", "float8"), _parse_float),
-    "bool": "t".__eq__,
-    "date": partial(_parse_moment, kind=date),
-    "timestamp": partial(_parse_moment, kind=datetime),
-    "time": partial(_parse_moment, kind=time),
-}
+def _is_exact_moment(moment: Any) -> bool:
+    has_microseconds = isinstance(moment, datetime | time) and moment.microsecond % 1000
+    is_early = isinstance(moment, date) and (moment.year, moment.month) < _FIRST_MONTH
+    return not (has_microseconds or is_early)

@@ -21,6 +21,7 @@ import pyogrio
 from pyogrio.errors import DataLayerError, DataSourceError
 from pyogrio.raw import open_arrow
 
+from ....field_types import TEXT, FieldType, declared_types
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .cell_values import format_number
@@ -68,19 +69,6 @@ _LIST_TABLES = """
 """
 #: The versions of the format for writing and reading, which tell where the last changes are.
 _VERSIONS, _WAL = slice(18, 20), b"\2\2"
-
-#: The names of field types for GDAL's; what is missing is text.
-_FIELD_TYPES = {
-    "OFTInteger": "int4",
-    "OFTInteger64": "int8",
-    "OFTReal": "float8",
-    "OFTDate": "date",
-    "OFTDateTime": "timestamptz",
-    "OFSTBoolean": "bool",
-    "OFSTJSON": "json",
-    _GEOMETRY: "json",
-}
-_NUMBERS = ("int4", "int8", "float8")
 
 
 def read_geopackage(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -187,14 +175,14 @@ class _Field:
     kind: str
 
     @property
-    def type(self) -> str:
-        """The name of its field type."""
-        return _FIELD_TYPES.get(self.kind, "text")
+    def type(self) -> FieldType:
+        """Its field type."""
+        return declared_types.get(self.kind, TEXT)
 
 
 def _list_fields(layer: Mapping[str, Any], *, has_key: bool) -> list[_Field]:
     fields = [
-        _Field(name, subtype if subtype in _FIELD_TYPES else kind)
+        _Field(name, subtype if subtype in declared_types else kind)
         for name, kind, subtype in zip(
             layer["fields"], layer["ogr_types"], layer["ogr_subtypes"], strict=True
         )
@@ -233,11 +221,11 @@ def _stage_layer(
             labels = tuple(_LABELS.get(field.name, field.name) for field in fields)
             names = make_unique_names(labels)
             writer.finish(names, order)
-    types: list[str | None] = [field.type for field in fields]
+    types: list[str | None] = [field.type.name for field in fields]
     if is_sparse:
-        types = [kind if kind == "json" else None for kind in types]
+        types = [field.type.name if field.type.is_nested else None for field in fields]
     elif not has_exact_types:
-        numbers = [position for position, kind in enumerate(types) if kind in _NUMBERS]
+        numbers = [position for position, field in enumerate(fields) if field.type.is_number]
         for position, kind in find_number_types(staging_area, numbers, options.nulls).items():
             types[position] = kind
     binary = [name for name, field in zip(names, fields, strict=True) if field.kind == _BINARY]
@@ -293,7 +281,7 @@ def _build_value(
         return column if converter else SQL("ST_AsGeoJSON({})").format(column)
     if field.kind == _BINARY:
         return SQL(r"'\x' || lower(hex({}))").format(column)
-    return column if field.type == "float8" else SQL("CAST({} AS VARCHAR)").format(column)
+    return column if field.type.is_double else SQL("CAST({} AS VARCHAR)").format(column)
 
 
 def _write_rows(
@@ -304,7 +292,7 @@ def _write_rows(
 ) -> set[int]:
     """Write the rows, and return the positions of the fields that have values."""
     filled: set[int] = set()
-    numbers = [position for position, field in enumerate(fields) if field.type == "float8"]
+    numbers = [position for position, field in enumerate(fields) if field.type.is_double]
     has_geometry = fields[-1:] == [_Field(_GEOMETRY, _GEOMETRY)]
     for line, cells in enumerate(rows, start=1):
         for position in numbers:

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from ....field_types import MAX_FIELDS
+from ....field_types import MAX_FIELDS, TEXT, declared_types, field_types
 from ..messages import BadRow, Notice
 from ..messages.failures import LoadFailed
 from .duckdb_sql import SQL, Composed, add_terms, quote_identifier, quote_literal
@@ -23,21 +23,6 @@ from .stored_rows import STAGED_ROWS, get_column
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _DuckDBType = Any
 
-#: The names of field types for DuckDB's; what is missing is text.
-_FIELD_TYPES: Mapping[str, str] = {
-    "boolean": "bool",
-    **dict.fromkeys(("tinyint", "smallint", "integer", "utinyint", "usmallint"), "int4"),
-    **dict.fromkeys(("bigint", "uinteger"), "int8"),
-    **dict.fromkeys(("ubigint", "hugeint", "uhugeint", "decimal"), "numeric"),
-    **dict.fromkeys(("float", "double"), "float8"),
-    "date": "date",
-    **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), "timestamp"),
-    "timestamp with time zone": "timestamptz",
-    **dict.fromkeys(("time", "time_ns"), "time"),
-    **dict.fromkeys(("struct", "map", "array"), "json"),
-}
-#: The field types whose lists have a type of their own, with “_” before the name.
-_LISTED_TYPES = frozenset(("text", "int4", "int8", "float8", "bool"))
 _NESTED = frozenset(("list", "array", "struct", "map"))
 _ENCRYPTED = b"PARE"
 #: Parts of a second that are finer than a microsecond.
@@ -219,8 +204,8 @@ def _find_field_type(kind: _DuckDBType) -> str:
         return "json"
     if kind.id == "list":
         element_type = _find_field_type(_get_parts(kind)["child"])
-        return f"_{element_type}" if element_type in _LISTED_TYPES else "json"
-    return _FIELD_TYPES.get(kind.id, "text")
+        return f"_{element_type}" if f"_{element_type}" in field_types else "json"
+    return declared_types.get(kind.id, TEXT).name
 
 
 def _is_json(kind: _DuckDBType) -> bool:

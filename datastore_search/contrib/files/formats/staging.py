@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....conf import conf as core_conf
+from ....field_types import NUMERIC, TEXT, field_types
 from ..conf import conf
 from ..messages import BadRow, Message, Notice
 from ..sources.limits import ReadingLimits
@@ -36,15 +37,6 @@ MAX_SHOWN_LENGTH = 100
 #: The rows of a part that is examined before all rows; the cells of such a part of a wide table.
 _MAX_SAMPLE_ROWS = 20_000
 _MAX_SAMPLE_CELLS = 100_000
-
-#: The types that readers declare by Python's, the narrow ones first.
-_KINDS: Mapping[str, set[type]] = {
-    "bool": {bool},
-    "json": {dict, list},
-    "date": {date},
-    "timestamp": {date, datetime},
-    "time": {time},
-}
 
 
 @dataclass(slots=True)
@@ -263,21 +255,25 @@ def find_number_types(
     ``nulls`` are texts that stand for no value.
     """
     empty = SQL(", ").join(quote_literal(text) for text in ("", *nulls))
-    holds = SQL(
-        "bool_and(regexp_full_match(value, '-?[0-9]+') AND try_cast(value AS {}) IS NOT NULL)"
-    )
-    types = dict.fromkeys(columns, "numeric")
+    integers = [kind for kind in field_types.values() if kind.is_integer and kind.holds]
+    holds = [
+        SQL(
+            "bool_and(regexp_full_match(value, '-?[0-9]+') AND try_cast(value AS {}) IS NOT NULL)"
+        ).format(SQL(kind.duckdb_type))
+        for kind in integers
+    ]
+    types = dict.fromkeys(columns, NUMERIC.name)
     names = [f"f{column}" for column in columns]
     for some in staging_area.rows.split_columns(names):
         cells = staging_area.rows.select_cells(some)
         found = staging_area.execute(
             SQL(
-                "SELECT CAST(name[2:] AS INTEGER), {}, {} FROM {} WHERE value NOT IN ({})"
-                " GROUP BY name"
-            ).format(holds.format(SQL("INTEGER")), holds.format(SQL("BIGINT")), cells, empty)
+                "SELECT CAST(name[2:] AS INTEGER), {} FROM {} WHERE value NOT IN ({}) GROUP BY name"
+            ).format(SQL(", ").join(holds), cells, empty)
         ).fetchall()
-        for column, is_integer, is_bigint in found:
-            types[column] = "int4" if is_integer else "int8" if is_bigint else "numeric"
+        for column, *are_held in found:
+            narrowest = next(compress(integers, are_held), NUMERIC)
+            types[column] = narrowest.name
     return types
 
 
@@ -296,12 +292,8 @@ def declare_types(
 
 def _name_type(kinds: set[type]) -> str | None:
     """Return the type of values of some kinds that are no numbers; None without values."""
-    if not kinds:
-        return None
-    for name, suitable in _KINDS.items():
-        if kinds <= suitable:
-            return name
-    return "text"
+    suitable = (each for each in field_types.values() if kinds <= each.python_types)
+    return next(suitable, TEXT).name if kinds else None
 
 
 def quote_message(message: Message) -> Composed:

@@ -17,12 +17,18 @@ from ..formats.staging import StagedTable
 from ..messages import Notice
 from ..messages.failures import LoadFailed
 from ..models import Load, LoadState, Mode
-from ..types.chosen_formats import parse_field_format
-from ..types.field_formats import FORMAT_SEPARATOR, Decision, FieldFormat, field_formats
+from ..types.field_formats import (
+    FORMAT_SEPARATOR,
+    Decision,
+    FieldFormat,
+    field_formats,
+    get_day_order,
+    list_written_groups,
+    parse_field_format,
+)
 from ..types.inference import collect_type_notices, decide_formats, explain_texts
 from ..types.matching import count_matches
 from ..types.options import LoadOptions, resolve_key
-from ..types.written_dates import get_day_order, list_written_groups
 from .bad_rows import record_key_errors, record_unstorable_values
 
 _GET_LOSSLESS = attrgetter("lossless_condition")

@@ -296,16 +296,15 @@ def _compute_bounds(
     field_type: FieldType, low: float, high: float
 ) -> tuple[list[Any], list[float]]:
     """Compute the bounds of bins, as values and as positions; none where all values are equal."""
-    name = field_type.name
-    if low == high or name == "time":
+    if low == high or not (field_type.is_number or field_type.has_day):
         return [], []
     if field_type.is_number:
         numbers = compute_number_bounds(low, high, whole=field_type.is_integer)
         return [_parse_value(str(each)) for each in numbers], [float(each) for each in numbers]
     first, last = _EPOCH + timedelta(seconds=low), _EPOCH + timedelta(seconds=high)
-    moments = compute_date_bounds(first, last, whole_days=name == "date")
+    moments = compute_date_bounds(first, last, whole_days=not field_type.is_timestamp)
     positions = [(moment - _EPOCH).total_seconds() for moment in moments]
-    return [_render_moment(moment, name) for moment in moments], positions
+    return [_render_moment(moment, field_type) for moment in moments], positions
 
 
 def _count_bins(
@@ -330,11 +329,11 @@ def _count_bins(
     return {name: [bins[end] for end in sorted(bins)] for name, bins in found}
 
 
-def _render_moment(moment: datetime, name: str) -> str:
-    """Write a time as the API writes values of the type ``name``."""
-    text = moment.strftime("%Y-%m-%d" if name == "date" else "%Y-%m-%dT%H:%M:%S.000")
+def _render_moment(moment: datetime, kind: FieldType) -> str:
+    """Write a time as the API writes values of a type."""
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S.000" if kind.is_timestamp else "%Y-%m-%d")
     year, after = text.split("-", 1)
-    return f"{year:0>4}-{after}" + ("+00:00" if name == "timestamptz" else "")
+    return f"{year:0>4}-{after}" + ("+00:00" if kind.has_zone else "")
 
 
 MAX_BINS = 20

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from ....field_types import INT8, NUMERIC, field_types
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import Message
-from .chosen_formats import find_format
-from .field_formats import bind_value, field_formats
+from .field_formats import SHORT_YEAR_ORDERS, bind_value, field_formats, find_format
 from .matching import VALUE, aggregate_cells, count_matches, find_first_cells
-from .written_dates import SHORT_YEAR_ORDERS
 
 #: The least share of values that match a format nearly.
 _MIN_SHARE = 0.95
@@ -33,12 +32,11 @@ _MAX_SAMPLE_ROWS, _MIN_SAMPLED_VALUES = 2_000, 20
 #: What exceptions may be to be treated as empty: texts without digits, and not long.
 _IS_WORD = r"(NOT regexp_matches({v}, '[0-9\n\r]') AND length({v}) <= 30)"
 
-#: The title of what the values look like, by the type or the code of their format.
+#: The title of what the values look like, by Table Schema's type or the code of their format.
 _TITLE_CODES = {
-    "numeric": "values.numbers",
+    "number": "values.numbers",
     "date": "values.dates",
-    "timestamp": "values.timestamps",
-    "timestamptz": "values.timestamps",
+    "datetime": "values.timestamps",
     "time": "values.times",
     "type.two_digit_years": "values.dates",
     "type.month_names": "values.dates",
@@ -63,15 +61,15 @@ _BY_CHOICE = {
         rf"[-(]?[0-9][0-9., \x{{a0}}\x{{202f}}]*[)]?[ \x{{a0}}\x{{202f}}]?{_UNIT}[)]?')"
     ),
 }
-_ISO_NAMES = ("date", "timestamp", "timestamptz")
+_ISO_NAMES = [kind.name for kind in field_types.values() if kind.has_day]
 _NUMBER_SIGNS = re.compile("[-+−0-9.,()'’\\s]+")
 #: The reasons that a load reports: a choice or a correction gives the field another type.
 REASONS_FOR_TEXT = {"type.nearly_all", "type.mixed_formats", *_BY_CHOICE}
 _CONDITIONS: Mapping[str, str] = {
     name: each.condition
-    for type_name in _TITLE_CODES
+    for kind in field_types.values()
     for name, each in field_formats.items()
-    if each.field_type.name == type_name
+    if each.field_type is kind and (kind is NUMERIC or kind.is_moment)
 } | _BY_CHOICE
 
 #: What a number would lose, and the condition of values that would lose it.
@@ -198,15 +196,15 @@ def _explain(
         elif name in _BY_CHOICE and count.share == 1:
             by_choice[name].append(column)
         else:
-            type_name = name if name in _BY_CHOICE else field_formats[name].field_type.name
-            title = Message(_TITLE_CODES[type_name])
+            kind = None if name in _BY_CHOICE else field_formats[name].field_type
+            title = Message(_TITLE_CODES[kind.table_schema_type if kind else name])
             if count.share < 1:
                 messages[column] = _explain_nearly_all(table, column, name, count, title)
                 continue
             message = messages[column] = Message("type.mixed_formats", type=title)
-            if type_name == "numeric":
+            if kind is NUMERIC:
                 numbers.append(column)
-            elif field_formats[name].field_type.has_day:
+            elif kind and kind.has_day:
                 mixed[column] = message
     totals = {column: next(iter(counts[column].values())).total for column in mixed}
     _add_formats(table, "type.mixed_formats", mixed, totals)
@@ -276,7 +274,7 @@ def _add_formats(
         fit = {each.name for each, count in counts.items() if count == totals[column]}
         read = [next((name for name in way if name in fit), "") for way in ways[column]]
         # Whole numbers without separators are the same in both ways, as is what is of ISO's format.
-        shown = read[1:2] if read[0].startswith("int8") else read
+        shown = read[1:2] if read[0].startswith(INT8.name) else read
         shown = read[:1] if read[0] in _ISO_NAMES else shown
         messages[column].parameters["formats"] = [name for name in shown if name]
 
@@ -285,12 +283,13 @@ def _list_ways(code: str, value: str) -> list[list[str]]:
     """List the names of formats; those that read a text as the same value are in one list."""
     if code == "type.units":
         unit = _NUMBER_SIGNS.sub("", value)
-        pointed = [f"numeric:{unit}", f"numeric:point,{unit}"]
-        return [[f"int8:{unit}"], pointed, [f"numeric:comma,{unit}"]]
+        number = NUMERIC.name
+        pointed = [f"{number}:{unit}", f"{number}:point,{unit}"]
+        return [[f"{INT8.name}:{unit}"], pointed, [f"{number}:comma,{unit}"]]
     if code == "type.mixed_formats":
         return [[f"{kind}{order}" for kind in _ISO_NAMES] for order in ("", ":dmy", ":mdy", ":ymd")]
     names = ",en" if code == "type.month_names" else ""
     return [
-        [f"{kind}:{each}{names}" for kind in ("date", "timestamp") for each in (order, short)]
+        [f"{kind}:{each}{names}" for kind in _ISO_NAMES[:2] for each in (order, short)]
         for short, order in SHORT_YEAR_ORDERS.items()
     ]

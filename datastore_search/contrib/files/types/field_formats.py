@@ -3,18 +3,24 @@ The formats in which files write values: one table.
 
 A field format is a type and a way to write it, as in Frictionless: ``date`` alone is ISO's format,
 ``date:dmy`` has the day first.  Formats that read the same text as different values are ambiguous:
-see ``format_groups``.
+see ``format_groups``.  Others are never inferred, but used where they are chosen:
+
+- ``date:dmy,en`` reads ``12 March 2024``, ``date:mdyy,en`` ``Mar 3, 99``;
+- ``numeric:comma,€`` reads ``€ 1.234,50``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 
-from ....field_types import FieldType, field_types
+from ....field_types import TEXT as TEXT_TYPE
+from ....field_types import FieldType, field_types, get_field_type
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..messages import Message, Notice
-from .duckdb_types import duckdb_types
+from ..messages.failures import UnknownType
 
 #: Numbers and dates in each way of writing them.
 _NUMBERS = {"": "1234.50", "point": "1,234.50", "comma": "1.234,50", "spaced": "1 234.50"}
@@ -168,34 +174,50 @@ class Decision:
 
 # The default format of a type ---------------------------------------------------------------------
 
+#: In the order in which they are inferred: numbers keep the digits that they are written with.
 _DEFAULT_FORMATS = {
-    name: FieldFormat(field_types[name], "", **each._asdict())
-    for name, each in duckdb_types.items()
+    kind.name: FieldFormat(kind, "", **kind.duckdb._asdict())
+    for kind in sorted(field_types.values(), key=lambda kind: (not kind.is_number, kind.is_double))
 }
 
-TEXT = _DEFAULT_FORMATS["text"]
+TEXT = _DEFAULT_FORMATS[TEXT_TYPE.name]
 
 #: Separates formats of which the one that most values match is used.
 FORMAT_SEPARATOR = "|"
 
+
+def match_all(pattern: str) -> str:
+    """Match a whole text by a pattern."""
+    return f"regexp_full_match({{v}}, {quote_literal(pattern)})"
+
+
+def _match_start(pattern: str) -> str:
+    return f"regexp_matches({{v}}, {quote_literal('^' + pattern)})"
+
+
+def _rewrite(pattern: str, groups: str) -> str:
+    return f"regexp_replace({{v}}, {quote_literal(pattern)}, {quote_literal(groups)})"
+
+
 # Dates and times ----------------------------------------------------------------------------------
 
+_DATE_TYPES = [kind for kind in field_types.values() if kind.has_day and not kind.has_zone]
 _SEPARATORS = "-/."
-#: The orders of day, month and year.
-DAY_ORDERS = ("dmy", "mdy", "ymd")
-_DIGITS = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
+#: The orders of day, month and year, and those in which years may have two digits.  DuckDB reads 69
+#: as 1969 and 68 as 2068, as POSIX does.
+_DAY_ORDERS = ("dmy", "mdy", "ymd")
+SHORT_YEAR_ORDERS = {"dmyy": "dmy", "mdyy": "mdy", "yymd": "ymd"}
+#: Behind an order: months have English names.
+_NAMED = ",en"
+
 _CLOCK_24 = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
 _CLOCK_12 = "(0?[1-9]|1[0-2]):[0-5][0-9](:[0-5][0-9])? ?([AP]M|[ap]m)"
-#: A pattern of the time of a timestamp, with what is before it.
-CLOCK = f"[ T]({_CLOCK_24}|{_CLOCK_12})"
-#: The formats of DuckDB that read such a time, or none.
-CLOCK_FORMATS = (
+#: A pattern of the time of a timestamp with what is before it, and DuckDB's formats for it.
+_CLOCK = f"[ T]({_CLOCK_24}|{_CLOCK_12})"
+_CLOCK_FORMATS = (
     *(" %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p", " %I:%M:%S%p", " %I:%M%p"),
     "",
 )
-#: ISO's dates, which no other order reads as another day.
-_ISO = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]|$)"
-_STRPTIME_FORMATS = ", ".join(f"'%Y-%m-%d{clock}'" for clock in CLOCK_FORMATS)
 _UNIFORM_CLOCKS = (
     ("contains({v}, ' ')", "contains({v}, 'T')"),
     ("regexp_matches({v}, '[ T][0-9]{2}:')", "regexp_matches({v}, '[ T](0|[1-9][0-9]?):')"),
@@ -209,22 +231,29 @@ _UNIFORM_CLOCKS = (
     ),
 )
 
+_DATE_GUARD = match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
+_WRITTEN_GUARD = "length({v}) BETWEEN 5 AND 80 AND regexp_matches({v}, '[0-9]')"
 
-def match_all(pattern: str) -> str:
-    """Match a whole text by a pattern."""
-    return f"regexp_full_match({{v}}, {quote_literal(pattern)})"
+_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_MULTIPLE_OF_4 = "(0[48]|[2468][048]|[13579][26])"
+#: The days that exist, with the months and years that have them.
+_CALENDAR = (
+    {"d": "(0?[1-9]|[12][0-9]|3[01])", "m": "(0?[13578]|1[02])", "y": _YEAR},
+    {"d": "(0?[1-9]|[12][0-9]|30)", "m": "(0?[469]|11)", "y": _YEAR},
+    {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": _YEAR},
+    {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_MULTIPLE_OF_4}|{_MULTIPLE_OF_4}00)"},
+)
 
 
-def _match_start(pattern: str) -> str:
-    return f"regexp_matches({{v}}, {quote_literal('^' + pattern)})"
+def get_day_order(order: str) -> str:
+    """Return an order without the choice of years of two digits."""
+    return SHORT_YEAR_ORDERS.get(order, order)
 
 
-def _rewrite_as_iso(order: str) -> str:
-    """Rewrite the date at the start of a text as year, month and day."""
-    parts = f"[{_SEPARATORS}]".join(f"({_DIGITS[part]})" for part in order)
-    pattern = quote_literal(f"^{parts}")
-    groups = quote_literal("-".join(rf"\{order.index(part) + 1}" for part in "ymd"))
-    return f"regexp_replace({{v}}, {pattern}, {groups})"
+def _match_existing_date(order: str, clock: str) -> str:
+    """Match existing dates in an order, and a time, by a pattern, which is faster than a cast."""
+    days = (f"[{_SEPARATORS}]".join(parts[part] for part in order) for parts in _CALENDAR)
+    return match_all(f"({'|'.join(days)}){clock}")
 
 
 def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
@@ -238,137 +267,156 @@ def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
     return (separated, *zeros)
 
 
-_DATE_GUARD = match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
-
-YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-_MULTIPLE_OF_4 = "(0[48]|[2468][048]|[13579][26])"
-#: The days that exist, with the months and years that have them.
-_CALENDAR = (
-    {"d": "(0?[1-9]|[12][0-9]|3[01])", "m": "(0?[13578]|1[02])", "y": YEAR},
-    {"d": "(0?[1-9]|[12][0-9]|30)", "m": "(0?[469]|11)", "y": YEAR},
-    {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": YEAR},
-    {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_MULTIPLE_OF_4}|{_MULTIPLE_OF_4}00)"},
-)
-
-
-def _match_existing_date(order: str, clock: str) -> str:
-    """Match existing dates in an order, and a time, by a pattern, which is faster than a cast."""
-    days = (f"[{_SEPARATORS}]".join(parts[part] for part in order) for parts in _CALENDAR)
-    return match_all(f"({'|'.join(days)}){clock}")
-
-
-def _build_date_format(order: str) -> FieldFormat:
-    is_date = _match_existing_date(order, "")
+def _build_date_format(kind: FieldType, order: str) -> FieldFormat:
+    """Build a format of numbers in an order, with a clock if the type has one."""
+    digits = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
+    parts = f"[{_SEPARATORS}]".join(f"({digits[part]})" for part in order)
+    iso = _rewrite(f"^{parts}", "-".join(rf"\{order.index(part) + 1}" for part in "ymd"))
+    if not kind.is_timestamp:
+        exists = _match_existing_date(order, "")
+        return FieldFormat(
+            field_type=kind,
+            format=order,
+            inference_conditions=((exists,), *_build_uniform_dates(order)),
+            condition=f"{exists} OR {kind.duckdb.condition}",
+            json_expression=f"CAST(to_json(CAST({iso} AS DATE)) AS VARCHAR)",
+        )
+    styles = ", ".join(f"'%Y-%m-%d{clock}'" for clock in _CLOCK_FORMATS)
     return FieldFormat(
-        field_type=field_types["date"],
-        format=order,
-        inference_conditions=((is_date,), *_build_uniform_dates(order)),
-        condition=f"{is_date} OR {_DEFAULT_FORMATS['date'].condition}",
-        json_expression=f"CAST(to_json(CAST({_rewrite_as_iso(order)} AS DATE)) AS VARCHAR)",
-    )
-
-
-def _build_timestamp_format(order: str) -> FieldFormat:
-    moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{_STRPTIME_FORMATS}])"
-    return FieldFormat(
-        field_type=field_types["timestamp"],
+        field_type=kind,
         format=order,
         inference_conditions=(
-            (_match_existing_date(order, CLOCK),),
+            (_match_existing_date(order, _CLOCK),),
             *_build_uniform_dates(order),
             *_UNIFORM_CLOCKS,
         ),
-        condition=f"{_match_existing_date(order, f'({CLOCK})?')} OR"
-        f" {_match_start(_ISO)} AND {_match_existing_date('ymd', f'({CLOCK})?')}",
-        json_expression=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
+        # No other order reads ISO's dates as another day.
+        condition=f"{_match_existing_date(order, f'({_CLOCK})?')} OR"
+        f" {_match_start('[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]|$)')}"
+        f" AND {_match_existing_date('ymd', f'({_CLOCK})?')}",
+        json_expression=f"strftime(try_strptime(replace({iso}, 'T', ' '), [{styles}]),"
+        " '\"%Y-%m-%dT%H:%M:%S.000\"')",
     )
 
 
-def _build_date_groups(build: Callable[[str], FieldFormat]) -> tuple[FormatGroup, ...]:
-    """Build the groups of dates or timestamps: the year first, or the ambiguous day or month."""
-    day, month, year = map(build, DAY_ORDERS)
+def _build_date_groups(kind: FieldType) -> tuple[FormatGroup, ...]:
+    """Build the groups of a type: the year first, or the ambiguous day or month."""
+    day, month, year = (_build_date_format(kind, order) for order in _DAY_ORDERS)
     return FormatGroup(_DATE_GUARD, ((year,),)), FormatGroup(_DATE_GUARD, ((day,), (month,)))
+
+
+@cache
+def _find_written_format(type_name: str, format_name: str) -> FieldFormat | None:
+    """Find a format that is read by choice only: with names of months, or short years."""
+    order = format_name.removesuffix(_NAMED)
+    is_named, has_short_years = order != format_name, order in SHORT_YEAR_ORDERS
+    kind = next((kind for kind in _DATE_TYPES if kind.name == type_name), None)
+    if kind is None or not (has_short_years or (is_named and order in _DAY_ORDERS)):
+        return None
+    signs, days = "[-/., \u00a0]+", get_day_order(order)
+    parts = {
+        "d": "[0-9]{1,2}",
+        "m": "[A-Za-z]{3,9}" if is_named else "[0-9]{1,2}",
+        "y": f"({_YEAR}|[0-9]{{2}})" if has_short_years else _YEAR,
+    }
+    pattern = (signs if is_named else "[-/.]").join(parts[part] for part in days)
+    # %Y reads years of two digits, too, as the first of our era: the pattern refuses them.
+    styles = [
+        " ".join({"d": "%d", "m": month, "y": year}[part] for part in days) + clock
+        for year in (("%y", "%Y") if has_short_years else ("%Y",))
+        for month in (("%b", "%B") if is_named else ("%m",))
+        for clock in (_CLOCK_FORMATS if kind.is_timestamp else ("",))
+    ]
+    moment = SQL("try_strptime(regexp_replace({}, {}, ' ', 'g'), [{}])").format(
+        SQL(_rewrite("([0-9])T([0-9])", r"\1 \2")),
+        quote_literal(signs),
+        SQL(", ").join(map(quote_literal, styles)),
+    )
+    exists = f"{match_all(pattern + (f'({_CLOCK})?' if kind.is_timestamp else ''))}"
+    exists += f" AND {moment} IS NOT NULL"
+    clock = "T%H:%M:%S.000" if kind.is_timestamp else ""
+    return FieldFormat(
+        field_type=kind,
+        format=format_name,
+        inference_conditions=((exists,), ("contains({v}, ':')",))
+        if kind.is_timestamp
+        else ((exists,),),
+        condition=exists,
+        json_expression=f"strftime({moment}, '\"%Y-%m-%d{clock}\"')",
+    )
+
+
+def list_written_groups(order: str) -> Iterator[FormatGroup]:
+    """List the groups to infer from where an order of dates is chosen for a load."""
+    if not order:
+        return
+    orders = [order if each == get_day_order(order) else each for each in _DAY_ORDERS]
+    names = [*({order} & SHORT_YEAR_ORDERS.keys()), *(each + _NAMED for each in orders)]
+    for kind in _DATE_TYPES:
+        formats = (_find_written_format(kind.name, name) for name in names)
+        yield FormatGroup(_WRITTEN_GUARD, tuple((each,) for each in formats if each))
 
 
 # Numbers ------------------------------------------------------------------------------------------
 
+_NUMBER_TYPES = [
+    kind
+    for kind in field_types.values()
+    if kind.is_number and kind.duckdb.is_inferred and not kind.is_double
+]
+#: The digits that always fit: counting those of longer numbers is slow.
+_SAFE_DIGITS = {"INTEGER": 9, "BIGINT": 18}
+
 #: Separators of thousands: space, no-break space, narrow no-break space, and apostrophes.
 _SPACES = " \u00a0\u202f'\u2019"
 _NUMBER_GUARD = match_all(f"-?[0-9][0-9.,{_SPACES}]*")
-_PLAIN = "-?(0|[1-9][0-9]*)"
 
 
-def _build_grouped_pattern(sign: str) -> str:
-    """Build the pattern of an integer with a separator between all its thousands."""
-    return f"-?(0|[1-9][0-9]{{0,2}}([{sign}][0-9]{{3}})*)"
-
-
-def _rewrite_as_plain(signs: str, point: str) -> str:
-    """Rewrite a number without separators of thousands, and with a decimal point."""
-    text = f"translate({{v}}, {quote_literal(signs)}, '')"
-    return text if point == "." else f"replace({text}, {quote_literal(point)}, '.')"
-
-
-def _build_wide_pattern(signs: str) -> str:
-    """Build the pattern of an integer with separators between its thousands, or without any."""
-    return f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
-
-
-def _build_integer_format(name: str, format_name: str, signs: str) -> FieldFormat:
-    default, cleaned = _DEFAULT_FORMATS[name], _rewrite_as_plain(signs, ".")
-    in_range = default.condition.replace("{v}", cleaned)
-    # Values of this length, with separators, have at most 9 or 18 digits; counting them is slow.
-    short = (
-        f"CASE WHEN length({{v}}) < {13 if name == 'int4' else 25} THEN true ELSE {in_range} END"
-    )
+def _build_number_format(kind: FieldType, format_name: str, signs: str, point: str) -> FieldFormat:
+    """Build a format of numbers whose thousands have one of the ``signs`` between them."""
+    default = _DEFAULT_FORMATS[kind.name]
+    cleaned = f"translate({{v}}, {quote_literal(signs)}, '')"
+    if point != "." and not kind.is_integer:
+        cleaned = f"replace({cleaned}, {quote_literal(point)}, '.')"
+    grouped = [f"-?(0|[1-9][0-9]{{0,2}}([{sign}][0-9]{{3}})*)" for sign in signs]
+    wide = f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
+    if kind.is_integer:
+        fits = default.condition.replace("{v}", cleaned)
+        most = _SAFE_DIGITS[kind.duckdb_type] * 4 // 3 + 1
+        first = f"CASE WHEN length({{v}}) < {most} THEN true ELSE {fits} END"
+        no_minus_zero, fraction = "{v} <> '-0'", ""
+        condition = f"CASE WHEN {match_all(wide)} THEN {fits} END"
+    else:
+        # A whole number too long for int8 is an identifier; minus zero would lose its sign.
+        first = (
+            f"CASE WHEN contains({{v}}, '{point}') OR length({{v}}) < 19 THEN length({{v}}) < 1000"
+            f" ELSE length({cleaned}) < 19 END"
+        )
+        no_minus_zero, fraction = f"NOT {match_all(f'-0([{point}]0+)?')}", f"([{point}][0-9]+)?"
+        condition = f"{match_all(wide + fraction)} AND length({{v}}) < 16000"
+        grouped += [] if point == "." else ["-?(0|[1-9][0-9]*)"]
     return FieldFormat(
-        field_type=default.field_type,
+        field_type=kind,
         format=format_name,
         inference_conditions=(
-            (short,),
-            ("{v} <> '-0'",),
-            tuple(match_all(_build_grouped_pattern(sign)) for sign in signs),
+            (first,),
+            (no_minus_zero,),
+            tuple(match_all(way + fraction) for way in grouped),
         ),
-        condition=f"CASE WHEN {match_all(_build_wide_pattern(signs))} THEN {in_range} END",
-        json_expression=default.json_expression.replace("{v}", cleaned),
-    )
-
-
-def _build_decimal_format(format_name: str, signs: str, point: str) -> FieldFormat:
-    default, cleaned = _DEFAULT_FORMATS["numeric"], _rewrite_as_plain(signs, point)
-    fraction = f"([{point}][0-9]+)?"
-    # A whole number too long for int8 is an identifier; minus zero would lose its sign.
-    short = (
-        f"CASE WHEN contains({{v}}, '{point}') OR length({{v}}) < 19 THEN length({{v}}) < 1000"
-        f" ELSE length({cleaned}) < 19 END"
-    )
-    ways = [_build_grouped_pattern(sign) for sign in signs] + ([] if point == "." else [_PLAIN])
-    return FieldFormat(
-        field_type=default.field_type,
-        format=format_name,
-        inference_conditions=(
-            (short,),
-            (f"NOT {match_all(f'-0([{point}]0+)?')}",),
-            tuple(match_all(way + fraction) for way in ways),
-        ),
-        condition=f"{match_all(_build_wide_pattern(signs) + fraction)} AND length({{v}}) < 16000",
+        condition=condition,
         json_expression=default.json_expression.replace("{v}", cleaned),
     )
 
 
 def _build_number_formats(format_name: str, signs: str, point: str) -> tuple[FieldFormat, ...]:
-    return (
-        _build_integer_format("int4", format_name, signs),
-        _build_integer_format("int8", format_name, signs),
-        _build_decimal_format(format_name, signs, point),
-    )
+    return tuple(_build_number_format(kind, format_name, signs, point) for kind in _NUMBER_TYPES)
 
 
-_SPACED = tuple(_build_integer_format(name, "spaced", _SPACES) for name in ("int4", "int8"))
-_POINT = _build_number_formats("point", f",{_SPACES}", ".")
-_COMMA = _build_number_formats("comma", f".{_SPACES}", ",")
+_SPACED = tuple(
+    _build_number_format(kind, "spaced", _SPACES, ".") for kind in _NUMBER_TYPES if kind.is_integer
+)
 
-# All of them --------------------------------------------------------------------------------------
+# All that are inferred ----------------------------------------------------------------------------
 
 #: The formats that are inferred, beside text, in the order in which they are tested.
 format_groups: tuple[FormatGroup, ...] = (
@@ -377,12 +425,119 @@ format_groups: tuple[FormatGroup, ...] = (
         for each in _DEFAULT_FORMATS.values()
         if each.is_inferred and each is not TEXT
     ),
-    *_build_date_groups(_build_date_format),
-    *_build_date_groups(_build_timestamp_format),
+    *(group for kind in _DATE_TYPES for group in _build_date_groups(kind)),
     FormatGroup(_NUMBER_GUARD, (_SPACED,)),
-    FormatGroup(_NUMBER_GUARD, (_POINT, _COMMA)),
+    FormatGroup(
+        _NUMBER_GUARD,
+        (
+            _build_number_formats("point", f",{_SPACES}", "."),
+            _build_number_formats("comma", f".{_SPACES}", ","),
+        ),
+    ),
 )
 
 field_formats: Mapping[str, FieldFormat] = _DEFAULT_FORMATS | {
     each.name: each for group in format_groups for each in group.formats if each.format
 }
+
+# Units --------------------------------------------------------------------------------------------
+
+MAX_UNIT_LENGTH = 20
+
+_UNIT = re.compile(r"[^\s0-9+−,|{}()'’-](?:[^0-9+−,|{}()'’-]*[^\s0-9+−,|{}()'’-])?")
+_BLANKS = "[ \u00a0\u202f]*"
+_SIGN = "([-+−]?)"
+_NUMBER = "([0-9](?:[0-9., \u00a0\u202f'’]*[0-9])?)"
+#: No unit has the name of a format.
+_NAMES_OF_FORMATS = frozenset(each.format for each in field_formats.values())
+
+
+@cache
+def _find_unit_format(type_name: str, format_name: str) -> FieldFormat | None:
+    """Find a format of numbers with a unit, such as ``comma,€``."""
+    plain, comma, unit = format_name.rpartition(",")
+    base = field_formats.get(f"{type_name}:{plain}" if comma else type_name)
+    if base is None or base.field_type not in _NUMBER_TYPES:
+        return None
+    if len(unit) > MAX_UNIT_LENGTH or unit in _NAMES_OF_FORMATS or not _UNIT.fullmatch(unit):
+        return None
+    number = _build_number(unit)
+
+    def bind(template: str) -> str:
+        return template.replace("{v}", f"({number})")
+
+    return replace(
+        base,
+        format=format_name,
+        inference_conditions=tuple(
+            tuple(map(bind, each)) for each in base.lossless_conditions or base.inference_conditions
+        ),
+        lossless_conditions=(),
+        condition=bind(base.condition),
+        json_expression=bind(base.json_expression),
+        unit=unit,
+    )
+
+
+def _build_number(unit: str) -> str:
+    """Build the number of a text ``{v}``, with a minus sign; null without the unit."""
+    sign = re.escape(unit)
+    before, after = f"{sign}{_BLANKS}", f"{_BLANKS}{sign}"
+    plain = f"{_SIGN}{_BLANKS}(?:{before}{_SIGN}{_BLANKS}{_NUMBER}|{_NUMBER}{after})"
+    negative = [
+        rf"\({_BLANKS}{before}{_NUMBER}{_BLANKS}\)",
+        rf"\({_BLANKS}{_NUMBER}{after}{_BLANKS}\)",
+        rf"\({_BLANKS}{_NUMBER}{_BLANKS}\){after}",
+        rf"{before}\({_BLANKS}{_NUMBER}{_BLANKS}\)",
+    ]
+    wrapped = f"(?:{'|'.join(negative)})"
+
+    def select_groups(pattern: str) -> str:
+        groups = "".join(rf"\{number + 1}" for number in range(re.compile(pattern).groups))
+        return _rewrite(f"^(?:{pattern})$", groups)
+
+    return (
+        f"CASE WHEN {match_all(plain)} THEN replace({select_groups(plain)}, '−', '-')"
+        f" WHEN {match_all(wrapped)} THEN '-' || {select_groups(wrapped)} END"
+    )
+
+
+# Choosing by name ---------------------------------------------------------------------------------
+
+#: Formats that need a choice, and that forms offer in addition to the table's.
+OFFERED_FORMATS = (
+    *(f"{_DATE_TYPES[0].name}:{each}" for each in SHORT_YEAR_ORDERS),
+    *(f"{_DATE_TYPES[0].name}:{each}{_NAMED}" for each in _DAY_ORDERS),
+    *(
+        f"{_NUMBER_TYPES[-1].name}:{style}{unit}"
+        for style in ("", "comma,")
+        for unit in ("%", "€", "$", "£", "¥", "₫", "R$")
+    ),
+)
+
+
+def parse_field_format(name: str) -> FieldFormat:
+    """
+    Parse the name of a format, as users choose it.
+
+    Raises: ``UnknownType``.
+    """
+    type_name, colon, format_name = name.partition(":")
+    try:
+        field_type = get_field_type(type_name)
+    except KeyError:
+        raise UnknownType(name, field_formats) from None
+    found = find_format(f"{field_type.name}{colon}{format_name.strip()}")
+    if found is None:
+        raise UnknownType(name, field_formats)
+    return found
+
+
+def find_format(name: str) -> FieldFormat | None:
+    """Find a format by the name of its type and its own; None if there is no such format."""
+    type_name, _colon, format_name = name.partition(":")
+    return (
+        field_formats.get(name.lower())
+        or _find_written_format(type_name, format_name.lower())
+        or _find_unit_format(type_name, format_name)
+    )

@@ -13,15 +13,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from ....field_types import field_types
+from ....field_types import NUMERIC, field_types
+from ....field_types.numbers import SAME_DOUBLE
 from ..formats.duckdb_sql import SQL, Composed, quote_literal
 from ..formats.header_rows import are_numbers_names
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import BadRow, Message, Notice
 from ..messages.failures import LoadFailed
-from .chosen_formats import parse_field_format
-from .duckdb_types import SAME_DOUBLE
 from .explanations import REASONS_FOR_TEXT, explain_text_columns
 from .field_formats import (
     FORMAT_SEPARATOR,
@@ -30,6 +29,9 @@ from .field_formats import (
     FieldFormat,
     bind_value,
     field_formats,
+    get_day_order,
+    list_written_groups,
+    parse_field_format,
 )
 from .matching import (
     VALUE,
@@ -42,7 +44,6 @@ from .matching import (
 )
 from .options import LoadOptions
 from .schema import parse_table_schema
-from .written_dates import get_day_order, list_written_groups
 
 #: What has a digit, or is a truth value, may be a value of a type.
 _VALUE = re.compile(r"\d|^(true|false)$", re.IGNORECASE)
@@ -55,7 +56,7 @@ _MIN_CODE_LENGTH = 9
 _HAS_COMMA = "contains({v}, ',')"
 _HAS_POINT = "contains({v}, '.')"
 #: The decision about a field of numbers with decimals that no user and no file has typed.
-_NUMERIC = Decision(field_formats["numeric"])
+_NUMERIC = Decision(field_formats[NUMERIC.name])
 #: Numbers of which all decimals are three: perhaps the point separates thousands.
 _LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
 
@@ -212,7 +213,7 @@ def _adapt_to_file(table: StagedTable, column: str, field_format: FieldFormat) -
         declared and declared.has_range and declared.ordered is field_format.field_type.ordered
     ):
         return field_format
-    condition = SAME_DOUBLE if field_format.field_type.name == "float8" else "true"
+    condition = SAME_DOUBLE if field_format.field_type.is_double else "true"
     return replace(field_format, lossless_conditions=((condition,),))
 
 

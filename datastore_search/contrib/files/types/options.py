@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from ....models import Resource, Translations
 from ..formats.options import Group, Kind, Option, ReadOptions, option
 from ..models import Mode
-from .chosen_formats import parse_field_format
+from .field_formats import parse_field_format
 from .schema import parse_table_schema
 
 

@@ -10,13 +10,13 @@ Source: Table Schema 1 (specs.frictionlessdata.io) and 2 (datapackage.org).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from ....downloads.table_schema import LANGUAGE_SEPARATOR, OWN_TYPE, TEXTS
-from ....field_types import field_types
+from ....field_types import JSON, FieldType, field_types
 from ....models import MAX_LABEL_LENGTH, Translations, split_translations
 from ....search import ID
 from ..messages import Notice
@@ -177,16 +177,30 @@ _UNSUPPORTED_OF_PACKAGE = {
 # Types --------------------------------------------------------------------------------------------
 
 
+#: Types of a Table Schema that fields of JSON hold, and those that no field holds.
+_NESTED = frozenset({"array", "object", "geojson"})
+_UNSUPPORTED_TYPES = frozenset({"duration", "geopoint", "list", "yearmonth"})
+
+
 def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     """Choose the format of a field by its properties; empty where its values decide."""
     own_type, type_name = given.get(OWN_TYPE), given.get("type", "any")
     own = field_types.get(own_type) if isinstance(own_type, str) else None
     if own and own.table_schema_type == type_name:
         return own.name
-    if type_name not in _FORMAT_RULES:
+    if type_name == "any" or type_name in _NESTED:
+        return "" if type_name == "any" else JSON.name
+    sought = "integer" if type_name == "year" else type_name
+    kinds = [
+        kind
+        for kind in field_types.values()
+        if kind.table_schema_type == sought and kind.duckdb.is_inferred
+    ]
+    if not kinds and type_name not in _UNSUPPORTED_TYPES:
         raise InvalidSchema("schema.unknown_type", type=type_name)
-    rule = _FORMAT_RULES[type_name]
-    chosen = rule(given) if callable(rule) else rule
+    if type_name == "year":
+        return kinds[0].name
+    chosen = _choose_among(kinds, given) if kinds else None
     if chosen is None:
         notices.append(
             Notice(
@@ -199,33 +213,42 @@ def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     return chosen or ""
 
 
+def _choose_among(kinds: Sequence[FieldType], given: Mapping[str, Any]) -> str | None:
+    """Choose a format of one of the types that a type of a Table Schema may be; None for none."""
+    if kinds[0].is_number:
+        return _choose_number_format(sorted(kinds, key=attrgetter("is_double")), given)
+    if kinds[0].is_moment:
+        return _choose_moment(kinds, given)
+    fits = not kinds[0].is_boolean or all(
+        {*_get_words(given, name)} <= known for name, known in _BOOLEANS
+    )
+    return kinds[0].name if fits else None
+
+
 _GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
 
 
-def _choose_number_format(type_names: Sequence[str], given: Mapping[str, Any]) -> str | None:
+def _choose_number_format(kinds: Sequence[FieldType], given: Mapping[str, Any]) -> str | None:
     """Choose by the separators of decimals and thousands; None for numbers within text."""
     if given.get("bareNumber", True) is not True:
         return None
     point, group = given.get("decimalChar", "."), given.get("groupChar", "")
-    if "int4" in type_names:  # whole numbers have no decimals
+    if kinds[0].is_integer:  # without decimals
         point = "," if group == "." else "."
     if point not in {".", ","} or group not in _GROUPS or point == group:
         return None
     if point == "." and not group:
-        return FORMAT_SEPARATOR.join(type_names)
+        return FORMAT_SEPARATOR.join(kind.name for kind in kinds)
     format_name = "comma" if point == "," or group == "." else "point"
-    return FORMAT_SEPARATOR.join(f"{name}:{format_name}" for name in type_names if name != "float8")
+    return FORMAT_SEPARATOR.join(
+        f"{kind.name}:{format_name}" for kind in kinds if not kind.is_double
+    )
 
 
 _BOOLEANS = (
     ("trueValues", {"true", "True", "TRUE", "t", "1"}),
     ("falseValues", {"false", "False", "FALSE", "f", "0"}),
 )
-
-
-def _choose_boolean(given: Mapping[str, Any]) -> str | None:
-    fits = all({*_get_words(given, name)} <= known for name, known in _BOOLEANS)
-    return "bool" if fits else None
 
 
 def _get_words(given: Mapping[str, Any], name: str) -> list[str]:
@@ -239,56 +262,27 @@ _DAY = re.compile(r"%-?([dmY])([-/.])%-?([dmY])\2%-?([dmY])")
 _CLOCK = re.compile(r"[ T]%-?(H:%M(:%S)?|I:%M(:%S)? ?%p)")
 
 
-#: The formats that need no pattern of strptime; empty where the values decide.
-_NAMED_FORMATS: Mapping[str, Mapping[str, str]] = {
-    "date": {"default": "date", "any": ""},
-    "timestamp": {"default": f"timestamp{FORMAT_SEPARATOR}timestamptz", "any": ""},
-    "time": {"default": "time", "%H:%M:%S": "time", "any": ""},
-}
-
-
-def _choose_moment(type_name: str, given: Mapping[str, Any]) -> str | None:
+def _choose_moment(kinds: Sequence[FieldType], given: Mapping[str, Any]) -> str | None:
     """Choose by the format; in the first drafts of Table Schema it began with ``fmt:``."""
     pattern = str(given.get("format") or "default").removeprefix("fmt:")
-    named = _NAMED_FORMATS[type_name]
-    if pattern in named or type_name == "time":
-        return named.get(pattern)
-    is_iso = pattern.startswith("%Y-%m-%d") and pattern.endswith(("%z", "Z"))
-    if type_name == "timestamp" and is_iso:
-        return "timestamptz"
-    return _choose_date_order(pattern, type_name)
+    if pattern == "any":
+        return ""
+    if pattern == "default" or (pattern == "%H:%M:%S" and not kinds[0].has_day):
+        return FORMAT_SEPARATOR.join(kind.name for kind in kinds)
+    if kinds[-1].has_zone and pattern.startswith("%Y-%m-%d") and pattern.endswith(("%z", "Z")):
+        return kinds[-1].name
+    return _choose_date_order(kinds[0], pattern)
 
 
-def _choose_date_order(pattern: str, type_name: str) -> str | None:
+def _choose_date_order(kind: FieldType, pattern: str) -> str | None:
     """Choose by a pattern of strptime: the order of its parts is the format."""
     day = _DAY.match(pattern)
     rest = pattern[day.end() :] if day else ""
-    if not day or bool(rest) != (type_name == "timestamp"):
+    if not day or not kind.has_day or bool(rest) != kind.is_timestamp:
         return None
     if rest and not _CLOCK.fullmatch(rest) and not rest.startswith(("T%H:%M:%S.", " %H:%M:%S.")):
         return None
     order = "".join(day.group(1, 3, 4)).lower()
     if order == "ymd" and day[2] == "-" and "%-" not in pattern and "%I" not in pattern:
-        return type_name
-    return f"{type_name}:{order}" if order in {"dmy", "mdy", "ymd"} else None
-
-
-#: The format of each type of a Table Schema: empty where the values decide, None if unsupported.
-_FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | None] = {
-    "any": "",
-    "array": "json",
-    "boolean": _choose_boolean,
-    "date": partial(_choose_moment, "date"),
-    "datetime": partial(_choose_moment, "timestamp"),
-    "duration": None,
-    "geojson": "json",
-    "geopoint": None,
-    "integer": partial(_choose_number_format, ("int4", "int8")),
-    "list": None,
-    "number": partial(_choose_number_format, ("numeric", "float8")),
-    "object": "json",
-    "string": "text",
-    "time": partial(_choose_moment, "time"),
-    "year": "int4",
-    "yearmonth": None,
-}
+        return kind.name
+    return f"{kind.name}:{order}" if order in {"dmy", "mdy", "ymd"} else None

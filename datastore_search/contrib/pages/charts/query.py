@@ -80,7 +80,7 @@ class Grouping:
     @property
     def has_categories(self) -> bool:
         """Return whether groups have no order of their own: the largest come first."""
-        return self.column.type == "text"
+        return self.column.field_type.is_text
 
     @property
     def label(self) -> Phrase:
@@ -291,8 +291,9 @@ def _fits(form: str, chart: ChartQuery) -> bool:
 
 
 def _suits(by: Column, step: str) -> bool:
+    kind = by.field_type
     if step in INTERVALS:
-        return by.field_type.has_day and not (step == "hour" and by.type == "date")
+        return by.field_type.has_day and not (step == "hour" and not by.field_type.is_timestamp)
     if step == RANGES:
         return by.field_type.is_number
-    return step == EACH and by.type not in {"numeric", "float8", "timestamp", "timestamptz"}
+    return step == EACH and not kind.is_timestamp and (kind.is_integer or not kind.is_number)

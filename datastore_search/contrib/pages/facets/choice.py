@@ -93,7 +93,7 @@ def describe_fields(
     """Describe the facets that fields can have; ``wanted`` names always have one."""
     fields = []
     for column in columns:
-        profile, is_text = profiles.get(column.name), column.type == "text"
+        profile, is_text = profiles.get(column.name), column.field_type.is_text
         kind, is_wanted = find_kind(column, profile), column.name in wanted
         if is_wanted:
             kind = FacetKind.VALUES if is_text else kind or FacetKind.TEXT
@@ -106,13 +106,13 @@ def describe_fields(
 
 def find_kind(column: Column, profile: Mapping[str, Any] | None) -> FacetKind | None:
     """Find the kind of a field's facet; None for lists and nested data."""
-    if column.type == "bool":
+    if column.field_type.is_boolean:
         return FacetKind.VALUES
     if column.field_type.is_integer and profile and has_few_values(profile, MAX_NUMBERS):
         return FacetKind.VALUES
     if column.field_type.has_range:
         return FacetKind.RANGE
-    if column.type != "text":
+    if not column.field_type.is_text:
         return None
     # Of a table without profiles, the number of values is known once they are counted.
     is_category = profile is None or has_few_values(profile, MAX_CATEGORIES)
@@ -167,6 +167,6 @@ def _rank(field: FacetField, profiles: Profiles) -> tuple[int, bool, bool, int]:
     profile, kind = profiles.get(field.column.name), field.column.field_type
     is_sparse = profile is not None and profile["nulls"] > profile["count"]
     if field.kind is not FacetKind.VALUES or not profile:
-        return field.kind, is_sparse, kind.is_timestamp or kind.name == "time", 0
+        return field.kind, is_sparse, kind.is_timestamp or (kind.is_moment and not kind.has_day), 0
     values = profile["distinct"] + bool(profile["nulls"])
     return field.kind, is_sparse, values not in _USEFUL_VALUES or kind.is_number, values

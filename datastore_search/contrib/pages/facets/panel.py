@@ -181,7 +181,7 @@ class _Counter:
                 is_cut = len(stored.values) < min(stored.distinct, most)
                 stored = None if is_cut or (field.is_skewed and can_count) else stored
             # A text has no figures, nor has a time of day.
-            if stored or field.kind is FacetKind.TEXT or field.column.type == "time":
+            if stored or field.kind is FacetKind.TEXT or _is_time(field.column):
                 profile = self._profiles and self._profiles.fields.get(field.column.name)
                 # Without a profile it is not known whether records lack a value.
                 nulls = 0 if profile and not profile["nulls"] else None
@@ -326,10 +326,10 @@ class _Builder:
                     found=self._query.find if field.can_be_searched else None,
                     empty=self._build_empty(column, counts),
                 )
-        is_range = field.kind is FacetKind.RANGE or column.type != "text"
+        is_range = field.kind is FacetKind.RANGE or not column.field_type.is_text
         operators: tuple[str, ...] = ("from", "to") if is_range else ("contains", "field")
         if column.field_type.is_nested:  # only the address asks for such a facet
-            operators = ("contains",) if column.type.startswith("_") else ()
+            operators = ("contains",) if column.field_type.is_list else ()
         inputs = tuple(
             build_input(
                 f"facet-{position}-{operator}",
@@ -366,10 +366,10 @@ class _Builder:
                 measure_bar(numbers[key], most),
             )
         # Both values of a truth value are there, whether records have them or not.
-        always = {value: value for value in YES_OR_NO} if column.type == "bool" else {}
+        always = {value: value for value in YES_OR_NO} if column.field_type.is_boolean else {}
         for key, text in {**always, **asked}.items():
             if key not in first:
-                label = YES_OR_NO.get(text, text) if column.type == "bool" else text
+                label = YES_OR_NO.get(text, text) if column.field_type.is_boolean else text
                 yield FacetValue(text, show_bidi_controls(str(label)), key in asked)
 
     def _build_empty(self, column: Column, counts: Counts) -> FacetValue | None:
@@ -383,4 +383,8 @@ class _Builder:
 
 
 def _fold(column: Column, text: str) -> str:
-    return text.casefold() if column.type == "text" else text
+    return text.casefold() if column.field_type.is_text else text
+
+
+def _is_time(column: Column) -> bool:
+    return column.field_type.is_moment and not column.field_type.has_day

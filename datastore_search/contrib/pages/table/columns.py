@@ -28,7 +28,6 @@ _MAX_CELL_LABEL_LENGTH = 30
 _MAX_TAGS, MAX_VALUE_LENGTH = 10, 100
 
 _KINDS: Mapping[Ordered | None, str] = {Ordered.NUMBERS: "number", Ordered.DATES: "moment"}
-_TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def _build_column(field: Field, plain_language: str) -> Column:
         kind,
         label.language,
         notes.language,
-        plain_language if field.type in _TYPES_OF_WORDS else "",
+        plain_language if field_types[field.type].has_words else "",
         show_bidi_controls(unit) if isinstance(unit, str) else "",
     )
 
@@ -139,7 +138,7 @@ def choose_columns(
 ) -> ColumnChoice:
     """Choose and order the columns that a page shows; texts of few values are categories."""
     fields = profiles.fields if profiles else {}
-    texts = [each.name for each in columns if each.type == "text" and each.name in fields]
+    texts = [each.name for each in columns if each.field_type.is_text and each.name in fields]
     few = {name for name in texts if has_few_values(fields[name], _MAX_TAGS)}
     by_name = {column.name: column for column in columns}
     chosen = choose_names(by_name, query)

@@ -123,14 +123,14 @@ def _build_condition(operator: Operator, field: Field, value: str) -> Condition 
 
 
 def _build_equality(field: Field, value: str) -> Condition:
-    if field.type == "text" and value.lower() != value.upper():
+    if field_types[field.type].is_text and value.lower() != value.upper():
         return Comparison(field.name, "ieq", value)
     # Without letters of two cases, the number of records may be among the stored counts.
     return In(field.name, (parse_typed_value(field.type, value),))
 
 
 def _build_inequality(field: Field, value: str) -> Condition:
-    if field.type == "text":
+    if field_types[field.type].is_text:
         return Comparison(field.name, "ine", value)
     return Comparison(field.name, "ne", parse_typed_value(field.type, value))
 
@@ -139,7 +139,7 @@ def _build_contains(field: Field, value: str) -> Condition | None:
     suitable = field_types[field.type].operators
     if Operators.TEXT in suitable:
         return Comparison(field.name, "icontains", value)
-    is_list = Operators.CONTAINS in suitable and field.type != "json"
+    is_list = field_types[field.type].is_list
     return Comparison(field.name, "contains", value) if is_list else None
 
 

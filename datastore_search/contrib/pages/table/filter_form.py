@@ -30,17 +30,6 @@ _MAX_OPTIONS = 200
 #: Different values of a field whose most common ones are suggested.
 _MAX_SUGGESTED_DISTINCT = 50
 
-_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
-    **{
-        name: {"inputmode": "decimal", "dir": "ltr"}
-        for name, kind in field_types.items()
-        if kind.is_number
-    },
-    "timestamp": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
-    "timestamptz": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
-    "time": {"placeholder": "23:59", "dir": "ltr"},
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -156,8 +145,8 @@ class FilterForm:
 
     def _list_suggestions(self, field: Field) -> Iterator[str]:
         """List the most common values of a text with few values."""
-        profile = self._profiles.get(field.name, {})
-        if field.type != "text" or profile.get("distinct", 0) > _MAX_SUGGESTED_DISTINCT:
+        profile, kind = self._profiles.get(field.name, {}), field_types[field.type]
+        if not kind.is_text or profile.get("distinct", 0) > _MAX_SUGGESTED_DISTINCT:
             return
         for each in profile.get("top", ()):
             value = str(each["value"])
@@ -174,12 +163,13 @@ def build_input(
 ) -> Input:
     """Build the input of a condition, with what is asked for, if that is something."""
     value, error = (asked.values[0], asked.error) if asked else ("", "")
-    attributes = _ATTRIBUTES.get(field.type, {})
-    if field.type == "date":
-        # The browser asks for a day; its own input would hide a value that is wrong.
-        attributes = {} if error else {"type": "date"}
-        value = value if error else parse_typed_value("date", value)
-    is_choice = field.type == "bool" and not error
+    kind = field_types[field.type]
+    attributes = kind.input_attributes
+    if "type" in attributes:
+        # The browser's own input, for a day, would hide a value that is wrong.
+        attributes = {} if error else attributes
+        value = value if error else parse_typed_value(kind.name, value)
+    is_choice = kind.is_boolean and not error
     return Input(
         id_,
         f"{operator}.{field.name}",
@@ -194,6 +184,7 @@ def build_input(
 
 def _choose_operators(field: Field) -> tuple[str, ...]:
     """Choose the operators with inputs: a range, or equality; none for lists and JSON."""
-    if field_types[field.type].has_range:
+    kind = field_types[field.type]
+    if kind.has_range:
         return ("from", "to")
-    return ("field",) if field.type in ("text", "bool") else ()
+    return () if kind.is_nested else ("field",)

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from ....field_types import dump_json
+from ....field_types import dump_json, field_types
 from ....messages.bidi import show_bidi_controls
 from ....messages.numbers import group_digits
 from ....search import ID, ConsistentRead, Page, read_page
@@ -134,7 +134,7 @@ def _render_cell(marker: Marker | None, column: Column, value: object, text: str
     content = escape(shown)
     if marker:
         content = _mark(marker, column, value, shown)
-    if target := find_link_target(text) if column.type == "text" else "":
+    if target := find_link_target(text) if column.field_type.is_text else "":
         content = render_link(content, target)
     return content + _ELLIPSIS if len(text) > MAX_CELL_LENGTH else content
 
@@ -154,7 +154,7 @@ def render_link(text: str, target: str) -> SafeString:
 def render_value(marker: Marker | None, column: Column, value: object) -> SafeString:
     """Write a whole value for the page of a record, with marks."""
     text = show_bidi_controls(format_value(column, value))
-    target = find_link_target(text) if column.type == "text" else ""
+    target = find_link_target(text) if column.field_type.is_text else ""
     content = _mark(marker, column, value, text if target else text[:MAX_VALUE_LENGTH])
     return render_link(content, target) if target else content
 
@@ -239,8 +239,8 @@ def _format_plain(value: object) -> str:
     return str(value) if isinstance(value, str) else _format_json(value)
 
 
-def _format_timestamp(value: object) -> str:
-    """Write a timestamp with a blank for the ``T``; a filter takes it in this form."""
+def _format_moment(value: object) -> str:
+    """Write a day, and its time after a blank, not ``T``; a filter takes it in this form."""
     day, _separator, clock = str(value).partition("T")
     clock = clock.removesuffix("+00:00").removesuffix(".000")
     return f"{_format_date(day)} {clock}" if clock else _format_date(day)
@@ -266,11 +266,14 @@ def _format_json(value: object) -> str:
 
 
 _FORMATTERS: Mapping[str, Callable[[object], str]] = {
-    "date": _format_date,
-    "timestamp": _format_timestamp,
-    "timestamptz": _format_timestamp,
-    "float8": _format_float,
-    "json": _format_json,
+    kind.name: _format_moment
+    if kind.has_day
+    else _format_float
+    if kind.is_double
+    else _format_json
+    if kind.is_nested and not kind.is_list
+    else _format_plain
+    for kind in field_types.values()
 }
 
 

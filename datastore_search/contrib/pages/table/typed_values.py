@@ -35,7 +35,7 @@ def parse_typed_value(kind: str, text: str) -> str:
         return _parse_number(_use_ascii_digits(text))
     if field_types[kind].has_day:
         return _parse_date(kind, _use_ascii_digits(text))
-    return _use_ascii_digits(text).strip() if kind == "time" else text
+    return _use_ascii_digits(text).strip() if field_types[kind].is_moment else text
 
 
 def write_value(value: object) -> str:
@@ -74,11 +74,11 @@ def _parse_date(kind: str, text: str) -> str:
     if len(numbers["Y"]) != _YEAR_DIGITS:  # one of two digits may be of any century
         return text
     day = f"{numbers['Y']}-{numbers['m']:0>2}-{numbers['d']:0>2}"
-    if kind == "date":
+    if not field_types[kind].is_timestamp:
         return text if clock else day
     if clock:
         clock = _CLOCK.sub(lambda match: f"{match[1]:0>2}{match[2]}", clock)
-    if kind == "timestamptz" and not (clock and _ZONE.search(clock)):
+    if field_types[kind].has_zone and not (clock and _ZONE.search(clock)):
         clock = f"{clock or '00:00'}+00:00"
     return f"{day} {clock}" if clock else day
 
@@ -101,7 +101,7 @@ def parse_end_of_day(kind: str, text: str) -> str | None:
         following = date.fromisoformat(day) + timedelta(days=1)
     except (ValueError, OverflowError):
         return None
-    return f"{following} 00:00+00:00" if kind == "timestamptz" else f"{following}"
+    return f"{following} 00:00+00:00" if field_types[kind].has_zone else f"{following}"
 
 
 def format_date_example() -> str:

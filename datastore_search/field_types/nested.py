@@ -1,0 +1,141 @@
+"""JSON, and lists of values of one type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from string import whitespace
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from .field_type import DuckDBTexts, FieldType, Operators
+from .json_values import (
+    Expansion,
+    Json,
+    NotOfType,
+    UnknownNotation,
+    dump_json,
+    parse_json_value,
+    parse_storable,
+    raise_unknown_notation,
+)
+from .numbers import FLOAT8, INT4, INT8, build_double_json
+from .texts import BOOL, TEXT
+
+
+def _parse_list(value: Json, *, of: Callable[[Json], str]) -> str:
+    """
+    Parse a list of values of a type; ``of`` parses one element.
+
+    A text is JSON's list, or PostgreSQL's: ``[1, 2]`` or ``{1,2}``.
+    """
+    if isinstance(value, str):
+        value = _read_json_list(value)
+    if not isinstance(value, Sequence) or any(isinstance(each, list | Mapping) for each in value):
+        raise NotOfType
+    try:
+        texts = ["null" if each is None else of(each) for each in value]
+    except UnknownNotation:
+        raise NotOfType from None
+    expansion = Expansion()
+    for text in texts:
+        if "e" in text and text[-1].isdigit():  # a double, not a text or boolean
+            expansion.dump_number(Decimal(text))
+    return expansion.check(f"[{','.join(texts)}]")
+
+
+def _read_json_list(text: str) -> Json:
+    if not text.lstrip(whitespace).startswith("["):
+        raise_unknown_notation(text)
+    try:
+        found: Json = json.loads(text, parse_float=Decimal, parse_constant=str)  # NaN
+    except (ValueError, RecursionError):
+        raise_unknown_notation(text)  # PostgreSQL's list with bounds, as [1:2]={7,8}
+    return found
+
+
+def _build_list_type(
+    element: FieldType, label: str | Promise, json_expression: str = ""
+) -> FieldType:
+    """Build a type whose texts in files are JSON; each element is written as one of its type."""
+
+    def read(value: Json) -> str:
+        return _parse_list(value, of=element.parse_value)
+
+    kind, condition = element.duckdb_type, element.duckdb.condition
+    parts = "VARCHAR"
+    if element.is_text:  # as which DuckDB reads lists and objects, too
+        parts, condition = "JSON", "json_type({v}) NOT IN ('ARRAY', 'OBJECT')"
+
+    def match_all(condition: str) -> str:
+        each = f"lambda x: x IS NULL OR coalesce({condition.replace('{v}', 'x')}, false)"
+        elements = f"try_cast(try_cast({{v}} AS JSON) AS {parts}[])"
+        return f"coalesce(list_bool_and(list_transform({elements}, {each})), true)"
+
+    return FieldType(
+        name=f"_{element.name}",
+        label=label,
+        aliases=tuple(f"{name}[]" for name in (element.name, *element.aliases)),
+        parse_value=read,
+        parse_operand=read,
+        parse_bound=read,
+        read_python=(lambda values: [each if each is None else float(each) for each in values])
+        if element.is_double
+        else None,
+        sort_expression=f"datastore_search_elements({{v}})::{element.name}[]",
+        operators=frozenset({Operators.ORDER, Operators.CONTAINS}),
+        duckdb=DuckDBTexts(
+            "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
+            f" AND {match_all(condition)} ELSE false END",
+            json_expression or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {kind}[])) AS VARCHAR)",
+            ((match_all(" OR ".join(element.duckdb.inference_conditions[0])),),),
+            is_inferred=False,
+        ),
+        duckdb_type=f"{kind}[]",
+        arrow_type=element.arrow_type,
+        table_schema_type="array",
+    )
+
+
+def _parse_json_text(text: str) -> str:
+    """Parse a text of a file that is not JSON: a text, unless it begins as JSON does."""
+    if text.lstrip(whitespace)[:1] in {"{", "[", '"'}:
+        raise NotOfType
+    return dump_json(text)
+
+
+JSON = FieldType(
+    name="json",
+    label=_("nested data"),
+    aliases=("jsonb", "nested"),
+    parse_value=parse_json_value,
+    parse_operand=parse_storable,
+    parse_bound=dump_json,
+    parse_text=_parse_json_text,
+    holds=lambda _value: True,
+    sort_expression="nullif({v}, 'null')",
+    operators=frozenset({Operators.CONTAINS}),
+    duckdb=DuckDBTexts(
+        # DuckDB has constants that are not JSON.
+        "json_valid({v}) AND NOT regexp_full_match({v}, '\\s*-?(nan|inf(inity)?)\\s*', 'i')",
+        "{v}",
+        is_inferred=False,
+    ),
+    duckdb_type="JSON",
+    table_schema_type="any",
+    declared_types=("struct", "map", "array", "OFSTJSON", "geometry"),
+    python_types=frozenset({dict, list}),
+)
+TEXT_LIST = _build_list_type(TEXT, _("list of texts"))
+INT4_LIST = _build_list_type(INT4, _("list of whole numbers"))
+INT8_LIST = _build_list_type(INT8, _("list of whole numbers"))
+FLOAT8_LIST = _build_list_type(
+    FLOAT8,
+    _("list of numbers"),
+    "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
+    f" ELSE {build_double_json('x')} END"
+    " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'",
+)
+BOOL_LIST = _build_list_type(BOOL, _("list of yes or no"))
