@@ -111,6 +111,22 @@ class StoredRows:
                     ).format(rows=self._table, cell=quote_identifier(column), texts=listed)
                 )
 
+    def replace(self, columns: Sequence[str], readings: Composed) -> None:
+        """Replace the values of columns that a table has, each by its ``reading`` there."""
+        for column in columns:
+            self._execute(
+                SQL("UPDATE {} SET {cell} = reading FROM {} WHERE {cell} = value").format(
+                    self._table, readings, cell=quote_identifier(column)
+                )
+            )
+            if self._copied:
+                self._execute(
+                    SQL(
+                        "UPDATE {} AS cells SET value = reading FROM {} AS readings"
+                        " WHERE name = {} AND cells.value = readings.value"
+                    ).format(_CELLS, readings, quote_literal(column))
+                )
+
     def delete(self, condition: Composed) -> None:
         """Delete the rows whose ``line`` meets a condition."""
         self._execute(SQL("DELETE FROM {} WHERE line {}").format(self._table, condition))

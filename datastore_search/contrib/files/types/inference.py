@@ -8,19 +8,24 @@ too long for an integer stay text.  So do ambiguous values: ``1/2/2024``, ``1,23
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from functools import partial
 
-from ....field_types import NUMERIC, field_types
+from django.db import connections, router
+
+from ....database.server import cast_texts
+from ....field_types import NUMERIC, field_types, parse_texts
 from ....field_types.numbers import SAME_DOUBLE
-from ..formats.duckdb_sql import SQL, Composed, quote_literal
+from ..formats.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..formats.header_rows import are_numbers_names
 from ..formats.staging import StagedTable
 from ..formats.stored_rows import STAGED_ROWS
 from ..messages import BadRow, Message, Notice
 from ..messages.failures import LoadFailed
+from ..models import Load
 from .explanations import REASONS_FOR_TEXT, explain_text_columns
 from .field_formats import (
     FORMAT_SEPARATOR,
@@ -48,7 +53,6 @@ from .schema import parse_table_schema
 #: What has a digit, or is a truth value, may be a value of a type.
 _VALUE = re.compile(r"\d|^(true|false)$", re.IGNORECASE)
 _MAX_SHOWN_LABELS = 5
-_GET_LOSS = attrgetter("loss_condition")
 
 #: Grouped digits that all have at least this length, and the same, are telephone numbers.
 _MIN_CODE_LENGTH = 9
@@ -177,33 +181,107 @@ def _take_chosen_formats(
         column: max(formats, key=counts[column].__getitem__) if column in counts else formats[0]
         for column, formats in choices.items()
     }
-    notices = {}
+    notices: dict[str, Notice] = {}
     examined = {column: _adapt_to_file(table, column, each) for column, each in chosen.items()}
     for field_format, some in group_columns(table, examined):
-        condition = bind_value(field_format.condition, VALUE)
-        table.record_errors(
-            some,
-            SQL("value <> '' AND NOT coalesce({}, false)").format(condition),
-            BadRow("row.wrong_type", type=field_format.title),
-        )
-        loss = field_format.loss_condition
-        if strict := [column for column in some if table.get_name(column) in lossless]:
-            is_lost = SQL("value <> '' AND {}").format(bind_value(loss, VALUE))
-            table.record_errors(strict, is_lost, BadRow("row.changed", type=field_format.title))
-        values = find_first_values(table, [c for c in some if c not in strict], loss)
-        counts = count_matches(table, {column: [field_format] for column in values}, _GET_LOSS)
-        for column, value in values.items():
-            notices[column] = Notice(
-                "notice.values_changed",
-                field=table.get_name(column),
-                type=field_format.title,
-                count=counts[column][field_format],
-                value=value,
-            )
+        notices |= _take_chosen_format(table, field_format, some, lossless)
     return {
         column: Decision(each, is_chosen=True, notice=notices.get(column))
         for column, each in chosen.items()
     }
+
+
+def _take_chosen_format(
+    table: StagedTable, field_format: FieldFormat, columns: Sequence[str], lossless: Collection[str]
+) -> dict[str, Notice]:
+    """
+    Record the errors of columns in a format, and return notices of values that will be changed.
+
+    In the fields of ``lossless`` such values are errors, too.  DuckDB reads nearly all values; the
+    parser of the type reads those in another notation, as if they had come by the API.
+    """
+    is_unread = f"NOT coalesce({field_format.condition}, false)"
+    is_lost = field_format.loss_condition
+    counts = count_matches(table, dict.fromkeys(columns, (is_unread, is_lost)), str)
+    unread = [column for column in columns if counts[column][is_unread]]
+    lost = {column: counts[column][is_lost] for column in columns}
+    has_readings = bool(unread) and not field_format.format
+    if has_readings:
+        _read_other_notations(table, field_format, unread)
+        is_unread = f"{is_unread} AND NOT {_IS_KNOWN}"
+        is_lost = f"({is_lost} OR {_IS_CHANGED})"
+        counts = count_matches(table, dict.fromkeys(unread, (is_lost,)), str)
+        lost |= {column: counts[column][is_lost] for column in unread}
+    strict = [column for column in columns if table.get_name(column) in lossless]
+    for code, some, condition in (
+        ("row.wrong_type", unread, is_unread),
+        ("row.changed", [column for column in strict if lost[column]], is_lost),
+    ):
+        if some:
+            is_bad = SQL("value <> '' AND {}").format(bind_value(condition, VALUE))
+            table.record_errors(some, is_bad, BadRow(code, type=field_format.title))
+    changed = [column for column in columns if lost[column] and column not in strict]
+    firsts = find_first_values(table, changed, is_lost)
+    if has_readings:
+        table.rows.replace([each for each in unread if each not in strict], _READINGS)
+    return {
+        column: Notice(
+            "notice.values_changed",
+            field=table.get_name(column),
+            type=field_format.title,
+            count=lost[column],
+            value=value,
+        )
+        for column, value in firsts.items()
+    }
+
+
+#: The texts that the parser of a type reads, and their canonical texts, which DuckDB reads.
+_READINGS = quote_identifier("temp", "readings")
+_IS_KNOWN = "{v} IN (SELECT value FROM temp.readings)"
+_IS_CHANGED = "{v} IN (SELECT value FROM temp.readings WHERE reading <> value)"
+_OTHERS = quote_identifier("temp", "others")
+
+#: Texts that are parsed at once, of at most these bytes each: PostgreSQL parses some of them.
+_TEXTS_AT_ONCE, _MAX_TEXT_BYTES = 1_000, 100_000
+
+
+def _read_other_notations(
+    table: StagedTable, field_format: FieldFormat, columns: Sequence[str]
+) -> None:
+    """Fill ``_READINGS`` with the values of columns that DuckDB does not read, each once."""
+    kind = field_format.field_type
+    cast = partial(cast_texts, connections[router.db_for_write(Load)])
+    table.execute(
+        SQL(
+            "CREATE OR REPLACE TEMP TABLE {} (value VARCHAR, reading VARCHAR);"
+            "CREATE OR REPLACE TEMP TABLE {} AS SELECT DISTINCT value FROM {} WHERE value <> ''"
+            " AND NOT coalesce({}, false) AND strlen(value) <= {}"
+        ).format(
+            _READINGS,
+            _OTHERS,
+            table.rows.select_cells(columns),
+            bind_value(field_format.condition, VALUE),
+            quote_literal(_MAX_TEXT_BYTES),
+        )
+    )
+    query = SQL("SELECT value FROM {} WHERE rowid >= ? AND rowid < ?").format(_OTHERS)
+    for start in itertools.count(0, _TEXTS_AT_ONCE):
+        found = table.execute(query, [start, start + _TEXTS_AT_ONCE]).fetchall()
+        texts = [text for (text,) in found]
+        readings = parse_texts(kind.name, kind.parse_text or kind.parse_value, texts, cast)
+        if kind.is_nested:  # whose texts in files are JSON
+            plain = list(readings.values())
+        else:
+            plain = [each.strip('"') for each in readings.values()]
+        table.execute(
+            SQL("INSERT INTO {} SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])").format(
+                _READINGS
+            ),
+            [list(readings), plain],
+        )
+        if len(texts) < _TEXTS_AT_ONCE:
+            return
 
 
 def _adapt_to_file(table: StagedTable, column: str, field_format: FieldFormat) -> FieldFormat:

@@ -239,17 +239,16 @@ def find_first_values(table: StagedTable, columns: Sequence[str], condition: str
 
 def count_matches(
     table: StagedTable,
-    formats: Mapping[str, Sequence[FieldFormat]],
-    get_condition: Callable[[FieldFormat], str] = attrgetter("condition"),
-) -> dict[str, dict[FieldFormat, int]]:
-    """Count the values of columns that can be read in each of the formats given for a column."""
-    keyed = {column: tuple(some) for column, some in formats.items()}
-    counts = {column: dict.fromkeys(some, 0) for column, some in keyed.items()}
+    keyed: Mapping[str, Sequence[_Key]],
+    get_condition: Callable[[_Key], str] = attrgetter("condition"),
+) -> dict[str, dict[_Key, int]]:
+    """Count the values of columns that meet the condition of each format, or other key, given."""
 
-    def count(field_format: FieldFormat) -> Composed:
-        condition = bind_value(get_condition(field_format), VALUE)
-        return SQL("count(*) FILTER (WHERE {})").format(condition)
+    def count(key: _Key) -> Composed:
+        return SQL("count_if({})").format(bind_value(get_condition(key), VALUE))
 
-    for column, found in aggregate_cells(table, keyed, count, table.rows.select_cells):
-        counts[column] = dict(zip(keyed[column], found, strict=True))
+    counts = {column: dict.fromkeys(keys, 0) for column, keys in keyed.items()}
+    tuples = {column: tuple(keys) for column, keys in keyed.items()}
+    for column, found in aggregate_cells(table, tuples, count, table.rows.select_cells):
+        counts[column] = dict(zip(tuples[column], found, strict=True))
     return counts
