@@ -1,5 +1,8 @@
 """
-The parameters of the actions: one serializer each, which is the table of its parameters.
+The parameters of an action: a serializer, which is the table of them.
+
+Here are what all have in common, and the parameters of several actions; each action has its own
+beside it, in ``actions``.
 
 ``help_text`` describes each parameter in a few plain sentences, with code between backticks.
 Documents, agents and the tables of the reference, which ``make reference`` writes, add its default
@@ -12,36 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from string import whitespace
 from typing import Any, ClassVar, cast
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from ..conf import conf
 from ..contributions import Contribution
-from ..field_types import field_types, is_storable
-from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH, parse_filters
-from ..filters.operators import INDEXED_OPERATORS
-from ..search import Query, RecordsFormat
+from ..field_types import is_storable
+from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
-    MAX_ALIASES,
-    MAX_INDEXES,
     BooleanField,
-    ChoiceField,
-    FieldsField,
     FiltersField,
     FullTextField,
     FullTextQueryField,
-    GivenFiltersField,
-    IgnoredField,
     NamesField,
     NonNegativeIntegerField,
-    ObjectField,
     ParameterField,
-    RecordsField,
     ResourceIdField,
     Schema,
     SortField,
@@ -50,9 +41,6 @@ from .parameter_types import (
 
 #: One for each combination of parameters, of 11 kB; clients use a few combinations.
 MAX_CACHED_SERIALIZERS = 200
-
-#: Records of an answer if no limit is given.
-DEFAULT_LIMIT = 100
 
 #: The largest limit and offset: PostgreSQL adds them, and an id, in 64 bits.
 MAX_ROW_NUMBER = 2**62 - 1
@@ -185,9 +173,6 @@ def _get_serializer(kind: type[ActionParameters], sent: frozenset[str]) -> Actio
 _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
-_TYPES = ", ".join(f"`{name}`" for name in field_types)
-
-
 class ResourceParameters(ActionParameters):
     """The parameters of an action on one resource."""
 
@@ -287,247 +272,6 @@ class QueryParameters(ConditionParameters):
         ),
         shown_default="false",
     )
-
-
-class SearchParameters(ResourceParameters, QueryParameters):
-    """The parameters of ``datastore_search``."""
-
-    resource_id = ResourceIdField(
-        help_text=_(
-            "The id of a resource, its name, or one of its aliases; or `_table_metadata`, which"
-            " lists the ids and aliases that the user may read. Required, unless there is an `id`."
-        )
-    )
-    limit = NonNegativeIntegerField(
-        help_text=_("Maximum number of records. 0 gives none."),
-        shown_default=DEFAULT_LIMIT,
-        reduced_to=lambda: conf.MAX_LIMIT,
-    )
-    sort = SortField(
-        help_text=_(
-            "A key is a field, then `asc` or `desc`, then `nulls first` or `nulls last`. If not"
-            " given, records come in the order of `_id`; with `q`, the best match first."
-        )
-    )
-    include_total = BooleanField(
-        help_text=_("Count all matching records, as `total`."), shown_default="true"
-    )
-    records_format = ChoiceField(
-        tuple(RecordsFormat),
-        help_text=_(
-            "The form of the records: objects, lists in the order of `fields`, or one text of CSV"
-            " or TSV without a header."
-        ),
-        shown_default=RecordsFormat.OBJECTS,
-    )
-    include_next_page = BooleanField(
-        help_text=_("Return `next_page`, a condition that the records after this page meet."),
-        shown_default="false",
-    )
-    total_estimation_threshold = IgnoredField(
-        help_text=_("Has no effect: totals are always exact.")
-    )
-
-
-def build_query(parameters: Mapping[str, Any]) -> Query:
-    """
-    Make the query of ``SearchParameters`` that were read.
-
-    A parameter is the attribute of its name, and what ``answers`` one is a member of the page.
-    """
-    q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
-    by_field = q if isinstance(q, Mapping) else {}
-    values = {name: parameters[name] for name in Query.__slots__ if name in parameters}
-    values |= {
-        "limit": min(parameters.get("limit", DEFAULT_LIMIT), conf.MAX_LIMIT),
-        "offset": min(parameters.get("offset", 0), MAX_ROW_NUMBER),
-        # CKAN: with a full_text, a q that is text counts for nothing.
-        "q": full_text or ("" if by_field else q),
-        "q_fields": by_field,
-        "language": parameters.get("language", "")
-        .strip(whitespace)
-        .lower(),  # as PostgreSQL reads names
-        "filters": parse_filters(parameters["filters"]) if "filters" in parameters else (),
-        "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
-        "members": tuple(
-            [
-                field.answers
-                for name, field in SearchParameters.get_declared().items()
-                if field.answers is not None and parameters.get(name)
-            ]
-        ),
-    }
-    return Query(**values)
-
-
-class InfoParameters(ResourceParameters):
-    """The parameters of ``datastore_info``."""
-
-    include_meta = BooleanField(
-        help_text=_("Describe the table as a whole, as `meta`."), shown_default="true"
-    )
-    include_fields_schema = BooleanField(
-        help_text=_("Return the `schema` and the `profile` of each field."), shown_default="true"
-    )
-
-
-class HelpParameters(ActionParameters):
-    """The parameters of ``help_show``."""
-
-    needed = ("name",)
-
-    name = TextField(help_text=_("The name of an action."))
-
-
-class StatusParameters(ActionParameters):
-    """``status_show`` has none."""
-
-
-# Writing ------------------------------------------------------------------------------------------
-
-
-class WritingParameters(ResourceParameters):
-    """The parameters of an action that writes records."""
-
-    force = BooleanField(
-        help_text=_("Write even if the records come from a file, and the next file replaces them."),
-        shown_default="false",
-        repeated=False,
-    )
-    calculate_record_count = IgnoredField(help_text=_("Has no effect: the count is always exact."))
-
-
-class RecordsParameters(WritingParameters):
-    """The parameters of an action that takes records."""
-
-    unchecked = frozenset({"records"})
-
-    include_records = BooleanField(
-        help_text=_("Return the written records, as they are stored."), shown_default="false"
-    )
-
-
-class CreateParameters(RecordsParameters):
-    """The parameters of ``datastore_create``."""
-
-    needed = ("resource_id", "id", "resource")
-
-    resource_id = ResourceIdField(
-        help_text=_(
-            "The id of a resource, its name, or one of its aliases. A new id, a UUID, creates a "
-            "resource. Required, unless there is an `id` or a `resource`."
-        )
-    )
-    resource = ObjectField(
-        help_text=_(
-            "Describes a new resource by the members of `resource_create`. Not together with"
-            " `resource_id`."
-        )
-    )
-    private = BooleanField(
-        help_text=_(
-            "Whether only users with the permission may read the resource. If not given, a "
-            "new resource is public, and an existing one is not changed."
-        )
-    )
-    fields: Any = FieldsField(  # DRF takes it out of the class, whose property it would hide
-        help_text=format_lazy(
-            _(
-                "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"
-                " {types}; without one, it is inferred from the records. If not given, a new table"
-                " has the fields that the first record names."
-            ),
-            types=_TYPES,
-        )
-    )
-    records = RecordsField(help_text=_("Records to add. Missing members are null."))
-    primary_key = NamesField(
-        help_text=_(
-            "Fields whose values identify a record. An empty list removes the key. If not "
-            "given, the key stays."
-        )
-    )
-    indexes = NamesField(
-        MAX_INDEXES,
-        help_text=_(
-            "Fields whose order is indexed; equality is indexed for every field. If not given, the"
-            " indexes stay."
-        ),
-    )
-    index_substrings = BooleanField(
-        help_text=format_lazy(
-            _(
-                "Whether parts of texts are indexed, for {operators} and `substrings`. If not "
-                "given, this is not changed."
-            ),
-            operators=", ".join(f"`{name}`" for name in INDEXED_OPERATORS),
-        )
-    )
-    aliases = NamesField(
-        MAX_ALIASES,
-        help_text=_(
-            "Other names of the resource, which replace its present ones. If not given, they stay."
-        ),
-    )
-    delete_fields = BooleanField(
-        help_text=_(
-            "Remove the fields that `fields` does not name, with their values. Has no effect"
-            " without `fields`."
-        ),
-        shown_default="false",
-    )
-
-
-class UpsertParameters(RecordsParameters):
-    """The parameters of ``datastore_upsert``."""
-
-    records = RecordsField(
-        help_text=_(
-            "Records to write. Except with `insert`, they need `_id` or the fields of the "
-            "primary key."
-        )
-    )
-    method = ChoiceField(
-        ("upsert", "insert", "update"),
-        help_text=_(
-            "`insert` adds records, `update` changes existing ones, and `upsert` does either."
-        ),
-        shown_default="upsert",
-    )
-    dry_run = BooleanField(
-        help_text=_("Check everything and answer as usual, but change nothing."),
-        shown_default="false",
-    )
-
-
-class DeleteParameters(WritingParameters):
-    """The parameters of ``datastore_delete``."""
-
-    filters = GivenFiltersField(
-        help_text=_(
-            "Which records to delete; an empty object deletes all of them. If not given, the table"
-            " is deleted, with its fields and aliases. Null, an empty text and an empty list are"
-            " refused."
-        )
-    )
-    include_deleted_records = BooleanField(
-        help_text=_("Return the deleted records."), shown_default="false"
-    )
-
-
-class RecordsDeleteParameters(DeleteParameters):
-    """The parameters of ``datastore_records_delete``."""
-
-    filters = GivenFiltersField(
-        required=True,
-        help_text=_(
-            "Which records to delete; an empty object deletes all of them. Null, an empty text and"
-            " an empty list are refused."
-        ),
-    )
-
-
-# Texts --------------------------------------------------------------------------------------------
 
 
 def make_printable(text: str) -> str:

@@ -10,8 +10,9 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from ..api.actions.search import build_query
 from ..api.parameter_types import BooleanField, ChoiceField
-from ..api.parameters import MAX_ROW_NUMBER, QueryParameters, build_query
+from ..api.parameters import MAX_ROW_NUMBER, QueryParameters
 from ..filters.names import SortKey
 from ..search import ID, Query, RecordsFormat, Relation
 from .formats import formats

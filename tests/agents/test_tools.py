@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from datastore_search.api.parameters import SearchParameters
+from datastore_search.api.actions.search import SearchParameters
 from datastore_search.contrib.agents.answers import MAX_ANSWER_LETTERS
 from datastore_search.contrib.agents.catalogue import DEFAULT_TABLES, MAX_TABLES
 from datastore_search.contrib.agents.tools import DEFAULT_ROWS, MAX_ROWS, get_tools

@@ -15,6 +15,12 @@ from django.test import Client, RequestFactory
 
 from datastore_search import interface
 from datastore_search.api import parameters
+from datastore_search.api.actions.search import SearchParameters
+from datastore_search.api.actions.write import (
+    CreateParameters,
+    RecordsDeleteParameters,
+    UpsertParameters,
+)
 from datastore_search.api.parameter_types import IgnoredField
 from datastore_search.guards import clients
 from datastore_search.guards.clients import Client as GuardedClient
@@ -95,16 +101,16 @@ def received() -> Iterator[list[dict[str, Any]]]:
     [
         (
             interface.SearchOptions,
-            parameters.SearchParameters,
+            SearchParameters,
             {"resource_id", "records_format"},
         ),
         (interface.QueryOptions, parameters.QueryParameters, set()),
         (interface.ConditionOptions, parameters.ConditionParameters, set()),
-        (interface.CreateOptions, parameters.CreateParameters, set()),
-        (interface.UpsertOptions, parameters.UpsertParameters, {"resource_id", "records"}),
+        (interface.CreateOptions, CreateParameters, set()),
+        (interface.UpsertOptions, UpsertParameters, {"resource_id", "records"}),
         (
             interface.DeleteOptions,
-            parameters.RecordsDeleteParameters,
+            RecordsDeleteParameters,
             {"resource_id", "filters"},
         ),
     ],

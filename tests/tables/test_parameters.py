@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.api.actions import actions
-from datastore_search.api.parameters import SearchParameters
+from datastore_search.api.actions.search import SearchParameters
 from datastore_search.contrib.agents.tools import get_tools
 from datastore_search.downloads.parameters import DumpParameters
 from datastore_search.models import Resource

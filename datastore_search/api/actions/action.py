@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.functional import Promise
@@ -11,6 +11,7 @@ from rest_framework.request import Request
 
 from ...contributions import Table
 from ...web.caching import Validators
+from ..parameter_types import Schema
 from ..parameters import ActionParameters
 
 
@@ -32,13 +33,21 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action; ``run`` takes the request and the parameters as they were sent."""
+    """
+    One action; ``run`` takes the request and the parameters as they were sent.
+
+    ``result`` is the JSON Schema of the result, any value if there is none.  ``build_schemas``
+    builds the schemas that it refers to, by name, beside those of ``api.schemas``; apps may have
+    added parameters by then.
+    """
 
     name: str
     parameters: type[ActionParameters]
     run: Callable[[Request, Mapping[str, object]], Answer]
     help: str | Promise
     is_writing: bool = False
+    result: Schema = field(default_factory=dict)
+    build_schemas: Callable[[], Mapping[str, Schema]] = dict
 
 
 #: All actions by name.

@@ -14,9 +14,33 @@ from ...field_types import field_types
 from ...guards.clients import Client
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, check_has_records, describe_fields, with_consistent_read
-from ..parameters import InfoParameters
+from ..parameter_types import BooleanField, Schema
+from ..parameters import ResourceParameters
 from ..permissions import authorize_read
+from ..schemas import (
+    BOOLEAN,
+    NON_NEGATIVE_INTEGER,
+    OBJECT,
+    RESOURCE_ID,
+    TEXT,
+    describe_field,
+    enum_of,
+    list_of,
+    object_of,
+    schema_ref,
+)
 from .action import Action, Answer
+
+
+class InfoParameters(ResourceParameters):
+    """The parameters of ``datastore_info``."""
+
+    include_meta = BooleanField(
+        help_text=_("Describe the table as a whole, as `meta`."), shown_default="true"
+    )
+    include_fields_schema = BooleanField(
+        help_text=_("Return the `schema` and the `profile` of each field."), shown_default="true"
+    )
 
 
 def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -38,14 +62,6 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
         return Answer(result, validators=validators)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
-
-
-datastore_info = Action(
-    name="datastore_info",
-    parameters=InfoParameters,
-    run=_describe_resource,
-    help=_("Describe the fields of a resource, and how many records it has."),
-)
 
 
 def _describe_storage(
@@ -96,3 +112,51 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
         "aliases": list(aliases.values_list("name", flat=True)),
         **({"profiled": profiled} if profiled else {}),
     }
+
+
+def _build_schemas() -> dict[str, Schema]:
+    stored = object_of(
+        {
+            "native_type": schema_ref("DatastoreFieldType"),
+            "notnull": BOOLEAN,
+            "index_name": TEXT,
+            "is_index": BOOLEAN,
+            "uniquekey": BOOLEAN,
+            "facetable": {**BOOLEAN, "description": "Whether facets can count its values."},
+            "sortable": {**BOOLEAN, "description": "Whether records can be sorted by it."},
+            "searchable": {**BOOLEAN, "description": "Whether `q` finds its words."},
+        }
+    )
+    meta = object_of(
+        {
+            "id": RESOURCE_ID,
+            "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
+            "table_type": enum_of("BASE TABLE"),
+            "size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the records."},
+            "idx_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the indexes."},
+            "db_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the whole database."},
+            "aliases": list_of(TEXT),
+        },
+        optional={
+            "profiled": {
+                "description": "Of which records the profiles of the fields are.",
+                **OBJECT,
+            }
+        },
+    )
+    profile = {
+        "description": "What the values of the field are like; missing after a change.",
+        **OBJECT,
+    }
+    fields = list_of(describe_field(schema=stored, profile=profile))
+    return {"DatastoreInfo": object_of({"fields": fields}, optional={"meta": meta})}
+
+
+datastore_info = Action(
+    name="datastore_info",
+    parameters=InfoParameters,
+    run=_describe_resource,
+    help=_("Describe the fields of a resource, and how many records it has."),
+    result=schema_ref("DatastoreInfo"),
+    build_schemas=_build_schemas,
+)

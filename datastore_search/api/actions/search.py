@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from string import whitespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,25 +12,132 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from ...conf import conf
 from ...field_types import dump_json_as_sent
+from ...filters import parse_filters
 from ...guards.clients import Client
 from ...search import (
     ConsistentRead,
     Page,
     Query,
+    RecordsFormat,
     describe_fields,
     read_page,
     retry_if_stale,
     with_consistent_read,
 )
 from ...web.addresses import find_base_path
-from ..parameters import SearchParameters, build_query
+from ..parameter_types import (
+    BooleanField,
+    ChoiceField,
+    IgnoredField,
+    NonNegativeIntegerField,
+    ResourceIdField,
+    Schema,
+    SortField,
+)
+from ..parameters import MAX_ROW_NUMBER, QueryParameters, ResourceParameters
 from ..permissions import authorize_read, get_reader
+from ..schemas import (
+    BOOLEAN,
+    FIELDS,
+    ID,
+    LIMIT,
+    NON_NEGATIVE_INTEGER,
+    RECORDS,
+    RESOURCE_ID,
+    ROW,
+    ROWS_OF_TEXT,
+    TEXT,
+    describe_repeated,
+    enum_of,
+    list_of,
+    object_of,
+    one_of,
+    schema_ref,
+)
 from .action import Action, Answer
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
+#: Records of an answer if no limit is given.
+DEFAULT_LIMIT = 100
+
 #: The parameters that a link to another page does not repeat.
 _NOT_LINKED = ("resource_id", "id", "offset")
+
+
+class SearchParameters(ResourceParameters, QueryParameters):
+    """The parameters of ``datastore_search``."""
+
+    resource_id = ResourceIdField(
+        help_text=_(
+            "The id of a resource, its name, or one of its aliases; or `_table_metadata`, which"
+            " lists the ids and aliases that the user may read. Required, unless there is an `id`."
+        )
+    )
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of records. 0 gives none."),
+        shown_default=DEFAULT_LIMIT,
+        reduced_to=lambda: conf.MAX_LIMIT,
+    )
+    sort = SortField(
+        help_text=_(
+            "A key is a field, then `asc` or `desc`, then `nulls first` or `nulls last`. If not"
+            " given, records come in the order of `_id`; with `q`, the best match first."
+        )
+    )
+    include_total = BooleanField(
+        help_text=_("Count all matching records, as `total`."), shown_default="true"
+    )
+    records_format = ChoiceField(
+        tuple(RecordsFormat),
+        help_text=_(
+            "The form of the records: objects, lists in the order of `fields`, or one text of CSV"
+            " or TSV without a header."
+        ),
+        shown_default=RecordsFormat.OBJECTS,
+    )
+    include_next_page = BooleanField(
+        help_text=_("Return `next_page`, a condition that the records after this page meet."),
+        shown_default="false",
+    )
+    total_estimation_threshold = IgnoredField(
+        help_text=_("Has no effect: totals are always exact.")
+    )
+
+
+def build_query(parameters: Mapping[str, Any]) -> Query:
+    """
+    Make the query of ``SearchParameters`` that were read.
+
+    A parameter is the attribute of its name, and what ``answers`` one is a member of the page.
+    """
+    q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
+    by_field = q if isinstance(q, Mapping) else {}
+    values = {name: parameters[name] for name in Query.__slots__ if name in parameters}
+    values |= {
+        "limit": min(parameters.get("limit", DEFAULT_LIMIT), conf.MAX_LIMIT),
+        "offset": min(parameters.get("offset", 0), MAX_ROW_NUMBER),
+        # CKAN: with a full_text, a q that is text counts for nothing.
+        "q": full_text or ("" if by_field else q),
+        "q_fields": by_field,
+        "language": parameters.get("language", "")
+        .strip(whitespace)
+        .lower(),  # as PostgreSQL reads names
+        "filters": parse_filters(parameters["filters"]) if "filters" in parameters else (),
+        "records_format": RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
+        "members": tuple(
+            [
+                field.answers
+                for name, field in SearchParameters.get_declared().items()
+                if field.answers is not None and parameters.get(name)
+            ]
+        ),
+    }
+    return Query(**values)
+
+
+# The answer ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +169,6 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
         return Answer(result, validators=validators, record_count=page.record_count)
 
     return with_consistent_read(name, answer, client=client, as_snapshot=query.is_copied)
-
-
-datastore_search = Action(
-    name="datastore_search",
-    parameters=SearchParameters,
-    run=_search,
-    help=_("Search the records of a resource."),
-)
 
 
 def _build_result(
@@ -116,3 +216,73 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
     return {
         name: f"{address}&offset={start}" if start else address for name, start in starts.items()
     }
+
+
+# Its schema ---------------------------------------------------------------------------------------
+
+_OBJECTS, _LISTS, _TEXTS = "DatastorePageOfObjects", "DatastorePageOfLists", "DatastorePageOfText"
+
+_PAGES = {
+    RecordsFormat.OBJECTS: _OBJECTS,
+    RecordsFormat.LISTS: _LISTS,
+    RecordsFormat.CSV: _TEXTS,
+    RecordsFormat.TSV: _TEXTS,
+}
+
+
+def _build_schemas() -> dict[str, Schema]:
+    return {
+        "DatastorePage": {
+            **one_of(schema_ref(_OBJECTS), schema_ref(_LISTS), schema_ref(_TEXTS)),
+            "discriminator": {
+                "propertyName": "records_format",
+                "mapping": {form.value: schema_ref(name)["$ref"] for form, name in _PAGES.items()},
+            },
+        },
+        _OBJECTS: _build_page(_OBJECTS, RECORDS),
+        _LISTS: _build_page(_LISTS, list_of(ROW)),
+        _TEXTS: _build_page(_TEXTS, ROWS_OF_TEXT),
+        "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
+    }
+
+
+def _build_page(name: str, records: Schema) -> Schema:
+    values = [form.value for form, page in _PAGES.items() if page == name]
+    # drf-spectacular would give an enumeration a name of its own.
+    formats = {**TEXT, "pattern": f"^({'|'.join(values)})$"} if values[1:] else enum_of(*values)
+    bound = {"type": "object", "properties": {"gt": ID, "lt": ID}}
+    return object_of(
+        {
+            "resource_id": RESOURCE_ID,
+            "fields": FIELDS,
+            "records_format": formats,
+            "limit": LIMIT,
+            "include_total": BOOLEAN,
+            "include_next_page": BOOLEAN,
+            "_links": schema_ref("DatastoreLinks"),
+            "records": records,
+        },
+        optional={
+            "total": {
+                **NON_NEGATIVE_INTEGER,
+                "description": "All matching records; there if `include_total`.",
+            },
+            "total_was_estimated": {**BOOLEAN, "description": "Always false."},
+            "next_page": {
+                "description": "The condition that the records after this page meet: add it to"
+                " `filters`.",
+                **object_of({"_id": {**bound, "minProperties": 1, "maxProperties": 1}}),
+            },
+            **describe_repeated(SearchParameters),
+        },
+    )
+
+
+datastore_search = Action(
+    name="datastore_search",
+    parameters=SearchParameters,
+    run=_search,
+    help=_("Search the records of a resource."),
+    result=schema_ref("DatastorePage"),
+    build_schemas=_build_schemas,
+)

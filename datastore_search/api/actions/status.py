@@ -12,11 +12,25 @@ from ... import __version__
 from ...conf import conf
 from ...messages.requests import UnknownHelp
 from ...web.addresses import build_site_address
-from ..parameters import HelpParameters, StatusParameters, make_printable
+from ..parameter_types import TextField
+from ..parameters import ActionParameters, make_printable
+from ..schemas import OBJECT, TEXT, list_of, object_of, schema_ref
 from .action import Action, Answer, actions
 
 #: The release of CKAN whose actions these are.
 CKAN_VERSION = "2.12.0"
+
+
+class HelpParameters(ActionParameters):
+    """The parameters of ``help_show``."""
+
+    needed = ("name",)
+
+    name = TextField(help_text=_("The name of an action."))
+
+
+class StatusParameters(ActionParameters):
+    """``status_show`` has none."""
 
 
 def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -40,15 +54,31 @@ def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(result, public=True)
 
 
+_STATUS = object_of(
+    {
+        "ckan_version": {**TEXT, "description": "The release of CKAN whose actions these are."},
+        "datastore_search_version": TEXT,
+        "site_title": TEXT,
+        "site_description": TEXT,
+        "site_url": {"type": "string", "format": "uri"},
+        "locale_default": TEXT,
+        "extensions": list_of(TEXT),
+    },
+    additionalProperties=OBJECT["additionalProperties"],
+)
+
 help_show = Action(
     name="help_show",
     parameters=HelpParameters,
     run=_show_help,
     help=_("Describe an action."),
+    result={"type": "string", "description": "What the action does."},
 )
 status_show = Action(
     name="status_show",
     parameters=StatusParameters,
     run=_show_status,
     help=_("Describe this server."),
+    result=schema_ref("DatastoreStatus"),
+    build_schemas=lambda: {"DatastoreStatus": _STATUS},
 )

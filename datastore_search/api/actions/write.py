@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.db import connections, router
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
@@ -13,6 +14,7 @@ from rest_framework.serializers import ValidationError
 from ...database.writes import begin_write_transaction
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
+from ...filters.operators import INDEXED_OPERATORS
 from ...messages.parameters import InvalidParameter, InvalidParameters
 from ...messages.writing import (
     InvalidFieldInfo,
@@ -34,19 +36,166 @@ from ...search import (
 from ...search.spool import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..new_resources import add_resource, get_resources
-from ..parameters import (
-    ActionParameters,
-    CreateParameters,
-    DeleteParameters,
-    RecordsDeleteParameters,
-    ResourceParameters,
-    UpsertParameters,
-    make_printable,
+from ..parameter_types import (
+    MAX_ALIASES,
+    MAX_INDEXES,
+    BooleanField,
+    ChoiceField,
+    FieldsField,
+    GivenFiltersField,
+    IgnoredField,
+    NamesField,
+    ObjectField,
+    RecordsField,
+    ResourceIdField,
+    Schema,
 )
+from ..parameters import ActionParameters, ResourceParameters, make_printable
 from ..permissions import check_may_write, get_reader
+from ..schemas import (
+    FIELDS,
+    RECORDS,
+    RESOURCE_ID,
+    describe_repeated,
+    enum_of,
+    object_of,
+    schema_ref,
+)
 from .action import Action, Answer
 
+# What they have in common -------------------------------------------------------------------------
+
+
+class WritingParameters(ResourceParameters):
+    """The parameters of an action that writes records."""
+
+    force = BooleanField(
+        help_text=_("Write even if the records come from a file, and the next file replaces them."),
+        shown_default="false",
+        repeated=False,
+    )
+    calculate_record_count = IgnoredField(help_text=_("Has no effect: the count is always exact."))
+
+
+class RecordsParameters(WritingParameters):
+    """The parameters of an action that takes records."""
+
+    unchecked = frozenset({"records"})
+
+    include_records = BooleanField(
+        help_text=_("Return the written records, as they are stored."), shown_default="false"
+    )
+
+
+def _find_resource(name: str) -> Resource | None:
+    return get_resources().named(name).first()
+
+
+def _find_writable_resource(
+    request: Request, parameters: Mapping[str, Any], verb: str = "change"
+) -> Resource:
+    """Find a loaded resource that the user may change."""
+    name = ResourceParameters.get_name(parameters)
+    resource = get_resources().named(name).filter(table_version__isnull=False).first()
+    return check_may_write(request, resource, name, verb)
+
+
+def _build_result(
+    kind: type[ActionParameters],
+    parameters: Mapping[str, Any],
+    writer: Writer,
+    method: Method | None = None,
+) -> dict[str, Any]:
+    written = {} if method is None else {"method": method.value}
+    return kind.repeat(parameters, parameters) | written | {"resource_id": str(writer.resource.pk)}
+
+
+def _read_written_records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
+    """Read the written records as they are stored."""
+    return _read_records(writer, [In(ID, tuple(ids))])
+
+
+def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
+    query = Query(limit=None, include_total=False, filters=tuple(conditions))
+    relation = build_relation(writer.resource)
+    read = ConsistentRead(writer.session, relation, writer.resource)
+    return read_page(read, query).records
+
+
 # datastore_create ---------------------------------------------------------------------------------
+
+_TYPES = ", ".join(f"`{name}`" for name in field_types)
+
+
+class CreateParameters(RecordsParameters):
+    """The parameters of ``datastore_create``."""
+
+    needed = ("resource_id", "id", "resource")
+
+    resource_id = ResourceIdField(
+        help_text=_(
+            "The id of a resource, its name, or one of its aliases. A new id, a UUID, creates a "
+            "resource. Required, unless there is an `id` or a `resource`."
+        )
+    )
+    resource = ObjectField(
+        help_text=_(
+            "Describes a new resource by the members of `resource_create`. Not together with"
+            " `resource_id`."
+        )
+    )
+    private = BooleanField(
+        help_text=_(
+            "Whether only users with the permission may read the resource. If not given, a "
+            "new resource is public, and an existing one is not changed."
+        )
+    )
+    fields: Any = FieldsField(  # DRF takes it out of the class, whose property it would hide
+        help_text=format_lazy(
+            _(
+                "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"
+                " {types}; without one, it is inferred from the records. If not given, a new table"
+                " has the fields that the first record names."
+            ),
+            types=_TYPES,
+        )
+    )
+    records = RecordsField(help_text=_("Records to add. Missing members are null."))
+    primary_key = NamesField(
+        help_text=_(
+            "Fields whose values identify a record. An empty list removes the key. If not "
+            "given, the key stays."
+        )
+    )
+    indexes = NamesField(
+        MAX_INDEXES,
+        help_text=_(
+            "Fields whose order is indexed; equality is indexed for every field. If not given, the"
+            " indexes stay."
+        ),
+    )
+    index_substrings = BooleanField(
+        help_text=format_lazy(
+            _(
+                "Whether parts of texts are indexed, for {operators} and `substrings`. If not "
+                "given, this is not changed."
+            ),
+            operators=", ".join(f"`{name}`" for name in INDEXED_OPERATORS),
+        )
+    )
+    aliases = NamesField(
+        MAX_ALIASES,
+        help_text=_(
+            "Other names of the resource, which replace its present ones. If not given, they stay."
+        ),
+    )
+    delete_fields = BooleanField(
+        help_text=_(
+            "Remove the fields that `fields` does not name, with their values. Has no effect"
+            " without `fields`."
+        ),
+        shown_default="false",
+    )
 
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -139,6 +288,28 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
 # datastore_upsert ---------------------------------------------------------------------------------
 
 
+class UpsertParameters(RecordsParameters):
+    """The parameters of ``datastore_upsert``."""
+
+    records = RecordsField(
+        help_text=_(
+            "Records to write. Except with `insert`, they need `_id` or the fields of the "
+            "primary key."
+        )
+    )
+    method = ChoiceField(
+        ("upsert", "insert", "update"),
+        help_text=_(
+            "`insert` adds records, `update` changes existing ones, and `upsert` does either."
+        ),
+        shown_default="upsert",
+    )
+    dry_run = BooleanField(
+        help_text=_("Check everything and answer as usual, but change nothing."),
+        shown_default="false",
+    )
+
+
 def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = UpsertParameters.parse(sent)
     method = Method(parameters.get("method", Method.UPSERT))
@@ -155,6 +326,33 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 # Deleting -----------------------------------------------------------------------------------------
+
+
+class DeleteParameters(WritingParameters):
+    """The parameters of ``datastore_delete``."""
+
+    filters = GivenFiltersField(
+        help_text=_(
+            "Which records to delete; an empty object deletes all of them. If not given, the table"
+            " is deleted, with its fields and aliases. Null, an empty text and an empty list are"
+            " refused."
+        )
+    )
+    include_deleted_records = BooleanField(
+        help_text=_("Return the deleted records."), shown_default="false"
+    )
+
+
+class RecordsDeleteParameters(DeleteParameters):
+    """The parameters of ``datastore_records_delete``."""
+
+    filters = GivenFiltersField(
+        required=True,
+        help_text=_(
+            "Which records to delete; an empty object deletes all of them. Null, an empty text and"
+            " an empty list are refused."
+        ),
+    )
 
 
 def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -185,42 +383,20 @@ def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     return Answer(result)
 
 
-# Shared ------------------------------------------------------------------------------------------
+# Their schemas ------------------------------------------------------------------------------------
 
 
-def _find_resource(name: str) -> Resource | None:
-    return get_resources().named(name).first()
+def _build_schema(
+    parameters: type[ActionParameters], records: str = "records", **members: Schema
+) -> Schema:
+    return object_of(
+        {"resource_id": RESOURCE_ID, **members},
+        optional={**describe_repeated(parameters), records: RECORDS},
+    )
 
 
-def _find_writable_resource(
-    request: Request, parameters: Mapping[str, Any], verb: str = "change"
-) -> Resource:
-    """Find a loaded resource that the user may change."""
-    name = ResourceParameters.get_name(parameters)
-    resource = get_resources().named(name).filter(table_version__isnull=False).first()
-    return check_may_write(request, resource, name, verb)
-
-
-def _build_result(
-    kind: type[ActionParameters],
-    parameters: Mapping[str, Any],
-    writer: Writer,
-    method: Method | None = None,
-) -> dict[str, Any]:
-    written = {} if method is None else {"method": method.value}
-    return kind.repeat(parameters, parameters) | written | {"resource_id": str(writer.resource.pk)}
-
-
-def _read_written_records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
-    """Read the written records as they are stored."""
-    return _read_records(writer, [In(ID, tuple(ids))])
-
-
-def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
-    query = Query(limit=None, include_total=False, filters=tuple(conditions))
-    relation = build_relation(writer.resource)
-    read = ConsistentRead(writer.session, relation, writer.resource)
-    return read_page(read, query).records
+def _build_deleted() -> dict[str, Schema]:
+    return {"DatastoreDeleted": _build_schema(DeleteParameters, "deleted_records")}
 
 
 write_actions = (
@@ -230,6 +406,12 @@ write_actions = (
         _create,
         _("Create a table, add fields, aliases and a primary key to it, and append records."),
         is_writing=True,
+        result=schema_ref("DatastoreCreated"),
+        build_schemas=lambda: {
+            "DatastoreCreated": _build_schema(
+                CreateParameters, fields=FIELDS, method=enum_of(Method.INSERT.value)
+            )
+        },
     ),
     Action(
         "datastore_upsert",
@@ -237,6 +419,12 @@ write_actions = (
         _upsert,
         _("Add records, or change those that have the same primary key."),
         is_writing=True,
+        result=schema_ref("DatastoreWritten"),
+        build_schemas=lambda: {
+            "DatastoreWritten": _build_schema(
+                UpsertParameters, method=schema_ref("DatastoreMethod")
+            )
+        },
     ),
     Action(
         "datastore_delete",
@@ -244,6 +432,8 @@ write_actions = (
         _delete,
         _("Delete the records that match the filters or, without filters, the whole table."),
         is_writing=True,
+        result=schema_ref("DatastoreDeleted"),
+        build_schemas=_build_deleted,
     ),
     Action(
         "datastore_records_delete",
@@ -251,5 +441,7 @@ write_actions = (
         _delete_records_only,
         _("Delete the records that match the filters, and never the table."),
         is_writing=True,
+        result=schema_ref("DatastoreDeleted"),
+        build_schemas=_build_deleted,
     ),
 )

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 
 from ...api.actions import actions
+from ...api.actions.info import InfoParameters
 from ...api.parameter_types import NonNegativeIntegerField
-from ...api.parameters import InfoParameters
 from ...models import Resource
 from .answers import cut_text, dump_compact, parse_result, write_csv, write_page
 

@@ -15,7 +15,26 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...api.actions.action import Action, Answer
+from ...api.parameter_types import Schema
 from ...api.permissions import authorize_read
+from ...api.schemas import (
+    ANY_VALUE,
+    BOOLEAN,
+    FIELDS,
+    LIMIT,
+    NON_NEGATIVE_INTEGER,
+    NULL,
+    OBJECT,
+    RESOURCE_ID,
+    ROW,
+    ROWS_OF_TEXT,
+    TEXT,
+    describe_repeated,
+    list_of,
+    object_of,
+    one_of,
+    schema_ref,
+)
 from ...guards.clients import Client
 from ...models import Resource
 from ...search import ConsistentRead, Page, RawJson, describe_fields, with_consistent_read
@@ -30,7 +49,7 @@ from .parameters import (
     build_facets_query,
     build_values_query,
 )
-from .spelling import NO_SUGGESTIONS, suggest_queries
+from .spelling import MAX_COUNTED_RECORDS, NO_SUGGESTIONS, suggest_queries
 from .suggestions import NO_VALUES, suggest_values
 
 # datastore_facets ---------------------------------------------------------------------------------
@@ -52,6 +71,35 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
         return Answer(result, validators=validators if found.is_complete else None)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
+
+
+def _build_facets_schemas() -> dict[str, Schema]:
+    counted = {"count": NON_NEGATIVE_INTEGER}
+    figure = one_of(NON_NEGATIVE_INTEGER, NULL)
+    facet = object_of(
+        {
+            "field": TEXT,
+            "type": schema_ref("DatastoreFieldType"),
+            "nulls": {**figure, "description": "Records without a value."},
+            "others": {**figure, "description": "Records with other values than those listed."},
+            "complete": {**BOOLEAN, "description": "False if counting took too long."},
+        },
+        optional={
+            "values": list_of(object_of({"value": ANY_VALUE, **counted})),
+            "distinct": {**figure, "description": "The number of different values."},
+            "bins": list_of(object_of({"from": ANY_VALUE, "to": ANY_VALUE, **counted})),
+            "min": {**ANY_VALUE, "description": "The least value in the bins."},
+            "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
+        },
+    )
+    facets = object_of(
+        {
+            "resource_id": RESOURCE_ID,
+            "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
+            "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
+        }
+    )
+    return {"DatastoreFacets": facets, "DatastoreFacet": facet}
 
 
 # datastore_aggregate ------------------------------------------------------------------------------
@@ -88,6 +136,26 @@ def _describe_page(query: AggregateQuery, page: Page, resource: Resource) -> dic
     }
 
 
+def _build_aggregate_schema() -> Schema:
+    return object_of(
+        {
+            "resource_id": RESOURCE_ID,
+            "fields": FIELDS,
+            "records_format": schema_ref("DatastoreRecordsFormat"),
+            "limit": LIMIT,
+            "include_total": BOOLEAN,
+            "records": {
+                "description": "The groups, in the form that `records_format` says.",
+                **one_of(list_of(one_of(OBJECT, ROW)), ROWS_OF_TEXT),
+            },
+        },
+        optional={
+            **describe_repeated(AggregateParameters),
+            "total": {**NON_NEGATIVE_INTEGER, "description": "All groups; if `include_total`."},
+        },
+    )
+
+
 # datastore_suggest --------------------------------------------------------------------------------
 
 
@@ -118,23 +186,55 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
     return with_consistent_read(name, answer, client=Client.from_request(request))
 
 
+def _build_suggestions_schema() -> Schema:
+    value = object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
+    similar = object_of(
+        {
+            "word": TEXT,
+            "distance": {**NON_NEGATIVE_INTEGER, "description": "Letters that differ."},
+            "count": {
+                **NON_NEGATIVE_INTEGER,
+                "maximum": MAX_COUNTED_RECORDS,
+                "description": "Records that the word finds, up to the maximum.",
+            },
+        }
+    )
+    word = object_of({"word": TEXT, "suggestions": list_of(similar)})
+    query = object_of({"q": TEXT, "total": {**NON_NEGATIVE_INTEGER, "minimum": 1}})
+    return object_of(
+        {
+            "resource_id": RESOURCE_ID,
+            "values": list_of(value, description="The most common values first."),
+            "words": list_of(word, description="The words of `q` that no record has."),
+            "queries": list_of(query, description="Queries that find records."),
+            "complete": {**BOOLEAN, "description": "False if there may be other suggestions."},
+        }
+    )
+
+
 analysis_actions = (
     Action(
         "datastore_facets",
         FacetsParameters,
         _read_facets,
         _("Count the most common values of the fields of a resource."),
+        result=schema_ref("DatastoreFacets"),
+        build_schemas=_build_facets_schemas,
     ),
     Action(
         "datastore_aggregate",
         AggregateParameters,
         _aggregate,
         _("Compute figures for groups of the records of a resource."),
+        result=schema_ref("DatastoreAggregate"),
+        build_schemas=lambda: {"DatastoreAggregate": _build_aggregate_schema()},
     ),
     Action(
         "datastore_suggest",
         SuggestParameters,
         _suggest,
         _("Suggest values of a field, and words for a query that finds nothing."),
+        result=schema_ref("DatastoreSuggestions"),
+        build_schemas=lambda: {"DatastoreSuggestions": _build_suggestions_schema()},
     ),
 )

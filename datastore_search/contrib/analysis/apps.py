@@ -13,7 +13,7 @@ class AnalysisConfig(ContribAppConfig):
 
     def contribute(self) -> Iterator[Contribution]:
         from ...api.actions import actions
-        from ...api.parameters import SearchParameters
+        from ...api.actions.search import SearchParameters
         from .actions import analysis_actions
         from .parameters import HIGHLIGHT
 

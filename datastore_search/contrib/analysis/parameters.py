@@ -13,6 +13,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from ...api.actions.search import SearchParameters, build_query
 from ...api.body import parse_json
 from ...api.envelope import MAX_REPORTED_ERRORS
 from ...api.parameter_types import (
@@ -32,8 +33,6 @@ from ...api.parameters import (
     ActionParameters,
     ConditionParameters,
     ResourceParameters,
-    SearchParameters,
-    build_query,
     make_printable,
 )
 from ...field_types.numbers import NUMBER

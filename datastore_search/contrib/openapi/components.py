@@ -1,24 +1,11 @@
-"""Builders of JSON Schema, and the named components of the document (``Datastore…``)."""
+"""The named components of the document (``Datastore…``), and the schemas of every envelope."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-#: A JSON Schema, or another object of an OpenAPI document.
-Schema = dict[str, Any]
-
-
-def build_name(words: str) -> str:
-    """Build the name of a component from words with underscores."""
-    camel = "".join(word.capitalize() for word in words.split("_"))
-    return "Datastore" + camel.removeprefix("Datastore")
-
-
-def schema_ref(name: str) -> Schema:
-    """Refer to a schema."""
-    return {"$ref": f"#/components/schemas/{name}"}
+from ...api.parameter_types import Schema
+from ...api.schemas import BOOLEAN
 
 
 def response_ref(name: str) -> Schema:
@@ -37,34 +24,14 @@ def register(registry: ComponentRegistry, schemas: Schema, responses: Schema) ->
             registry.register_on_missing(component)
 
 
-def object_of(members: Schema, *, optional: Schema | None = None, **more: Any) -> Schema:
-    """Describe an object with required and optional members; one that is both is required."""
-    properties = {**members, **(optional or {}), **members}
-    required = {"required": [*members]} if members else {}
-    return {"type": "object", **required, "properties": properties, **more}
+HELP: Schema = {
+    "type": "string",
+    "format": "uri",
+    "description": "Where the action is described.",
+}
 
 
-def list_of(items: Schema, **more: Any) -> Schema:
-    """Describe a list."""
-    return {"type": "array", "items": items, **more}
-
-
-def one_of(*forms: Schema) -> Schema:
-    """Describe a value that has one of several forms."""
-    return {"oneOf": [*forms]}
-
-
-def enum_of(*texts: str) -> Schema:
-    """Describe a text that is one of several."""
-    allowed: Schema = {"const": texts[0]} if len(texts) == 1 else {"enum": [*texts]}
-    return {"type": "string", **allowed}
-
-
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-NON_NEGATIVE_INTEGER: Schema = {"type": "integer", "minimum": 0}
-BOOLEAN: Schema = {"type": "boolean"}
-NULL: Schema = {"type": "null"}
-#: Any JSON value.
-ANY_VALUE: Schema = {}
-OBJECT: Schema = {"type": "object", "additionalProperties": ANY_VALUE}
+def build_success(*, is_one: bool) -> Schema:
+    """Describe the member that distinguishes results from failures."""
+    # Not a constant: generators of clients mistake it for the text "true".
+    return {**BOOLEAN, "description": f"Always {str(is_one).lower()}."}

@@ -11,13 +11,13 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 
 from ...api.envelope import ERROR_TYPES, describe_error
-from ...api.parameter_types import NonNegativeIntegerField
+from ...api.parameter_types import NonNegativeIntegerField, Schema
+from ...api.schemas import TEXT, enum_of, list_of, object_of, schema_ref
 from ...conf import conf
 from ...messages.access import AnonymousDenied, UnknownResource
 from ...messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
-from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
+from .components import HELP, build_success, response_ref
 from .examples import PORTAL, SURVEY
-from .results import HELP, build_success
 
 #: When each status is answered.
 _DESCRIPTIONS: Mapping[int, str | Promise] = {

@@ -11,10 +11,21 @@ from drf_spectacular.plumbing import ComponentRegistry
 from rest_framework.status import HTTP_200_OK
 
 from ...api.actions import Action
+from ...api.parameter_types import Schema
 from ...api.parameters import ActionParameters
+from ...api.schemas import (
+    COMMON_SCHEMAS,
+    ROW,
+    TEXT,
+    build_name,
+    list_of,
+    object_of,
+    schema_ref,
+)
+from ...downloads.formats import GZIP_TYPE, formats
 from ...downloads.parameters import DumpParameters
-from . import errors, filters, parameters, results
-from .components import Schema, build_name, register, schema_ref
+from . import errors, filters, parameters
+from .components import HELP, build_success, register
 from .examples import Example, select_examples, show_examples
 
 _JSON = "application/json"
@@ -47,7 +58,7 @@ class OperationSchema(AutoSchema):
         """Build the named schemas."""
         return {
             **filters.build_schemas(),
-            **results.build_schemas(),
+            **COMMON_SCHEMAS,
             **errors.build_schemas(),
             **parameters.build_choices(self.serializer),
         }
@@ -83,7 +94,14 @@ class ActionSchema(OperationSchema):
         return {
             **super().build_schemas(),
             f"{words}Parameters": parameters.build_body(self.serializer),
-            f"{words}Answer": results.build_answer(self._action.name),
+            **self._action.build_schemas(),
+            f"{words}Answer": object_of(
+                {
+                    "help": HELP,
+                    "success": build_success(is_one=True),
+                    "result": self._action.result,
+                }
+            ),
         }
 
     def build_operation(self, method: str, prefix: str) -> Schema:
@@ -145,8 +163,26 @@ class DumpSchema(OperationSchema):
                 *parameters.build_query(self.serializer, [example]),
             ],
             "security": [{}, *self.get_auth()],
-            "responses": self.build_responses(results.build_dump(example), method),
+            "responses": self.build_responses(_build_file(example), method),
         }
+
+
+def _build_file(example: Example) -> Schema:
+    binary: Schema = {"type": "string", "format": "binary"}
+    table = object_of({"fields": list_of(schema_ref("DatastoreField")), "records": list_of(ROW)})
+    texts: dict[str, Schema] = {
+        kind.content_type.partition(";")[0]: {
+            "schema": table if name == "json" else TEXT if kind.is_text else binary
+        }
+        for name, kind in formats.items()
+    }
+    texts[GZIP_TYPE] = {"schema": binary}
+    texts["text/csv"].update(show_examples([example], lambda each: each.answer))
+    return {
+        "description": "The file. CSV and TSV have a header.",
+        "headers": {"Content-Disposition": {"schema": TEXT, "description": "The file's name."}},
+        "content": texts,
+    }
 
 
 def _build_name_parameter(example: Example) -> Schema:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...api.parameter_types import ParameterField
+from ...api.parameter_types import ParameterField, Schema
 from ...api.parameters import ActionParameters
-from .components import TEXT, Schema, build_name, one_of, schema_ref
+from ...api.schemas import TEXT, build_name, describe_values, one_of, schema_ref
 from .examples import Example, show_examples
 
 
@@ -70,15 +70,9 @@ def _build_object(parameters: type[ActionParameters]) -> Schema:
 
 
 def _build_sent_schema(name: str, field: ParameterField) -> Schema:
-    schema = build_schema(name, field)
+    schema = describe_values(name, field)
     # Generators of clients take two lists of objects of one class for the same.
     return one_of(schema, TEXT) if field.accepts_text else schema
-
-
-def build_schema(name: str, field: ParameterField) -> Schema:
-    """Describe the values of a parameter, or refer to their description."""
-    component = field.get_component(name)
-    return schema_ref(build_name(component)) if component else field.build_schema()
 
 
 def _build_alternatives(parameters: type[ActionParameters]) -> Schema:

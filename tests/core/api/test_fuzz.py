@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datastore_search.api.actions import actions
-from datastore_search.api.parameters import SearchParameters
+from datastore_search.api.actions.search import SearchParameters
 from datastore_search.field_types import field_types
 from datastore_search.filters.operators import operators
 from datastore_search.models import Resource

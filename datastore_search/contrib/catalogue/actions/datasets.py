@@ -34,6 +34,7 @@ from ....api.parameter_types import (
 )
 from ....api.parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
 from ....api.permissions import authorize_read, get_reader
+from ....api.schemas import BOOLEAN, TEXT, list_of
 from ....guards.clients import Client
 from ....messages.access import UnknownResource
 from ....models import Resource
@@ -128,7 +129,7 @@ class _Call(NamedTuple):
 
 
 def _reads(
-    parameters: type[ActionParameters], description: str | Promise
+    parameters: type[ActionParameters], description: str | Promise, **more: Any
 ) -> Callable[[Callable[[_Call], Answer]], Action]:
     """Make the action of a function's name, which reads within the client's time limit."""
 
@@ -138,7 +139,8 @@ def _reads(
                 using = session.connection.alias
                 return run(_Call(request, sent, parameters.parse(sent), using))
 
-        return Action(run.__name__.removeprefix("_"), parameters, run_within_limits, description)
+        name = run.__name__.removeprefix("_")
+        return Action(name, parameters, run_within_limits, description, **more)
 
     return build
 
@@ -182,7 +184,7 @@ class PackageListParameters(DatasetListParameters):
     offset = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
 
 
-@_reads(PackageListParameters, _("List the names of datasets."))
+@_reads(PackageListParameters, _("List the names of datasets."), result=list_of(TEXT))
 def _package_list(call: _Call) -> Answer:
     names = call.open_datasets().list_names(call.bound(MAX_LISTED_NAMES))
     return Answer(names, public=not call.parameters.get("include_private"))
@@ -533,5 +535,11 @@ catalogue_actions = (
     _group_list,
     _tag_list,
     Action("license_list", NoParameters, _list_licenses, _("List the known licences.")),
-    Action("site_read", NoParameters, _read_site, _("Report that this portal can be read.")),
+    Action(
+        "site_read",
+        NoParameters,
+        _read_site,
+        _("Report that this portal can be read."),
+        result=BOOLEAN,
+    ),
 )

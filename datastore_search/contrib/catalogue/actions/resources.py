@@ -17,14 +17,15 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ....api.actions.action import Action, Answer
-from ....api.new_resources import add_resource, get_resources
-from ....api.parameters import make_printable
-from ....api.permissions import check_may_write, get_reader
-from ....api.resource_parameters import (
+from ....api.new_resources import (
+    add_resource,
+    get_resources,
     read_resource_values,
     read_translations,
     refuse_other_members,
 )
+from ....api.parameters import make_printable
+from ....api.permissions import check_may_write, get_reader
 from ....database.writes import RowToLock, begin_write_transaction
 from ....messages.access import UnknownResource
 from ....models import Resource
