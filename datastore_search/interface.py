@@ -51,7 +51,7 @@ from .search import (
     Stream,
     parse_raw_json,
 )
-from .search.spool import Spool
+from .search.records import Spool
 
 __all__ = [  # what else it imports is private
     "AccessDenied",

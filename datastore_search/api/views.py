@@ -27,7 +27,7 @@ from ..guards.clients import Client
 from ..guards.rates import check_throttles
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
 from ..search import RawJson
-from ..search.spool import MAX_MEMORY_BYTES, Spool
+from ..search.records import MAX_MEMORY_BYTES, Spool
 from ..signals import CATALOGUE_KEY
 from ..web.addresses import build_help_address, find_base_path
 from ..web.caching import NotModified, set_cache_headers

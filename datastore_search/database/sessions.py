@@ -14,7 +14,7 @@ import psycopg
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
-from django.db.utils import InterfaceError, OperationalError
+from django.db.utils import Error, InterfaceError, OperationalError
 from psycopg import capabilities, errors, generators, pq, sql
 
 from ..guards import clients
@@ -196,7 +196,7 @@ class Session:
         connection.ensure_connection()
         with ExitStack() as stack:
             if not self._settings and settings:
-                stack.enter_context(transaction.atomic(using=connection.alias))
+                stack.enter_context(_open_savepoint(connection))
                 keeping = stack.enter_context(connection.cursor())
                 stack.enter_context(_restore_settings_after(keeping, settings))
             with connection.wrap_database_errors:  # of a connection that is closed
@@ -260,7 +260,7 @@ def open_session(
     settings = _build_settings(limit, memory_bytes)
     with ExitStack() as stack:
         if connection.in_atomic_block:  # which a failure must leave usable
-            stack.enter_context(transaction.atomic(using=connection.alias))
+            stack.enter_context(_open_savepoint(connection))
             cursor = stack.enter_context(connection.cursor())
             stack.enter_context(_restore_settings_after(cursor, settings))
         yield Session(connection, settings, client)
@@ -289,7 +289,8 @@ def open_snapshot(
             close_if_lost(connection)
             connection.ensure_connection()
             stack.enter_context(_begin_repeatable_read(connection))
-        stack.enter_context(transaction.atomic(using=connection.alias))
+        else:
+            stack.enter_context(_open_savepoint(connection))
         cursor = stack.enter_context(connection.cursor())
         if is_ours:  # the settings end with the transaction
             cursor.execute(_render_settings(tuple(settings.items())))
@@ -310,15 +311,50 @@ def _build_settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
 
 @contextmanager
 def _begin_repeatable_read(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Begin the next transaction as ``REPEATABLE READ``, without a statement of its own."""
+    """
+    Run a transaction of ``REPEATABLE READ``, begun without a statement of its own.
+
+    Source: Django's ``atomic``, which knows the connections of ``connections`` alone: a stream has
+    one of its own.
+    """
     driver = connection.connection
     before = driver.isolation_level
     driver.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    connection.in_atomic_block, connection.needs_rollback = True, False
+    is_done = False
     try:
         yield
+        is_done = True
     finally:
-        if not driver.closed:
-            driver.isolation_level = before
+        is_committed = is_done and not connection.needs_rollback
+        connection.in_atomic_block = connection.needs_rollback = False
+        if connection.closed_in_transaction:
+            connection.connection = None
+        else:
+            try:
+                # What reads a token may have noted when.
+                (connection.commit if is_committed else connection.rollback)()
+                connection.set_autocommit(True)
+                driver.isolation_level = before
+            except Error:
+                connection.close()
+                if is_committed:
+                    raise
+
+
+@contextmanager
+def _open_savepoint(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Run a part of a transaction, which a failure leaves usable, over any connection."""
+    savepoint = connection.savepoint()
+    try:
+        yield
+    except BaseException:
+        if not connection.needs_rollback:
+            connection.savepoint_rollback(savepoint)
+            connection.savepoint_commit(savepoint)
+        raise
+    connection.savepoint_commit(savepoint)
 
 
 @contextmanager

@@ -1,15 +1,12 @@
 """
 The only read path: from a resource and a query to records.
 
-``consistency`` answers from one version of a resource, by the statements of ``reads``.  ``binding``
-makes a query fit the resource, ``plan`` chooses the statement that reads a page of records or, for
-``streaming``, all of them, and ``pages`` runs it.  PostgreSQL writes each record as text
-(``rendering``), which is not parsed on its way to the client, unless a ``PageMember`` needs it.
+``reads`` answers from one version of a resource.  ``sql`` binds a query to it, ``plan`` chooses the
+statement that reads a page of records or all of them, and ``run`` runs it.  PostgreSQL writes each
+record as text, which is not parsed on its way to the client (``records``), unless a ``PageMember``
+needs it.
 """
 
-from .binding import BoundQuery, bind_query
-from .consistency import open_snapshot, retry_if_stale, with_consistent_read
-from .pages import check_has_records, copy_records, count_matches, read_page
 from .plan import compile_sort_key, count_and_read
 from .query import (
     ID,
@@ -23,6 +20,15 @@ from .query import (
     build_relation,
     describe_fields,
 )
-from .reads import ConsistentRead, StaleVersion, VersionKey, translate_database_errors
-from .rendering import Column, Columns, FoundRecords, RawJson, RecordSizes, parse_raw_json
-from .streaming import RecordCopy, Stream
+from .reads import (
+    ConsistentRead,
+    StaleVersion,
+    VersionKey,
+    open_snapshot,
+    retry_if_stale,
+    translate_database_errors,
+    with_consistent_read,
+)
+from .records import FoundRecords, RawJson, RecordSizes, parse_raw_json
+from .run import RecordCopy, Stream, check_has_records, copy_records, count_matches, read_page
+from .sql import BoundQuery, Column, Columns, bind_query

@@ -9,10 +9,11 @@ search scans a million records without a match.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import LiteralString
+from typing import Final, LiteralString
 
 from psycopg import sql
 
@@ -26,10 +27,11 @@ from ..filters import (
     join_with_commas,
 )
 from ..filters.names import SortKey
-from .binding import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery
+from ..guards.cache import BoundedCache
 from .query import ID, Relation
-from .rendering import Columns, FoundRecords
-from .top_matches import MAX_TOP_IDS, TopMatches
+from .reads import ConsistentRead, VersionKey
+from .records import FoundRecords
+from .sql import MAX_NARROW_ENTRIES, MAX_NARROW_FIELDS, MAX_WIDE_ENTRIES, BoundQuery, Columns
 
 #: Up to this many matches are sorted; of more, the order is scanned if an index has it.
 _MAX_SORTED_MATCHES = 20_000
@@ -364,13 +366,14 @@ class RankSort(Plan):
 
 @dataclass(frozen=True, slots=True)
 class TopMatchesLookup(Plan):
-    """Look up the records of the page, ``top``, which were ranked before."""
+    """Look up the records of the page, which are among the ``top`` that were ranked before."""
 
     top: TopMatches = field(kw_only=True)
 
     def select(self) -> Clause:
         """Select the records in the order of the ids."""
-        top = self.top
+        page = slice(self.bound.query.offset, self.bound.end)
+        lists = [each[page] for each in (self.top.ids, *self.top.ranks)]
         columns = sql.SQL(", ".join(["_id", *_RANK_NAMES[: len(self.bound.ranks)]]))
         return Clause(
             sql.SQL(
@@ -378,12 +381,12 @@ class TopMatchesLookup(Plan):
                 " AS top ({columns}, position) JOIN {source} USING (_id) ORDER BY position"
             ).format(
                 columns=columns,
-                lists=sql.SQL(", ".join(["%s::bigint[]", *["%s::float8[]"] * len(top.ranks)])),
+                lists=sql.SQL(", ".join(["%s::bigint[]", *["%s::float8[]"] * len(lists[1:])])),
                 source=self.bound.relation.source.text,
             ),
             # psycopg takes ten times as long to write lists.
             [
-                *[f"{{{','.join(map(str, each))}}}" for each in (top.ids, *top.ranks)],
+                *[f"{{{','.join(map(str, each))}}}" for each in lists],
                 *self.bound.relation.source.parameters,
             ],
         )
@@ -483,6 +486,78 @@ def _compile_group_order(bound: BoundQuery) -> Clause:
     return join_with_commas(keys)
 
 
+# Top matches --------------------------------------------------------------------------------------
+
+# Ranking a common word reads all its matches.  Their order is the same until the resource has
+# another version, so the ids and ranks of the first matches and the number of all are kept: other
+# pages, and the same question of others, then read only their own records
+# (``docs/decisions/0027``).
+
+#: The ids that are kept of a question: ten pages.
+MAX_TOP_IDS: Final = 1_000
+
+#: Kept questions, with at most 8 kB of ids and 8 kB of each rank.
+_MAX_QUESTIONS = 5_000
+_MAX_BYTES = 20_000_000
+
+#: The conditions of a kept question, in letters: a filter may have thousands of values.
+_MAX_KEY_LENGTH = 2_000
+
+#: A version of a resource, and the conditions of a question in SQL: its text and its parameters.
+TopMatchesKey = tuple[VersionKey, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TopMatches:
+    """
+    The first ``MAX_TOP_IDS`` ids by rank, and their ranks, a list for each rank.
+
+    ``total`` is None where matches were not counted.
+    """
+
+    ids: Sequence[int]
+    ranks: Sequence[Sequence[float]]
+    total: int | None
+
+
+top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
+    "top_matches",
+    _MAX_QUESTIONS,
+    max_size=_MAX_BYTES,
+    max_value_size=_MAX_BYTES,
+    measure=lambda top: 8 * len(top.ids) * (1 + len(top.ranks)),
+)
+
+
+def build_top_matches_key(read: ConsistentRead, bound: BoundQuery) -> TopMatchesKey | None:
+    """Build the key of a ranked query whose page may be kept; None for any other."""
+    version, query = read.version_key, bound.query
+    is_within = bound.end is not None and bound.end <= MAX_TOP_IDS
+    if version is None or not is_within or query.is_copied:
+        return None
+    where = bound.where.text.as_string()
+    parameters = tuple([sql.Literal(each).as_string() for each in bound.where.parameters])
+    is_short = len(where) + sum(map(len, parameters)) <= _MAX_KEY_LENGTH
+    return (version, where, parameters) if is_short else None
+
+
+def get_top_matches(key: TopMatchesKey, *, is_counted: bool) -> TopMatches | None:
+    """Get the kept top matches of a query; None without them, or without a count that is needed."""
+    top = top_matches_cache.get(key)
+    return None if top is None or (is_counted and top.total is None) else top
+
+
+def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:
+    """Keep a ranking's number of matches and arrays of ids and ranks; none without a match."""
+    total, ids, *ranks = head
+    if ids is not None:
+        numbers = array("q", map(int, ids[1:-1].split(b",")))
+        values = [array("d", map(float, (each or b"")[1:-1].split(b","))) for each in ranks]
+        is_all = len(numbers) < MAX_TOP_IDS
+        known = len(numbers) if is_all else int(total or 0) if is_counted else None
+        top_matches_cache.add(key, TopMatches(numbers, values, known))
+
+
 # The choice ---------------------------------------------------------------------------------------
 
 
@@ -509,9 +584,7 @@ def choose_plans(
         return [SkipScan(bound, counts_matches=True), grouping] if skips else [grouping]
     if bound.is_ranked:
         rank = RankSort(bound, counts_matches, lists_top=lists_top)
-        return [
-            TopMatchesLookup(bound, top=top.take(slice(query.offset, bound.end))) if top else rank
-        ]
+        return [TopMatchesLookup(bound, top=top) if top else rank]
     if bound.is_by_id and (bound.is_unfiltered or bound.is_id_range):
         return [KeyScan(bound) if bound.is_unfiltered else IndexScan(bound)]
     if not _has_index_order(bound):

@@ -14,8 +14,7 @@ from ..filters.names import SortKey
 from ..messages.access import UnknownResource
 from ..messages.parameters import InvalidParameter
 from ..models import IndexKind, Resource
-from .rendering import RawJson, RecordSizes
-from .spool import Spool
+from .records import RawJson, RecordSizes, Spool
 
 #: The key of every record.
 ID = "_id"

@@ -1,8 +1,11 @@
 """
-A consistent read: statements that return the version of the resource that they have seen.
+Consistent reads: answers from one version of a resource.
 
-Whatever PostgreSQL raises meanwhile becomes an error of the API, or ``StaleVersion``: the resource
-must be read again (``docs/decisions/0014``).
+A resource's description is cached in the process with its version, and each statement returns the
+version that it has seen.  So an answer usually takes one statement, without a transaction, and
+nothing is described twice.  When the resource has changed, the read is retried
+(``docs/decisions/0014``).  Whatever PostgreSQL raises meanwhile becomes an error of the API, or
+``StaleVersion``: the resource must be read again.
 """
 
 from __future__ import annotations
@@ -10,22 +13,48 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
 
 import psycopg
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import DatabaseError
 from psycopg import ClientCursor, Copy, errors, sql
 
+from ..conf import conf
 from ..contributions import Hook
+from ..database import placement
 from ..database.sessions import Session
+from ..database.sessions import open_session as begin_session
+from ..database.sessions import open_snapshot as begin_snapshot
+from ..database.tables import name_record_table
 from ..filters import Clause, compose
+from ..guards import clients
+from ..guards.cache import BoundedCache
 from ..guards.clients import Client
-from ..messages.availability import QueryTooSlow, ReadBlocked
+from ..messages.access import RecordsMissing
+from ..messages.availability import (
+    QueryTooSlow,
+    ReadBlocked,
+    TemporarilyUnavailable,
+    TooManyRetries,
+)
 from ..messages.search import InvalidFullTextQuery
-from ..models import Resource
-from .query import Relation
-from .rendering import FoundRecords, collect_records
+from ..models import RESOURCE_ID, Alias, Resource, parse_resource_id
+from .query import Relation, build_relation
+from .records import FoundRecords, collect_records
+
+#: Attempts to read a resource that changes meanwhile.  The last one reads a snapshot, which only
+#: the replacement of the whole table disturbs.
+_MAX_ATTEMPTS = 5
+
+#: Cached descriptions, of 18 kB each for 14 fields.
+_MAX_DESCRIPTIONS = 2_000
+
+Answer = TypeVar("Answer")
 
 
 class StaleVersion(Exception):
@@ -34,6 +63,9 @@ class StaleVersion(Exception):
 
 class MissingTable(StaleVersion):
     """The record table does not exist: the resource has changed, or its table is lost."""
+
+
+# Statements ---------------------------------------------------------------------------------------
 
 
 class VersionKey(NamedTuple):
@@ -50,6 +82,9 @@ tracer: Hook[
 ] = Hook("tracer of statements", None)
 
 _UNTRACED: Final = nullcontext()
+
+#: Each row begins with the version that the statement has read.
+_VERSIONED: Final = "SELECT ({}), answer.* FROM ({}) AS answer"
 
 #: The options of a COPY of JSON texts, which hold none of these characters: a text is a line.
 JSON_LINES = sql.SQL("FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'")
@@ -104,7 +139,7 @@ class ConsistentRead:
             rows = self.session.fetch_rows(versioned, limit=limit)
         if version is None:
             return rows
-        self._compare(rows[0][0] if rows else read_version(self.session, version))
+        self._compare(rows[0][0] if rows else _read_version(self.session, version))
         return [row[1:] for row in rows]
 
     def fetch_texts(
@@ -113,7 +148,7 @@ class ConsistentRead:
         """
         Run a statement whose rows differ in the last column alone: the text of a record, or null.
 
-        ``batch_rows`` and ``is_scan`` are passed to ``database.sessions.Session.fetch_texts``.
+        ``batch_rows`` and ``is_scan`` are passed to ``Session.fetch_texts``.
 
         Raises: ``StaleVersion`` when it has seen another version.
         """
@@ -126,7 +161,7 @@ class ConsistentRead:
         if version is None:
             return found
         try:
-            seen, *head = found.head or (read_version(self.session, version),)
+            seen, *head = found.head or (_read_version(self.session, version),)
             self._compare(None if seen is None else int(seen))
         except StaleVersion:
             found.records.close()
@@ -156,7 +191,7 @@ class ConsistentRead:
     def verify(self) -> None:
         """Raise ``StaleVersion`` unless the resource still has the version of its description."""
         if self._version is not None and not self._is_verified:
-            self._compare(read_version(self.session, self._version))
+            self._compare(_read_version(self.session, self._version))
 
     def _trace(self, kind: str) -> AbstractContextManager[None]:
         if tracer.entry is None:
@@ -169,22 +204,11 @@ class ConsistentRead:
         self._is_verified = True
 
 
-#: Each row begins with the version that the statement has read.
-_VERSIONED: Final = "SELECT ({}), answer.* FROM ({}) AS answer"
-
-
-def read_version(session: Session, version: Clause) -> int | None:
+def _read_version(session: Session, version: Clause) -> int | None:
     """Read the present version of a resource; None if the resource does not exist."""
     ((present,),) = session.fetch_rows(compose("SELECT ({})", version))
     return None if present is None else int(present)
 
-
-def compose_csv_options(delimiter: str) -> sql.Composable:
-    """Compose the options of a COPY of rows of cells."""
-    return sql.SQL("FORMAT csv, DELIMITER {}").format(sql.Literal(delimiter))
-
-
-# Errors of the database ---------------------------------------------------------------------------
 
 #: A retry may succeed: a standby had to follow its primary.
 _TRANSIENT = (errors.SerializationFailure, errors.DeadlockDetected)
@@ -224,3 +248,239 @@ def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
         if not plain and isinstance(cause, _FULL_TEXT_ERRORS):
             raise InvalidFullTextQuery from error
         raise
+
+
+# Descriptions -------------------------------------------------------------------------------------
+
+
+#: The alias of a database, and the id, an alias or the name of a resource.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Description:
+    """A described resource, its relation, and the clause that reads its present version."""
+
+    resource: Resource
+    relation: Relation
+    version: Clause
+
+
+#: Only resources that exist have a description, under names that they have.  So requests for
+#: unknown names neither fill the memory nor displace what is used.
+descriptions: BoundedCache[Key, Description] = BoundedCache("descriptions", _MAX_DESCRIPTIONS)
+
+_IS_ALIASED = sql.SQL("id = (SELECT resource_id FROM {aliases} WHERE name = %s)").format(
+    aliases=sql.Identifier(Alias._meta.db_table)
+)
+
+
+def build_key(alias: str, name: uuid.UUID | str) -> Key:
+    """Build the key of a description; an id is spelled as the database does."""
+    name = str(name)
+    return alias, name.lower() if RESOURCE_ID.fullmatch(name) else name
+
+
+def describe(key: Key, session: Session, timeout: timedelta) -> Description:
+    """
+    Describe a resource, unless it is described already.
+
+    Raises: ``UnknownResource``.
+    """
+    description = descriptions.get(key)
+    if description is None:
+        alias, name = key
+        with session.watch_statements(timeout):
+            resource = Resource.objects.using(alias).described(name)
+        relation, table_version = build_relation(resource), resource.table_version
+        version = _compile_version(name, resource)
+        if table_version is not None and table_version.is_placed:
+            version = placement.compile_version(name_record_table(table_version.pk))
+        description = Description(resource, relation, version)
+        descriptions.add(key, description)
+    return description
+
+
+def _compile_version(name: str, resource: Resource) -> Clause:
+    """Compile what reads the version of the resource that has a name now; it was ``resource``."""
+    resource_id = parse_resource_id(name)
+    is_it = sql.SQL("name = %s") if name == resource.name else _IS_ALIASED
+    is_it = sql.SQL("id = %s::uuid") if resource_id else is_it
+    return Clause(
+        sql.SQL("SELECT version FROM {} WHERE {}").format(
+            sql.Identifier(Resource._meta.db_table), is_it
+        ),
+        [str(resource_id) if resource_id else name],
+    )
+
+
+def raise_if_table_lost(
+    connection: BaseDatabaseWrapper,
+    name: str,
+    resource: Resource,
+    error: MissingTable,
+    client: Client | None = None,
+) -> None:
+    """Raise ``RecordsMissing`` for a missing table, unless its resource has got another one."""
+    limits = conf.ANONYMOUS_STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES
+    if _is_current(name, resource, begin_session(connection, *limits, client)):
+        raise RecordsMissing(resource=name) from error
+
+
+def _is_current(name: str, resource: Resource, opened: AbstractContextManager[Session]) -> bool:
+    """Return whether a resource still has the version of its description."""
+    with opened as session:
+        return _read_version(session, _compile_version(name, resource)) == resource.version
+
+
+# Retries ------------------------------------------------------------------------------------------
+
+
+def with_consistent_read(
+    name: uuid.UUID | str,
+    answer: Callable[[ConsistentRead], Answer],
+    *,
+    client: Client | None = None,
+    as_snapshot: bool = False,
+) -> Answer:
+    """
+    Answer from one version of a resource.
+
+    ``name`` is the resource's id, alias or name.  ``answer`` is called again when the resource has
+    changed meanwhile.  ``client`` is the sender of the request; None is the program itself.
+    ``as_snapshot`` is for statements that cannot return a version, such as a COPY.
+
+    Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
+    ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; whatever ``answer`` raises.
+    """
+    key = build_key(router.db_for_read(Resource), name)
+    answer_within = partial(_answer_within, key[1], answer, client, as_snapshot)
+    before = clients.name_client(client)
+    try:
+        # A private resource cannot be read without the user anyway.
+        description = descriptions.get(key)
+        if description is not None and description.resource.private:
+            return answer_within(choose_timeout(client))
+        return with_client_timeout(client, answer_within)
+    finally:
+        clients.name_client(before)
+
+
+def _answer_within(
+    name: str,
+    answer: Callable[[ConsistentRead], Answer],
+    client: Client | None,
+    as_snapshot: bool,
+    timeout: timedelta,
+) -> Answer:
+    described: Description | None = None
+    for attempt in range(_MAX_ATTEMPTS):
+        # Once, for a router may choose among several replicas.
+        connection = connections[router.db_for_read(Resource)]
+        key = connection.alias, name
+        is_snapshot = as_snapshot or attempt == _MAX_ATTEMPTS - 1
+        open_session = begin_snapshot if is_snapshot else begin_session
+        limits = timeout, conf.SEARCH_MEMORY_BYTES, client
+        try:
+            with translate_database_errors(), open_session(connection, *limits) as session:
+                described = describe(key, session, timeout)
+                read = ConsistentRead(
+                    session, described.relation, described.resource, described.version
+                )
+                if is_snapshot:
+                    read.verify()
+                answered = answer(read)
+                read.verify()
+                return answered
+        except MissingTable as error:
+            if described:
+                raise_if_table_lost(connection, name, described.resource, error, client)
+        except StaleVersion:
+            pass
+        except TemporarilyUnavailable:
+            raise
+        except Exception:
+            # An error from stale metadata is not reported; the read is retried.
+            if not _is_stale(key, begin_session(connection, *limits)):
+                raise
+        descriptions.remove(key)
+    raise TooManyRetries
+
+
+def _is_stale(key: Key, opened: AbstractContextManager[Session]) -> bool:
+    """Return whether a resource has another version than its description, if it has one."""
+    description = descriptions.get(key)
+    if description is None:
+        return False
+    try:
+        return not _is_current(key[1], description.resource, opened)
+    except (DatabaseError, TemporarilyUnavailable):  # the first error is the one to report
+        return False
+
+
+@contextmanager
+def open_snapshot(client: Client | None = None) -> Iterator[Session]:
+    """
+    Read all records of the block from one snapshot, each statement within the client's timeout.
+
+    Raises: ``QueryTooSlow``; ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``;
+    ``StaleVersion`` when a resource must be read again.
+    """
+    timeout, memory_bytes = choose_timeout(client), conf.SEARCH_MEMORY_BYTES
+    connection = connections[router.db_for_read(Resource)]
+    with (
+        clients.process_shares.hold(client, timeout),
+        translate_database_errors(),
+        begin_snapshot(connection, timeout, memory_bytes, client) as session,
+    ):
+        yield session
+
+
+def retry_if_stale(read: Callable[[], Answer]) -> Answer:
+    """
+    Read, and read again when the records are replaced meanwhile.
+
+    Raises: ``TooManyRetries``; whatever ``read`` raises.
+    """
+    for _attempt in range(_MAX_ATTEMPTS):
+        try:
+            return read()
+        except StaleVersion:
+            continue
+    raise TooManyRetries
+
+
+# Timeouts -----------------------------------------------------------------------------------------
+
+
+def choose_timeout(client: Client | None) -> timedelta:
+    """Choose the timeout of a client's statements; this reads its token or session."""
+    timeouts = [conf.STATEMENT_TIMEOUT]
+    if client is not None and not client.is_authenticated():
+        timeouts.append(conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    return min(filter(None, timeouts), default=timedelta(0))  # zero is none, as in PostgreSQL
+
+
+def with_client_timeout(
+    client: Client | None,
+    answer: Callable[[timedelta], Answer],
+    timeout: timedelta | None = None,
+) -> Answer:
+    """
+    Answer within the timeout of anonymous clients; if it is exceeded, retry as a known client.
+
+    So the token of a fast search is not read.  ``timeout`` applies to a known client.
+
+    Raises: ``QueryTooSlow``; whatever ``answer`` raises.
+    """
+    timeout = conf.STATEMENT_TIMEOUT if timeout is None else timeout
+    anonymous_timeout = conf.ANONYMOUS_STATEMENT_TIMEOUT
+    is_shorter = timedelta(0) < timeout <= anonymous_timeout  # zero is none, as in PostgreSQL
+    if client is None or not anonymous_timeout or is_shorter:
+        return answer(timeout)
+    try:
+        return answer(anonymous_timeout)
+    except QueryTooSlow:
+        if not client.is_authenticated():
+            raise
+    return answer(timeout)

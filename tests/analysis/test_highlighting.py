@@ -181,7 +181,7 @@ def test_only_the_first_letters_of_a_record_are_looked_at(db: None) -> None:
 def test_records_that_are_too_large_are_refused(
     texts: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.search.rendering.MAX_MEMORY_BYTES", 10)
+    monkeypatch.setattr("datastore_search.search.records.MAX_MEMORY_BYTES", 10)
 
     with pytest.raises(InvalidParameters, match="more than 4194304 bytes"):
         fetch_page(texts, Query(limit=10, q="old", members=(HIGHLIGHTS,)))

@@ -13,7 +13,7 @@ from django.db import connections
 from django.test import Client, override_settings
 
 from datastore_search.models import Resource
-from datastore_search.search.consistency import _descriptions
+from datastore_search.search.reads import descriptions
 
 from ..builders import READING, act
 
@@ -40,7 +40,7 @@ def _replace_databases(old: Iterable[str], new: Mapping[str, Any]) -> None:
         del connections[alias]
     connections.databases.clear()
     connections.databases.update(new)
-    _descriptions.clear()
+    descriptions.clear()
 
 
 def check_reads(resource: Resource) -> None:

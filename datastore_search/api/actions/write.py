@@ -33,7 +33,7 @@ from ...search import (
     describe_fields,
     read_page,
 )
-from ...search.spool import Spool
+from ...search.records import Spool
 from ...writing import GivenField, Method, Writer, open_writer
 from ..new_resources import add_resource, get_resources
 from ..parameter_types import (

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from ...messages.search import AnswerTooLarge
 from ...search import RawJson, parse_raw_json
-from ...search.spool import MAX_MEMORY_BYTES, Spool
+from ...search.records import MAX_MEMORY_BYTES, Spool
 
 #: Of one answer; some 5,000 to 10,000 tokens of a model.
 MAX_ANSWER_LETTERS: Final = 20_000

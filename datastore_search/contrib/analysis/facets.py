@@ -29,7 +29,7 @@ from ...search import (
     count_matches,
     translate_database_errors,
 )
-from ...search.spool import MAX_MEMORY_BYTES
+from ...search.records import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache, is_too_slow, note_slow_facet
 from .groups import BIN, GroupBy, GroupKey, compile_group_keys
 from .stored_facets import list_stored_counts

@@ -30,7 +30,7 @@ from ...search import (
     Query,
     RecordsFormat,
 )
-from ...search.spool import MAX_MEMORY_BYTES, Spool
+from ...search.records import MAX_MEMORY_BYTES, Spool
 from .errors import HighlightInText, HighlightTooLarge
 
 #: The letters of a record that are looked at; as many are in its search vector.

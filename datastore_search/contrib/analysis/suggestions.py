@@ -22,7 +22,7 @@ from ...filters.words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacrit
 from ...messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ...messages.search import AnswerTooLarge
 from ...search import BoundQuery, ConsistentRead, Query, bind_query, translate_database_errors
-from ...search.spool import MAX_MEMORY_BYTES
+from ...search.records import MAX_MEMORY_BYTES
 from .errors import UnsuggestableField
 from .facets import MAX_FACET_VALUES, Facet, FacetsQuery, read_facets
 from .groups import GroupBy

@@ -418,7 +418,7 @@ def replace_once(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
             resource.table_version.pk = 2**40
         return build_relation(resource)
 
-    monkeypatch.setattr("datastore_search.search.streaming.build_relation", found)
+    monkeypatch.setattr("datastore_search.search.reads.build_relation", found)
 
 
 def test_a_dump_of_replaced_records_is_retried(

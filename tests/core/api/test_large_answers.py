@@ -22,8 +22,8 @@ from psycopg import sql
 
 from datastore_search.guards.clients import StreamSlot
 from datastore_search.models import Resource
-from datastore_search.search import spool as spooling
-from datastore_search.search.spool import MAX_MEMORY_BYTES, Spool
+from datastore_search.search import records as spooling
+from datastore_search.search.records import MAX_MEMORY_BYTES, Spool
 
 from ...builders import act, ask, check_error, make_resource, make_token, make_user
 

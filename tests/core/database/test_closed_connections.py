@@ -19,7 +19,7 @@ from datastore_search.guards.clients import Client
 from datastore_search.guards.watchdog import Watched
 from datastore_search.messages.availability import QueryTooSlow
 from datastore_search.models import Resource
-from datastore_search.search import consistency
+from datastore_search.search import reads
 
 from ...builders import act, ask, get_result, make_resource, make_slow, make_user, make_writer_token
 
@@ -72,7 +72,7 @@ def close_below_django() -> None:
 )
 def test_a_read_works_over_a_connection_that_was_closed(committed: Resource, path: str) -> None:
     path = path.format(id=committed.pk)
-    for prepare in (None, close_below_django, consistency._descriptions.clear, close_below_django):
+    for prepare in (None, close_below_django, reads.descriptions.clear, close_below_django):
         if prepare:
             prepare()
 

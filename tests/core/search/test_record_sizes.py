@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.search.rendering import RecordSizes
+from datastore_search.search.records import RecordSizes
 
 
 def note_answers(*answers: tuple[int, int]) -> RecordSizes:

@@ -19,7 +19,7 @@ from datastore_search.filters import Comparison, In
 from datastore_search.messages.access import RecordsIncomplete
 from datastore_search.models import Resource
 from datastore_search.search import Query, plan, top_matches
-from datastore_search.search.top_matches import top_matches_cache
+from datastore_search.search.plan import top_matches_cache
 from datastore_search.writing import Method, open_writer
 
 from ...builders import act, fetch_page, fill_table, get_record_table, make_resource

@@ -13,7 +13,7 @@ from django.test.client import ClientHandler, RequestFactory
 
 from datastore_search.guards.clients import StreamSlot
 from datastore_search.models import Resource
-from datastore_search.search.spool import MAX_MEMORY_BYTES
+from datastore_search.search.records import MAX_MEMORY_BYTES
 from datastore_search.signals import request_answered
 
 from ...builders import make_resource

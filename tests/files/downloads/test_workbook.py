@@ -15,7 +15,7 @@ from django.test import Client
 
 from datastore_search.contrib.files.downloads import workbook
 from datastore_search.models import Resource
-from datastore_search.search import streaming
+from datastore_search.search import run
 
 from ...builders import check_error, make_resource
 from ...core.downloads import files
@@ -202,7 +202,7 @@ def test_a_workbook_that_takes_too_much_is_refused(
             99_999,
             "The file would take more than 99999 bytes of disk",
         ),
-        (streaming, "FILE_TIMEOUT", timedelta(0), "Writing the file takes more than 0 seconds"),
+        (run, "FILE_TIMEOUT", timedelta(0), "Writing the file takes more than 0 seconds"),
     ]
     for module, name, value, message in limits:
         with monkeypatch.context() as patch:

@@ -29,7 +29,7 @@ from ....field_types import get_field_type
 from ....messages.availability import NoRoomForAnswer
 from ....messages.downloads import UnwritableFile
 from ....search import RecordCopy
-from ....search.spool import MAX_SPOOL_BYTES
+from ....search.records import MAX_SPOOL_BYTES
 from ..sources.folders import create_working_folder
 
 #: Limits of Excel; the header is one of the rows, and letters outside the BMP count as two.

@@ -9,8 +9,7 @@ from ....conf import conf
 from ....database.sessions import open_snapshot
 from ....field_types import field_types
 from ....models import Resource, TableVersion
-from ....search import ConsistentRead, Query, RecordCopy, build_relation
-from ....search.query import RecordsFormat
+from ....search import ConsistentRead, Query, RecordCopy, RecordsFormat, build_relation
 from ..formats.row_writer import RowWriter
 from ..formats.staging import StagedTable, create_staging_area
 from ..sources.folders import create_working_folder

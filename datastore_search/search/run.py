@@ -1,14 +1,16 @@
 """
-Streams: all records that a query finds, row by row, from one snapshot that stays open meanwhile.
+Run a query: read a page of records, or stream all of them.
 
-``Stream`` holds the snapshot and a connection of its own; in it ``RecordCopy`` copies the rows.
+Of a page, the statements of its plans are run until one of them has found it.  A stream copies
+records row by row from one snapshot, which stays open meanwhile: ``Stream`` holds the snapshot and
+a connection of its own; in it ``RecordCopy`` copies the rows.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import timedelta
 from itertools import chain
 from time import monotonic
@@ -20,7 +22,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
 from ..conf import conf
-from ..database.sessions import open_snapshot
+from ..database.sessions import open_session, open_snapshot
 from ..filters import Clause, compose
 from ..guards import clients
 from ..guards.clients import Client, StreamSlot
@@ -29,31 +31,145 @@ from ..messages.access import RecordsIncomplete
 from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
 from ..messages.downloads import FileTooSlow
 from ..models import Resource
-from .binding import bind_query
-from .consistency import raise_if_table_lost, retry_if_stale, with_client_timeout
-from .pages import count_matches
-from .plan import choose_stream_plan
-from .query import Query, build_relation
+from .plan import (
+    Plan,
+    RankSort,
+    build_top_matches_key,
+    choose_plans,
+    choose_stream_plan,
+    get_top_matches,
+    keep_top_matches,
+)
+from .query import NextPage, Page, Query, RecordsFormat
 from .reads import (
     JSON_LINES,
     ConsistentRead,
+    Description,
     MissingTable,
+    StaleVersion,
     VersionKey,
-    compose_csv_options,
+    build_key,
+    describe,
+    descriptions,
+    raise_if_table_lost,
+    retry_if_stale,
     translate_database_errors,
+    with_client_timeout,
 )
-from .spool import Spool
+from .records import FoundRecords, RawJson, Spool
+from .sql import BoundQuery, bind_query
 
 Row = TypeVar("Row")
 
+_DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
+
+# A page -------------------------------------------------------------------------------------------
+
+
+def read_page(read: ConsistentRead, query: Query) -> Page:
+    """
+    Read the records that match a query, from the top matches or to keep them.
+
+    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
+    ``ShareExceeded``; ``ServerFull``; ``ReadBlocked``; ``RecordsIncomplete``;
+    ``StaleVersion`` when the resource must be read again.
+    """
+    slot = nullcontext() if query.is_light else read.session.hold_slot()
+    with slot, translate_database_errors(plain=query.plain):
+        return _read_page(read, bind_query(read, query))
+
+
+def _read_page(read: ConsistentRead, bound: BoundQuery) -> Page:
+    query = bound.query
+    key = build_top_matches_key(read, bound) if bound.is_ranked else None
+    top = None if key is None else get_top_matches(key, is_counted=query.include_total)
+    known_total = total = bound.known_total if top is None else top.total
+    if total is None and query.include_total and not bound.counts_matches:
+        total = count_matches(read, bound)
+    next_page = None
+    if query.limit == 0 or (total is not None and query.offset >= total):
+        found = FoundRecords(RawJson([b'""'] if query.is_text else [b"[", b"]"]), 0, 0)
+        if known_total:
+            check_has_records(read)
+    else:
+        for plan in choose_plans(bound, total, top, lists_top=key is not None and top is None):
+            found = _run_plan(read, plan)
+            if plan.is_complete(found):
+                break
+            found.records.close()
+        if known_total is not None and found.count < bound.count_page(known_total):
+            found.records.close()
+            raise RecordsIncomplete
+        total = found.total if plan.counts_matches else total
+        if key is not None and isinstance(plan, RankSort):
+            keep_top_matches(key, found.head, is_counted=plan.counts_matches)
+        if query.include_next_page and bound.is_by_id:
+            ((last_id,),) = read.fetch_rows(plan.select_last_id())
+            if last_id is not None:
+                next_page = NextPage("lt" if bound.is_descending else "gt", int(last_id))
+    return Page(
+        records=found.records,
+        total=total if query.include_total else None,
+        fields=bound.fields,
+        next_page=next_page,
+        members={each.name: each.read(read, bound, found) for each in query.members},
+        record_count=found.count,
+    )
+
+
+def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
+    """Run a plan; what is copied needs a snapshot."""
+    query, sizes = plan.bound.query, plan.bound.relation.sizes
+    if query.is_copied:
+        statement = plan.select_cells() if query.is_text else plan.select_texts(begin=",")
+        return copy_records(read, statement, query.records_format)
+    found = read.fetch_texts(
+        plan.select_texts(),
+        batch_rows=sizes.choose_batch_rows(query.limit),
+        # Ranking without counting may scan half the table (``docs/decisions/0004``).
+        is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
+    )
+    sizes.note_size(found.count, found.size_bytes)
+    return found
+
+
+def count_matches(read: ConsistentRead, bound: BoundQuery) -> int:
+    """Count the matches by a statement."""
+    ((total,),) = read.fetch_rows(bound.select_count())
+    return int(total)
+
+
+def copy_records(
+    read: ConsistentRead, statement: Clause, records_format: RecordsFormat
+) -> FoundRecords:
+    """Copy cells into a spool, or texts each after a comma; the session must show one snapshot."""
+    delimiter = _DELIMITERS.get(records_format)
+    options = JSON_LINES if delimiter is None else _compose_csv_options(delimiter)
+    build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
+    with read.session.watch_statements(), read.copy(statement, options) as copy:
+        spool = build(map(bytes, copy))
+        return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
+
+
+def _compose_csv_options(delimiter: str) -> sql.Composable:
+    """Compose the options of a COPY of rows of cells."""
+    return sql.SQL("FORMAT csv, DELIMITER {}").format(sql.Literal(delimiter))
+
+
+def check_has_records(read: ConsistentRead) -> None:
+    """
+    Check that a table that should have records has one, when the answer is to have none.
+
+    Raises: ``RecordsIncomplete``.
+    """
+    if not read.fetch_rows(compose("SELECT 1 FROM {} LIMIT 1", read.relation.source)):
+        raise RecordsIncomplete
+
+
+# All records --------------------------------------------------------------------------------------
+
 #: Records of more fields are long enough to be stored compressed.
 _MAX_PACKED_FIELDS = 64
-
-#: The time for a file that must be whole before it is sent, which is a workbook of Excel.
-FILE_TIMEOUT = timedelta(minutes=1)
-
-#: The blocks that are read before any is sent.
-_BLOCKS_AHEAD = 2
 
 _CELLS = sql.SQL("FORMAT text")
 
@@ -89,7 +205,7 @@ class RecordCopy:
     @contextmanager
     def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
         """Copy rows of cells as PostgreSQL's CSV, each with its line's end."""
-        with self._copy(compose_csv_options(delimiter)) as copy:
+        with self._copy(_compose_csv_options(delimiter)) as copy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
@@ -150,6 +266,18 @@ def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
     yield from ()
 
 
+# A stream -----------------------------------------------------------------------------------------
+
+#: The time for a file that must be whole before it is sent, which is a workbook of Excel.
+FILE_TIMEOUT = timedelta(minutes=1)
+
+#: The blocks that are read before any is sent.
+_BLOCKS_AHEAD = 2
+
+#: A resource that is read, and a block of bytes that is made of its records.
+_Steps = Generator[tuple[Resource, bytes]]
+
+
 class Stream(Iterator[bytes]):
     """
     Blocks of bytes that are made of a resource's records within one snapshot.
@@ -184,20 +312,26 @@ class Stream(Iterator[bytes]):
         ``ServerFull``; ``TooManyStreams``; ``FileTooSlow``; ``ReadBlocked``; whatever ``begin``
         raises.
         """
-        self._alias = router.db_for_read(Resource)
-        shared = connections[self._alias]
-        self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
+        alias = router.db_for_read(Resource)
+        shared = connections[alias]
+        # What this holds until its end refers neither to the stream nor to its response, so it is
+        # whole when they go: this also ends the stream of a response that was never sent.
+        self._held = held = ExitStack()
+        self._own = None if shared.in_atomic_block else connections.create_connection(alias)
+        if self._own:
+            held.callback(self._own.close)
         reader = client and client.without_request()
-        steps = _read_blocks(self._alias, name, begin, reader)
+        self._steps = _read_blocks(self._own or shared, name, begin, reader)
         if reader is not None:
-            steps = _watch_steps(steps, self._own or shared, reader, timeout)
-        self._source = _Source(self._alias, self._own, steps if self._own else _spool_blocks(steps))
-        # This also ends the stream of a response that was never sent.  The source refers to neither
-        # the stream nor the response, so it is whole when they go.
-        end: Any = finalize(self, self._source.close)
+            self._steps = _watch_steps(self._steps, self._own or shared, reader, timeout)
+        if not self._own:
+            self._steps = _spool_blocks(self._steps)
+        held.callback(self._steps.close)
+        end: Any = finalize(self, held.close)
         # At the end of the process a thread may still read; its connection ends with the process.
         end.atexit = False
         self._end: Callable[[], object] = end
+        self._has_slot = False
         self._ahead: list[bytes] = []
         self.size_bytes: int | None = None  # if everything has been read already
         try:
@@ -246,102 +380,68 @@ class Stream(Iterator[bytes]):
         self._acquire_slot()
 
     def _acquire_slot(self) -> None:
-        if self._source.slot or not self._own:  # a spool acquires a slot itself
+        if self._has_slot or not self._own:  # a spool acquires a slot itself
             return
         try:
-            self._source.slot = StreamSlot()
+            self._held.callback(StreamSlot().release)
         except TemporarilyUnavailable:
             self._end()
             raise
+        self._has_slot = True
 
     def _read_next(self) -> tuple[Resource, bytes]:
         try:
-            return self._source.read_next()
+            return next(self._steps)
         except BaseException:
             self._end()
             raise
 
 
-class _Source:
-    """What a stream reads from, and holds until its end."""
-
-    def __init__(
-        self,
-        alias: str,
-        own: BaseDatabaseWrapper | None,
-        steps: Generator[tuple[Resource, bytes]],
-    ) -> None:
-        self._alias = alias
-        self._own = own
-        self._steps = steps
-        self.slot: StreamSlot | None = None
-
-    def read_next(self) -> tuple[Resource, bytes]:
-        with self._use_own_connection():
-            return next(self._steps)
-
-    def close(self) -> None:
-        """End it, in any thread; a stream does this once."""
-        try:
-            with self._use_own_connection():
-                self._steps.close()
-        finally:
-            if self._own:
-                self._own.close()
-            if self.slot:
-                self.slot.release()
-
-    @contextmanager
-    def _use_own_connection(self) -> Iterator[None]:
-        """Make the stream's connection the default one of this thread during the block."""
-        if not self._own:
-            yield
-            return
-        shared = connections[self._alias]
-        connections[self._alias] = self._own
-        try:
-            yield
-        finally:
-            connections[self._alias] = shared
-
-
 def _read_blocks(
-    alias: str,
+    connection: BaseDatabaseWrapper,
     name: uuid.UUID | str,
     begin: Callable[[ConsistentRead], Generator[bytes]],
     client: Client | None,
-) -> Generator[tuple[Resource, bytes]]:
-    connection: BaseDatabaseWrapper = connections[alias]
-    timeout, memory_bytes = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
-    resource: Resource | None = None
+) -> _Steps:
+    key, described = build_key(connection.alias, name), None
+    limits = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     try:
-        with (
-            translate_database_errors(),
-            open_snapshot(connection, timeout, memory_bytes) as session,
-        ):
-            resource = Resource.objects.using(alias).described(name)
-            relation = build_relation(resource)
-            begun = begin(ConsistentRead(session, relation, resource, client=client))
+        with translate_database_errors(), open_snapshot(connection, *limits) as session:
+            described = _describe(key, client)
+            read = ConsistentRead(
+                session,
+                described.relation,
+                described.resource,
+                described.version,
+                client=client,
+            )
+            read.verify()
+            begun = begin(read)
             del begin  # it may refer to the response, which would keep the stream alive, and itself
             has_block = False
             with closing(begun) as blocks:
                 for block in blocks:
                     has_block = True
-                    yield resource, block
+                    yield described.resource, block
             if not has_block:  # a file without a byte: no record, a line each
-                yield resource, b""
-    except MissingTable as error:
-        if resource:
-            raise_if_table_lost(connection, str(name), resource, error)
+                yield described.resource, b""
+    except StaleVersion as error:
+        descriptions.remove(key)
+        if described and isinstance(error, MissingTable):
+            raise_if_table_lost(connection, str(name), described.resource, error)
         raise
 
 
+def _describe(key: tuple[str, str], client: Client | None) -> Description:
+    """Describe a resource over the connection of this thread, for models are read by no other."""
+    limit = conf.STATEMENT_TIMEOUT
+    with open_session(connections[key[0]], limit, conf.SEARCH_MEMORY_BYTES, client) as session:
+        return describe(key, session, limit)
+
+
 def _watch_steps(
-    steps: Generator[tuple[Resource, bytes]],
-    connection: BaseDatabaseWrapper,
-    client: Client,
-    timeout: timedelta | None,
-) -> Generator[tuple[Resource, bytes]]:
+    steps: _Steps, connection: BaseDatabaseWrapper, client: Client, timeout: timedelta | None
+) -> _Steps:
     """Limit the time of the first block; it counts as a search."""
     with closing(steps):
         is_first = True
@@ -354,7 +454,7 @@ def _watch_steps(
             is_first = False
 
 
-def _spool_blocks(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:
+def _spool_blocks(steps: _Steps) -> _Steps:
     with closing(steps):
         resource, first = next(steps)
         blocks = Spool(first, (block for _resource, block in steps), b"")

@@ -1,9 +1,9 @@
 """
-Spools: answers that are too large for memory.
+Records as text: PostgreSQL writes each one, and here they are joined, in memory or in a spool.
 
 The size of an answer is unknown until it has been read: a record may have ten bytes or ten
 megabytes.  So bytes are counted while PostgreSQL sends the records, and an answer that becomes too
-large is written to a file.
+large for memory is written to a file.
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
+from typing import Any
 
+from ..database.sessions import TextBatch
 from ..guards.clients import StreamSlot
 from ..messages.availability import NoRoomForAnswer
 from ..messages.search import AnswerTooLarge
@@ -58,12 +63,12 @@ class Spool:
             raise
 
     def _write(self, pieces: Iterable[bytes]) -> None:
-        size_bytes, max_bytes = 0, MAX_MEMORY_BYTES
+        max_bytes = MAX_MEMORY_BYTES
         for piece in pieces:  # ``writelines`` would keep all of them in memory
-            size_bytes += len(piece)
-            if size_bytes > max_bytes:
+            self.size_bytes += len(piece)
+            if self.size_bytes > max_bytes:
                 max_bytes = MAX_SPOOL_BYTES
-                if size_bytes > max_bytes:
+                if self.size_bytes > max_bytes:
                     raise AnswerTooLarge(most=max_bytes)
                 self._slot = self._slot or StreamSlot()
             try:
@@ -71,7 +76,6 @@ class Spool:
             except OSError as error:
                 logger.exception("datastore_search cannot write the file of an answer.")
                 raise NoRoomForAnswer from error
-        self.size_bytes = size_bytes
 
     def __iter__(self) -> Iterator[bytes]:
         self._file.seek(0)
@@ -149,3 +153,96 @@ def escape_json_text(text: bytes) -> bytes:
     for plain, escape in _ESCAPES:
         text = text.replace(plain, escape)
     return text
+
+
+# In memory or in a spool --------------------------------------------------------------------------
+
+
+class RawJson(list[bytes]):
+    """JSON text in UTF-8, as blocks that an answer repeats unchanged; in memory, unlike a spool."""
+
+    def read_members(self) -> Iterator[bytes]:
+        """Read the members of a list, which are blocks between brackets and commas."""
+        return iter(self[1:-1:2])
+
+    def close(self) -> None:
+        """Do nothing: it holds nothing open."""
+
+
+#: Longer numbers stay texts: Python refuses to convert them.
+_MAX_INTEGER_DIGITS = 4_000
+
+_DECODER = json.JSONDecoder(
+    parse_float=Decimal,
+    parse_int=lambda digits: int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits,
+)
+
+
+def parse_raw_json(value: RawJson | Spool) -> Any:
+    """Parse what PostgreSQL has written as JSON, and close a spool; decimals keep their digits."""
+    with closing(value):
+        return _DECODER.decode(b"".join(value).decode())
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecords:
+    """Records as a JSON list or rows; ``head`` is the first row without its last column."""
+
+    records: RawJson | Spool
+    count: int
+    size_bytes: int
+    head: tuple[bytes | None, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of matches, where a statement counts them before each record."""
+        total, *_others = self.head
+        return int(total or 0)
+
+
+def collect_records(batches: Iterator[TextBatch]) -> FoundRecords:
+    """Join the texts of records to a JSON list, in memory while it is small; skip nulls."""
+    head: tuple[bytes | None, ...] = ()
+    texts: list[bytes] = []
+    size_bytes = 0
+    for batch in batches:
+        head = batch.head
+        some = list(filter(None, batch.last))
+        texts += some
+        size_bytes += sum(map(len, some))
+        if size_bytes > MAX_MEMORY_BYTES:
+            others = (text for batch in batches for text in filter(None, batch.last))
+            spool = Spool.from_members(chain(texts, others))
+            return FoundRecords(spool, len(spool), spool.size_bytes, head)
+    if not texts:
+        return FoundRecords(RawJson([b"[", b"]"]), 0, 0, head)
+    blocks = RawJson([b","] * (2 * len(texts) + 1))
+    blocks[0], blocks[1::2], blocks[-1] = b"[", texts, b"]"
+    return FoundRecords(blocks, len(texts), size_bytes, head)
+
+
+#: The size of a batch of records, if they are as large as those before.
+_BATCH_BYTES = 2 * 2**20
+
+#: The records of a batch at most, for some may be much larger than those before.
+_MAX_BATCH_ROWS = 100
+
+#: The records of the first batch, whose sizes are unknown.
+_FIRST_BATCH_ROWS = 32
+
+
+class RecordSizes:
+    """The sizes of a relation's records so far, which decide how many are read at once."""
+
+    _batch_rows: int | None = None
+
+    def note_size(self, count: int, size_bytes: int) -> None:
+        """Note the size of some records together; the largest mean size decides."""
+        if count:
+            rows = max(1, count * _BATCH_BYTES // size_bytes)
+            self._batch_rows = min(self._batch_rows or _MAX_BATCH_ROWS, rows)
+
+    def choose_batch_rows(self, limit: int | None) -> int | None:
+        """Choose the number of records to read at once; None for all of a page."""
+        rows = self._batch_rows or _FIRST_BATCH_ROWS
+        return None if limit is not None and limit <= rows else rows
