@@ -25,7 +25,7 @@ class DatastoreSearchConfig(AppConfig):
     def ready(self) -> None:
         """Register the system checks, and what looks before a migration and a request."""
         import_module("datastore_search.checks")
-        from .database.history import refuse_old_database
+        from .database.server import refuse_old_database
         from .database.sessions import close_lost_connections
 
         request_started.connect(close_lost_connections)

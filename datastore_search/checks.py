@@ -18,8 +18,8 @@ from rest_framework.settings import api_settings
 
 from .apps import ContribAppConfig
 from .conf import PREFIX, conf, find_settings, list_settings
+from .database.indexes import has_trigrams
 from .database.server import can_fold_case, has_version, measure_locks
-from .database.substrings import has_trigrams
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Resource
 

@@ -14,7 +14,7 @@ from django.db import connection
 from psycopg import sql
 
 from datastore_search.filters import Clause, FullTextOptions, parse_full_text_query
-from datastore_search.filters.websearch import Term, parse_terms
+from datastore_search.filters.full_text import Term, parse_terms
 
 from ..report import Table
 

@@ -23,7 +23,7 @@ from rest_framework import exceptions as rest
 from rest_framework import status
 from rest_framework.response import Response
 
-from ..database.refusals import explain_refusal
+from ..database.statements import explain_refusal
 from ..messages.access import AccessDenied, RecordsIncomplete, TokenWriteDenied, UnknownResource
 from ..messages.availability import (
     RETRY_AFTER_SECONDS,

@@ -21,9 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import DatabaseError
 from psycopg import sql
 
-from .refusals import is_worker_lost
-from .sessions import Clause
-from .statements import execute, fetch_value
+from .statements import Clause, execute, fetch_value, is_worker_lost
 
 _DISTRIBUTE = "SELECT create_distributed_table(%s, NULL, colocate_with => %s)"
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Literal, LiteralString, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error, InterfaceError, OperationalError
-from psycopg import capabilities, errors, generators, pq, sql
+from psycopg import capabilities, errors, generators, pq
 
 from ..guards import clients
 from ..guards.clients import Client
 from ..guards.watchdog import Watched
+from .statements import Clause
 
 #: Settings of statements that read: random access costs hardly more than sequential access, because
 #: the pages are in memory; JIT compilation takes longer than it saves; notices are not read.
@@ -46,53 +46,6 @@ _CHANGE = (
     "SELECT name, current_setting(name), set_config(name, value, true)"
     " FROM unnest(%s::text[], %s::text[]) AS setting (name, value)"
 )
-
-
-# Statements ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A piece of SQL and its parameters, in order."""
-
-    text: sql.Composable
-    parameters: list[Any] = field(default_factory=list)
-
-
-FALSE = Clause(sql.SQL("false"))
-TRUE = Clause(sql.SQL("true"))
-
-
-def compose(template: LiteralString, *clauses: Clause) -> Clause:
-    """Fill the placeholders of a template with clauses, in order."""
-    return Clause(
-        sql.SQL(template).format(*[clause.text for clause in clauses]),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
-
-
-def join_with_commas(clauses: Iterable[Clause]) -> Clause:
-    """Join clauses with commas between them."""
-    clauses = list(clauses)
-    return Clause(
-        sql.SQL(", ").join([clause.text for clause in clauses]),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
-
-
-def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR", "&&", "||"]) -> Clause:
-    """Join clauses by AND, which is true of none, by another operator, or by OR: false of none."""
-    if len(clauses) == 1:
-        return clauses[0]
-    if not clauses:
-        return TRUE if operator == "AND" else FALSE
-    return Clause(
-        sql.SQL("({})").format(sql.SQL(f" {operator} ").join([each.text for each in clauses])),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
-
-
-# Sessions -----------------------------------------------------------------------------------------
 
 
 class Session:

@@ -19,9 +19,8 @@ from psycopg import errors, sql
 
 from ..guards.cache import BriefCache
 from . import placement
-from .refusals import is_worker_lost
-from .sessions import Clause, Session, override_setting, to_milliseconds
-from .statements import execute, fetch_column, fetch_value
+from .sessions import Session, override_setting, to_milliseconds
+from .statements import Clause, execute, fetch_column, fetch_value, is_worker_lost
 
 _PREFIX = "datastore_search_record_"
 

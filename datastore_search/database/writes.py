@@ -25,9 +25,8 @@ from ..messages.availability import (
     WriteBlocked,
     WriteTooSlow,
 )
-from .refusals import is_connection_lost
 from .sessions import to_milliseconds
-from .statements import execute, translate_errors
+from .statements import execute, is_connection_lost, translate_errors
 
 #: A shorter time limit of the portal's own holds.
 _LIMITS = sql.SQL(

@@ -2,12 +2,11 @@
 What ``filters`` and ``q`` mean.
 
 ``conditions`` parses the parameter ``filters`` into conditions, and compiles these to SQL, by the
-table of ``operators``; ``full_text`` compiles full-text queries, ``websearch`` their operators, and
-``substrings`` the look-up of parts of texts for both.  Names of fields and values are parameters of
-the SQL.
+table of ``operators``; ``full_text`` compiles full-text queries and their operators, and ``words``
+the look-up of parts of texts for both.  Names of fields and values are parameters of the SQL.
 """
 
-from ..database.sessions import TRUE, Clause, compose, join_clauses, join_with_commas
+from ..database.statements import TRUE, Clause, compose, join_clauses, join_with_commas
 from .conditions import (
     And,
     Comparison,
@@ -30,6 +29,6 @@ from .full_text import (
     compile_tsquery,
     has_too_many_words,
     parse_full_text_query,
+    remove_operators,
 )
 from .operators import compile_field_key, compile_value_key
-from .websearch import remove_operators

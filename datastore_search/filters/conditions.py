@@ -16,7 +16,7 @@ from typing import cast
 
 from psycopg import sql
 
-from ..database.sessions import FALSE, TRUE, Clause, join_clauses
+from ..database.statements import FALSE, TRUE, Clause, join_clauses
 from ..field_types import Cast, Json, field_types
 from ..messages.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..messages.search import (

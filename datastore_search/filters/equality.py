@@ -12,7 +12,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ..database.sessions import Clause, join_clauses
+from ..database.statements import Clause, join_clauses
 from ..field_types import Cast, FieldType, Json, dump_json, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType

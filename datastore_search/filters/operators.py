@@ -20,12 +20,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from psycopg import sql
 
-from ..database.sessions import FALSE, Clause, join_clauses
+from ..database.statements import FALSE, Clause, join_clauses
 from ..field_types import FieldType, Json, Operators, dump_json
 from ..messages.search import InvalidFilterOperand
 from .equality import TypedFields, compile_equality_ignoring_case, compile_in, negate, read_values
-from .substrings import build_pattern, compile_candidates
-from .words import WITHOUT_ACCENTS, fold_case
+from .words import WITHOUT_ACCENTS, build_pattern, compile_candidates, fold_case
 
 #: A record that the index finds costs about ten times one that is read in the order of the table.
 _MAX_CANDIDATES_SHARE = 0.1

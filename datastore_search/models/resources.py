@@ -17,9 +17,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from ..conf import conf
-from ..database.indexes import Indexes
+from ..database.indexes import Indexes, has_trigrams
 from ..database.server import list_search_languages
-from ..database.substrings import has_trigrams
 from ..database.tables import has_table
 from ..database.writes import begin_write_transaction
 from ..field_types import field_types

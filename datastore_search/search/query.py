@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, LiteralString
 
-from ..database.substrings import name_substring_index
+from ..database.indexes import name_substring_index
 from ..database.tables import quote_record_table
 from ..filters import Clause, Condition, In
 from ..filters.names import SortKey

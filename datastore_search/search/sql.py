@@ -14,8 +14,8 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
+from ..database.indexes import estimate_substring_share
 from ..database.server import cast_texts, list_search_languages
-from ..database.substrings import estimate_substring_share
 from ..field_types import Ordered, dump_json, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,

@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import Throttled
 
 from ..contributions import Hook
-from ..database.refusals import explain_refusal
+from ..database.statements import explain_refusal
 from ..messages.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
 from ..messages.availability import (
     RETRY_AFTER_SECONDS,
@@ -99,7 +99,7 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
     """
     Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
 
-    None for a database error that ``database.refusals`` does not explain: Django reports it.
+    None for a database error that ``database.statements`` does not explain: Django reports it.
     """
     refusal = explain_refusal(error)
     if refusal is not None:

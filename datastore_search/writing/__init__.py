@@ -27,13 +27,14 @@ from ..database.indexes import (
     add_indexes,
     create_indexes,
     has_outgrown_scans,
+    has_trigrams,
     name_order_index,
+    name_substring_index,
     set_key,
 )
 from ..database.server import cast_texts
 from ..database.sessions import Session
 from ..database.statements import execute, translate_errors
-from ..database.substrings import has_trigrams, name_substring_index
 from ..database.tables import create_table, drop_indexes
 from ..database.writes import RowToLock, begin_write_transaction, lock_aliases, refuse_if_blocked
 from ..field_types import field_types

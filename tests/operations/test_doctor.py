@@ -19,8 +19,13 @@ from datastore_search.contrib.files.models import Load, LoadState
 from datastore_search.contrib.operations import doctor
 from datastore_search.contrib.operations.schema import diagnose_schema, restore_functions
 from datastore_search.database.findings import Finding
-from datastore_search.database.indexes import Indexes, add_indexes, name_key_index, set_key
-from datastore_search.database.substrings import name_substring_index
+from datastore_search.database.indexes import (
+    Indexes,
+    add_indexes,
+    name_key_index,
+    name_substring_index,
+    set_key,
+)
 from datastore_search.database.tables import drop_indexes
 from datastore_search.models import Resource, TableVersion
 from datastore_search.writing.merging import get_table_id

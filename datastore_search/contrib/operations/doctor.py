@@ -22,10 +22,10 @@ from ...database.indexes import (
     is_small,
     name_key_index,
     name_order_index,
+    name_substring_index,
     set_key,
 )
-from ...database.refusals import is_worker_lost
-from ...database.substrings import name_substring_index
+from ...database.statements import is_worker_lost
 from ...database.tables import count_records as count_table_records
 from ...database.tables import drop_indexes, has_table, limit_lock_waits, mark_unserved
 from ...field_types import field_types

@@ -14,7 +14,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.throttling import SimpleRateThrottle
 
 from ...conf import conf
-from ...database.refusals import explain_refusal, is_connection_lost
+from ...database.statements import explain_refusal, is_connection_lost
 from ...guards import clients
 from ...guards.clients import Client
 from ...guards.rates import ClientThrottle, check_throttles

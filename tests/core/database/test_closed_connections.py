@@ -14,7 +14,8 @@ from django.db.utils import OperationalError
 from django.test import Client as Browser
 from psycopg import sql
 
-from datastore_search.database.sessions import Clause, Session, open_session, open_snapshot
+from datastore_search.database.sessions import Session, open_session, open_snapshot
+from datastore_search.database.statements import Clause
 from datastore_search.guards.clients import Client
 from datastore_search.guards.watchdog import Watched
 from datastore_search.messages.availability import QueryTooSlow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.filters.substrings import MAX_INDEXED_LETTERS, build_pattern, is_exact
+from datastore_search.filters.words import MAX_INDEXED_LETTERS, build_pattern, is_exact
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from django.db import connection
 from django.test import Client as Browser
 from psycopg.sql import SQL
 
-from datastore_search.database.sessions import Clause, open_session
+from datastore_search.database.sessions import open_session
+from datastore_search.database.statements import Clause
 from datastore_search.database.writes import RowToLock, _take_turn
 from datastore_search.guards import clients
 from datastore_search.guards.clients import DISCONNECTED, Client, Shares, StreamSlot, _Request

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
-from datastore_search.database.sessions import Clause
+from datastore_search.database.statements import Clause
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, open_writer

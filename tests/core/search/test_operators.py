@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from datastore_search.filters.websearch import Term, parse_terms
+from datastore_search.filters.full_text import Term, parse_terms
 from datastore_search.models import Resource
 
 from ...builders import ask, get_result, make_resource

@@ -38,7 +38,7 @@ from datastore_search.contrib.files.sources import files as sources
 from datastore_search.contrib.files.tables import indexing
 from datastore_search.contrib.files.tables.indexing import create_indexes
 from datastore_search.database.indexes import analyze_records
-from datastore_search.database.refusals import is_connection_lost
+from datastore_search.database.statements import is_connection_lost
 from datastore_search.database.tables import list_record_tables
 from datastore_search.models import Resource
 

@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, connections, router, tra
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ....database.refusals import is_connection_lost
+from ....database.statements import is_connection_lost
 from ....database.tables import drop_record_table, has_table
 from ....models import Resource, TableVersion
 from ..formats.shortages import find_shortage, is_duckdb_error

@@ -11,7 +11,7 @@ from django.db import Error, InterfaceError, OperationalError, connections, rout
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from ....database.refusals import is_connection_lost
+from ....database.statements import is_connection_lost
 from ....models import Resource
 from ..formats.process import open_table
 from ..messages.failures import LoadFailed, UnexpectedFailure

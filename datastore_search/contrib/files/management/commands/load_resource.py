@@ -20,7 +20,7 @@ from django.db import DatabaseError
 from django.utils.text import slugify
 from django.utils.translation import get_language
 
-from .....database.refusals import explain_refusal
+from .....database.statements import explain_refusal
 from .....messages.errors import DatastoreError
 from .....models import IndexKind, Resource, validate_indexes
 from ...jobs.queue import create_load

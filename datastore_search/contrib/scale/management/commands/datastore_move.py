@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connections, router
 
 from .....database.placement import is_wanted
-from .....database.refusals import is_connection_lost
+from .....database.statements import is_connection_lost
 from .....messages.availability import TemporarilyUnavailable
 from .....models import Resource
 from ...moving import move_records
