@@ -35,7 +35,7 @@ from .conf import conf
 from .downloads.dump import join_blocks
 from .downloads.parameters import DumpParameters, build_dump_query, complete_query
 from .field_types import field_types
-from .guards import clients
+from .guards import shares
 from .guards.clients import Client
 from .messages.access import AccessDenied, UnknownResource
 from .messages.availability import QueryTooSlow, TemporarilyUnavailable
@@ -303,7 +303,7 @@ def run_action(caller: Caller, action: str, /, **parameters: object) -> Any:
         raise UnknownAction(action=action)
     request = build_request(caller)
     client = Client.from_request(request) if actions[action].is_writing else None
-    with _translate_errors(), clients.process_shares.hold(client, conf.WRITE_TIMEOUT):
+    with _translate_errors(), shares.process_shares.hold(client, conf.WRITE_TIMEOUT):
         answer = actions[action].run(request, _convert_to_json(parameters))
     if not isinstance(answer.result, Mapping):
         return answer.result

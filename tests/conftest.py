@@ -19,7 +19,7 @@ from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 from django.utils import translation
 
 from datastore_search.database.tables import drop_record_table, list_record_tables
-from datastore_search.guards import clients
+from datastore_search.guards import clients, shares
 from datastore_search.models import Resource
 
 from .backends import install_guardian
@@ -152,7 +152,7 @@ def no_language() -> None:
 @pytest.fixture(autouse=True)
 def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the clients of earlier tests, and what they have used."""
-    monkeypatch.setattr(clients, "process_shares", clients.Shares())
+    monkeypatch.setattr(shares, "process_shares", shares.Shares())
     clients._keys.clear()
 
 

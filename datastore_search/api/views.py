@@ -22,7 +22,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..guards import clients
+from ..guards import shares
 from ..guards.clients import Client
 from ..guards.rates import check_throttles
 from ..messages.requests import TrailingSlash, UnknownAction, UnknownAddress, WritingByGet
@@ -221,7 +221,7 @@ class ActionView(EnvelopeView):
             max_values = check_sizes(request, is_writing=known.is_writing)
             self.sent = read_parameters(request, max_values)
             client = Client.from_request(request) if known.is_writing else None
-            with clients.process_shares.hold(client, conf.WRITE_TIMEOUT):
+            with shares.process_shares.hold(client, conf.WRITE_TIMEOUT):
                 answer = known.run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response

@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error, InterfaceError, OperationalError
 from psycopg import capabilities, errors, generators, pq
 
-from ..guards import clients
+from ..guards import shares
 from ..guards.clients import Client
 from ..guards.watchdog import Watched
 from .statements import Clause
@@ -114,11 +114,11 @@ class Session:
 
     def hold_slot(self) -> AbstractContextManager[None]:
         """
-        Hold a slot for work that may be slow, as ``guards.clients`` gives it to the client.
+        Hold a slot for work that may be slow, as ``guards.shares`` gives it to the client.
 
         Raises: ``ShareExceeded``; ``ServerFull``; ``ClientDisconnected``.
         """
-        return clients.process_shares.hold(self.client, timedelta(milliseconds=self.timeout_ms))
+        return shares.process_shares.hold(self.client, timedelta(milliseconds=self.timeout_ms))
 
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch the connection during a block, as if the session ran its statements."""
@@ -155,7 +155,7 @@ class Session:
             with connection.wrap_database_errors:  # of a connection that is closed
                 message = statement.text.as_bytes(connection.connection)
             if self._settings:  # a statement before this one sets them
-                workers = _NO_WORKERS if clients.process_shares.is_needed_by_others else {}
+                workers = _NO_WORKERS if shares.process_shares.is_needed_by_others else {}
                 all_settings = {**self._settings, **settings, **workers}
                 message = f"{_render_settings(tuple(all_settings.items()))}; ".encode() + message
                 before = 1

@@ -17,7 +17,8 @@ from django.db.utils import Error
 from psycopg import errors, sql
 
 from ..conf import conf
-from ..guards.clients import Client, process_shares
+from ..guards.clients import Client
+from ..guards.shares import process_shares
 from ..guards.watchdog import Watched
 from ..messages.availability import (
     CommitUnconfirmed,

@@ -32,7 +32,7 @@ from ..database.sessions import open_session as begin_session
 from ..database.sessions import open_snapshot as begin_snapshot
 from ..database.tables import name_record_table
 from ..filters import Clause, compose
-from ..guards import clients
+from ..guards import shares
 from ..guards.cache import BoundedCache
 from ..guards.clients import Client
 from ..messages.access import RecordsMissing
@@ -355,7 +355,7 @@ def with_consistent_read(
     """
     key = build_key(router.db_for_read(Resource), name)
     answer_within = partial(_answer_within, key[1], answer, client, as_snapshot)
-    before = clients.name_client(client)
+    before = shares.name_client(client)
     try:
         # A private resource cannot be read without the user anyway.
         description = descriptions.get(key)
@@ -363,7 +363,7 @@ def with_consistent_read(
             return answer_within(choose_timeout(client))
         return with_client_timeout(client, answer_within)
     finally:
-        clients.name_client(before)
+        shares.name_client(before)
 
 
 def _answer_within(
@@ -429,7 +429,7 @@ def open_snapshot(client: Client | None = None) -> Iterator[Session]:
     timeout, memory_bytes = choose_timeout(client), conf.SEARCH_MEMORY_BYTES
     connection = connections[router.db_for_read(Resource)]
     with (
-        clients.process_shares.hold(client, timeout),
+        shares.process_shares.hold(client, timeout),
         translate_database_errors(),
         begin_snapshot(connection, timeout, memory_bytes, client) as session,
     ):

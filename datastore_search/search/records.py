@@ -19,7 +19,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from ..database.sessions import TextBatch
-from ..guards.clients import StreamSlot
+from ..guards.shares import StreamSlot
 from ..messages.availability import NoRoomForAnswer
 from ..messages.search import AnswerTooLarge
 

@@ -24,8 +24,9 @@ from psycopg import Copy, sql
 from ..conf import conf
 from ..database.sessions import open_session, open_snapshot
 from ..filters import Clause, compose
-from ..guards import clients
-from ..guards.clients import Client, StreamSlot
+from ..guards import shares
+from ..guards.clients import Client
+from ..guards.shares import StreamSlot
 from ..guards.watchdog import Watched
 from ..messages.access import RecordsIncomplete
 from ..messages.availability import ClientDisconnected, TemporarilyUnavailable
@@ -347,7 +348,7 @@ class Stream(Iterator[bytes]):
         client: Client | None = None,
     ) -> Self:
         """Open a stream, and again if the records are replaced before its first blocks are read."""
-        with clients.process_shares.hold(client, conf.STATEMENT_TIMEOUT):
+        with shares.process_shares.hold(client, conf.STATEMENT_TIMEOUT):
             return with_client_timeout(
                 client,
                 lambda timeout: retry_if_stale(lambda: cls(name, begin, client, timeout)),

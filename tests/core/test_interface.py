@@ -22,7 +22,7 @@ from datastore_search.api.actions.write import (
     UpsertParameters,
 )
 from datastore_search.api.parameter_types import IgnoredField
-from datastore_search.guards import clients
+from datastore_search.guards import shares
 from datastore_search.guards.clients import Client as GuardedClient
 from datastore_search.interface import (
     AccessDenied,
@@ -186,13 +186,13 @@ def test_a_request_brings_its_user_and_its_client(
     hidden: Resource, rf: RequestFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys: list[str] = []
-    hold = clients.Shares.hold
+    hold = shares.Shares.hold
 
-    def note(self: clients.Shares, client: GuardedClient | None, *args: Any) -> Any:
+    def note(self: shares.Shares, client: GuardedClient | None, *args: Any) -> Any:
         keys.extend([client.key] if client else [])
         return hold(self, client, *args)
 
-    monkeypatch.setattr(clients.Shares, "hold", note)
+    monkeypatch.setattr(shares.Shares, "hold", note)
     reader = make_user(permissions=("view_resource",))
     # A page of the portal is not answered from a cache of the API.
     request = rf.get("/", HTTP_IF_MODIFIED_SINCE="Fri, 01 Jan 2100 00:00:00 GMT")

@@ -17,8 +17,9 @@ from django.test import Client as Browser
 from datastore_search.contrib.pages import drawings
 from datastore_search.contrib.pages.charts import png, png_process
 from datastore_search.contrib.pages.charts.png import DrawingFailed, can_draw_png, draw_png
-from datastore_search.guards import clients
-from datastore_search.guards.clients import DISCONNECTED, Client, Shares
+from datastore_search.guards import shares
+from datastore_search.guards.clients import DISCONNECTED, Client
+from datastore_search.guards.shares import Shares
 from datastore_search.messages.availability import (
     ClientDisconnected,
     ShareExceeded,
@@ -215,7 +216,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     holders: list[str] = []
 
     def draw(svg: str, client: Client | None = None) -> bytes:
-        holders.append(clients.process_shares.held_key)
+        holders.append(shares.process_shares.held_key)
         return draw_png(svg, client)
 
     monkeypatch.setattr(drawings, "draw_png", draw)

@@ -14,7 +14,7 @@ from django.db.utils import OperationalError
 from django.test import Client
 
 from datastore_search.filters.names import quote_name
-from datastore_search.guards.clients import StreamSlot
+from datastore_search.guards.shares import StreamSlot
 from datastore_search.models import Field, Resource
 from datastore_search.search import StaleVersion
 

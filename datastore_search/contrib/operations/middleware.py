@@ -15,7 +15,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from ...conf import conf
 from ...database.statements import explain_refusal, is_connection_lost
-from ...guards import clients
+from ...guards import shares
 from ...guards.clients import Client
 from ...guards.rates import ClientThrottle, check_throttles
 from ...messages.availability import TemporarilyUnavailable
@@ -71,7 +71,7 @@ class LoginRateMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if request.method != "POST" or match is None or match.url_name != "login":
             return None
-        slot = clients.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
+        slot = shares.process_shares.hold(Client(request.META), conf.STATEMENT_TIMEOUT)
         try:
             check_throttles((LoginThrottle(),), request, None)
             slot.__enter__()

@@ -20,7 +20,7 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 from psycopg import sql
 
-from datastore_search.guards.clients import StreamSlot
+from datastore_search.guards.shares import StreamSlot
 from datastore_search.models import Resource
 from datastore_search.search import records as spooling
 from datastore_search.search.records import MAX_MEMORY_BYTES, Spool

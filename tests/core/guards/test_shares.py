@@ -19,8 +19,9 @@ from psycopg.sql import SQL
 from datastore_search.database.sessions import open_session
 from datastore_search.database.statements import Clause
 from datastore_search.database.writes import RowToLock, _take_turn
-from datastore_search.guards import clients
-from datastore_search.guards.clients import DISCONNECTED, Client, Shares, StreamSlot, _Request
+from datastore_search.guards import shares
+from datastore_search.guards.clients import DISCONNECTED, Client
+from datastore_search.guards.shares import Shares, StreamSlot, _Request
 from datastore_search.messages.availability import (
     ClientDisconnected,
     ServerFull,
@@ -161,7 +162,7 @@ def test_others_do_not_wait_for_heavy_clients(requests: Requests) -> None:
         requests.send("bob", BOB)
         assert requests.worked == []
         for request in requests.shares._working:
-            request.began_at -= 2 * clients._HEAVY_SECONDS
+            request.began_at -= 2 * shares._HEAVY_SECONDS
 
         requests.join()
 
@@ -171,11 +172,11 @@ def test_others_do_not_wait_for_heavy_clients(requests: Requests) -> None:
 def test_at_most_twice_as_many_requests_work(requests: Requests) -> None:
     with hold(requests, EVE, ANN):
         for request in requests.shares._working:
-            request.began_at -= 2 * clients._HEAVY_SECONDS
+            request.began_at -= 2 * shares._HEAVY_SECONDS
         others = [Client({"REMOTE_ADDR": f"198.51.100.{number}"}) for number in range(2)]
         with hold(requests, *others):
             for request in requests.shares._working:
-                request.began_at -= 2 * clients._HEAVY_SECONDS
+                request.began_at -= 2 * shares._HEAVY_SECONDS
             requests.send("bob", BOB)
 
             assert requests.worked == []
@@ -196,7 +197,7 @@ def test_where_all_use_much_none_is_heavy(requests: Requests, settings: Any) -> 
 def test_parallel_workers_are_not_used_while_others_work(
     requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "process_shares", requests.shares)
+    monkeypatch.setattr(shares, "process_shares", requests.shares)
     setting = SQL("SELECT current_setting('max_parallel_workers_per_gather')")
 
     def read() -> str:
@@ -206,7 +207,7 @@ def test_parallel_workers_are_not_used_while_others_work(
 
     with requests.shares.hold(EVE, MINUTE):
         alone = read()
-        requests.shares._waiting.append(clients._Request(BOB.key, time.monotonic()))
+        requests.shares._waiting.append(shares._Request(BOB.key, time.monotonic()))
         among_others = read()
         requests.shares._waiting.clear()
         requests.shares._used = {EVE.key: (9.0, time.monotonic())}
@@ -218,7 +219,7 @@ def test_parallel_workers_are_not_used_while_others_work(
 
 def test_used_time_is_forgotten(requests: Requests) -> None:
     now = time.monotonic()
-    requests.shares._used = {EVE.key: (64.0, now - 6 * clients._HALF_LIFE_SECONDS)}
+    requests.shares._used = {EVE.key: (64.0, now - 6 * shares._HALF_LIFE_SECONDS)}
 
     assert requests.shares._get_used(EVE.key, now) == pytest.approx(1.0)
 
@@ -226,7 +227,7 @@ def test_used_time_is_forgotten(requests: Requests) -> None:
 def test_the_number_of_known_clients_is_bounded(
     requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "_MAX_CLIENTS", 10)
+    monkeypatch.setattr(shares, "_MAX_CLIENTS", 10)
     requests.shares._used = {EVE.key: (9.0, time.monotonic())}
     for number in range(50):
         with requests.shares.hold(Client({"REMOTE_ADDR": f"198.51.100.{number}"}), MINUTE):
@@ -381,17 +382,17 @@ def test_a_block_within_a_block_needs_no_other_slot(requests: Requests, settings
 
 def test_the_program_itself_needs_no_slot(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOTS = 1
-    with clients.process_shares.hold(ANN, MINUTE), clients.process_shares.hold(None, MINUTE):
-        assert len(clients.process_shares._working) == 1
+    with shares.process_shares.hold(ANN, MINUTE), shares.process_shares.hold(None, MINUTE):
+        assert len(shares.process_shares._working) == 1
 
 
 def test_a_process_that_is_forked_has_all_slots(requests: Requests) -> None:
-    with clients.process_shares.hold(ANN, MINUTE):
+    with shares.process_shares.hold(ANN, MINUTE):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
             child = os.fork()
         if child == 0:
-            os._exit(len(clients.process_shares._working))
+            os._exit(len(shares.process_shares._working))
         _pid, status = os.waitpid(child, 0)
 
     assert os.waitstatus_to_exitcode(status) == 0
@@ -404,15 +405,15 @@ def test_a_client_may_have_half_of_the_streams(settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 4
     slots = []
     for client in (EVE, ANN):
-        with clients.process_shares.hold(client, MINUTE):
+        with shares.process_shares.hold(client, MINUTE):
             slots += [StreamSlot(), StreamSlot()]
             with pytest.raises(TooManyOwnStreams):
                 StreamSlot()
-    with clients.process_shares.hold(BOB, MINUTE), pytest.raises(TooManyStreams):
+    with shares.process_shares.hold(BOB, MINUTE), pytest.raises(TooManyStreams):
         StreamSlot()
 
     slots.pop(0).release()
-    with clients.process_shares.hold(EVE, MINUTE):
+    with shares.process_shares.hold(EVE, MINUTE):
         slots.append(StreamSlot())
         with pytest.raises(TooManyOwnStreams):
             StreamSlot()
@@ -450,11 +451,11 @@ LIGHT = (
 def full(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     """A process whose slots are held, by the client of the tests too, and where nobody may wait."""
     settings.DATASTORE_SEARCH_MAX_SLOTS = 1
-    monkeypatch.setattr(clients, "process_shares", Shares())
+    monkeypatch.setattr(shares, "process_shares", Shares())
     own = Client({"REMOTE_ADDR": "127.0.0.1"})
     for _request in range(4):  # as many as may wait of one client
-        clients.process_shares._waiting.append(clients._Request(own.key, 0.0))
-    clients.process_shares._working.add(clients._Request(own.key, 0.0))
+        shares.process_shares._waiting.append(shares._Request(own.key, 0.0))
+    shares.process_shares._working.add(shares._Request(own.key, 0.0))
 
 
 @pytest.mark.parametrize("address", HEAVY)
@@ -484,7 +485,7 @@ def test_calls_that_write_have_a_share(
     client: Browser, resource: Resource, full: None, action: str
 ) -> None:
     user = make_user("writer", permissions=("change_resource",))
-    for each in (*clients.process_shares._waiting, *clients.process_shares._working):
+    for each in (*shares.process_shares._waiting, *shares.process_shares._working):
         each.key = f"user:{user.pk}"
 
     sent = {"resource_id": str(resource.pk), "force": True, "filters": {}, "records": []}
@@ -500,15 +501,15 @@ def test_a_login_takes_a_slot_and_gives_it_back(client: Browser, db: None, full:
     form = {"username": "nobody", "password": "wrong"}
 
     refused = client.post("/en/admin/login/", form)
-    clients.process_shares._waiting.clear()
-    clients.process_shares._working.clear()
+    shares.process_shares._waiting.clear()
+    shares.process_shares._working.clear()
     answers = [client.post("/en/admin/login/", form).status_code for _ in range(2)]
 
     assert (refused.status_code, refused["Retry-After"]) == (429, "5")
     assert str(ShareExceeded()) in refused.content.decode()
     assert answers == [200, 200]
-    assert not clients.process_shares._working
-    assert not clients.process_shares.held_key
+    assert not shares.process_shares._working
+    assert not shares.process_shares.held_key
 
 
 # Clients ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from django.dispatch import Signal
 from django.test.client import ClientHandler, RequestFactory
 
-from datastore_search.guards.clients import StreamSlot
+from datastore_search.guards.shares import StreamSlot
 from datastore_search.models import Resource
 from datastore_search.search.records import MAX_MEMORY_BYTES
 from datastore_search.signals import request_answered

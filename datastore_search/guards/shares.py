@@ -1,0 +1,310 @@
+"""
+The share of each client: slots for slow work, and for streams.
+
+A process has a few slots for work that may be slow.  A client holds one of them, and more only
+while no other client waits.  The last free slot is for the client that has used the least time.
+Heavy clients, which have used much more time than most, share half of the slots.  Others do not
+wait for their work: for these there are up to as many slots again.
+
+A request that finds no slot waits.  The client that has used the least time is next, so that a
+client with many slow requests waits for itself.  Few requests may wait: a client that asks for more
+than its share is refused (429), and any other client only where many clients wait (503).
+
+The time that statements take decides who is next, and never whether a request is refused.  So a
+busy machine, on which everything takes longer, changes nothing (``docs/decisions/0051``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from statistics import median
+from threading import Condition, Lock, local
+from time import monotonic
+from typing import Final
+from weakref import finalize
+
+from ..conf import conf
+from ..messages.availability import (
+    ClientDisconnected,
+    ServerFull,
+    ShareExceeded,
+    TemporarilyUnavailable,
+    TooManyOwnStreams,
+    TooManyStreams,
+)
+from .clients import Client
+
+#: Seconds after which used time counts half.
+_HALF_LIFE_SECONDS: Final = 30.0
+
+#: A client is heavy if it has used more, and more than twice as much as the median client.
+_HEAVY_SECONDS: Final = 1.0
+
+#: What a request that finds no slot counts as, so that clients with many are known before the first
+#: ones have ended.
+_WAITING_SECONDS: Final = 0.2
+
+#: Clients that have used less do not count for the median.
+_LIGHT_SECONDS: Final = 0.1
+
+#: How often a request that waits looks whether its client is gone.
+_CHECK_SECONDS: Final = 0.05
+
+#: Clients whose used time is known; of more, those with the least are forgotten.
+_MAX_CLIENTS: Final = 200
+
+
+@dataclass(eq=False, slots=True)
+class _Request:
+    """A request that works or waits; it has a ``refusal`` when another one has taken its place."""
+
+    key: str
+    began_at: float
+    refusal: type[TemporarilyUnavailable] | None = None
+
+
+class _Held(local):
+    """The client for which a thread holds a slot, empty without one, and its request."""
+
+    key = ""
+    request: _Request | None = None
+
+
+class Shares:
+    """
+    The slots of a process, the requests that hold them, and those that wait for one.
+
+    There are ``MAX_SLOTS``, or fewer for work of one kind, which takes one of both.
+    """
+
+    def __init__(self, max_slots: int | None = None) -> None:
+        """Begin with all slots free."""
+        self._max_slots = max_slots
+        self.reset()
+        os.register_at_fork(after_in_child=self.reset)
+
+    def reset(self) -> None:
+        """Forget all requests, as in a process that was forked from one that held slots."""
+        self._condition = Condition()
+        self._working: set[_Request] = set()
+        self._waiting: list[_Request] = []
+        self._used: dict[str, tuple[float, float]] = {}
+        self._heavy_seconds = _HEAVY_SECONDS
+        self._held = _Held()
+
+    @property
+    def held_key(self) -> str:
+        """The client for which this thread holds a slot; empty without one."""
+        return self._held.key
+
+    @property
+    def is_needed_by_others(self) -> bool:
+        """Whether this thread holds a slot while other clients have work, or for a heavy client."""
+        key = self._held.key
+        if not key:
+            return False
+        with self._condition:
+            has_others = bool({each.key for each in (*self._working, *self._waiting)} - {key})
+            return has_others or self._get_used(key, monotonic()) > self._heavy_seconds
+
+    @contextmanager
+    def hold(self, client: Client | None, timeout: timedelta) -> Iterator[None]:
+        """
+        Hold a slot during the block; within a block of the same thread, the slot that it has.
+
+        None, the program itself, needs no slot.
+
+        Raises: ``ShareExceeded``; ``ServerFull``, also when no slot is free within the ``timeout``;
+        ``ClientDisconnected``.
+        """
+        if client is None or self._held.key:
+            yield
+            return
+        request = _Request(client.key, monotonic())
+        with self._condition:
+            if self._working or self._waiting:
+                self._make_room(request)
+                self._waiting.append(request)
+                self._give_slots()
+                self._wait(request, client, timeout)
+            else:  # all slots are free
+                self._working.add(request)
+        self._held.key, self._held.request = request.key, request
+        try:
+            yield
+        finally:
+            self.release(request)
+            self._held.key = ""
+
+    def release(self, request: _Request | None = None) -> None:
+        """Give back the slot of this thread, if it holds one: what follows only waits."""
+        request = request or self._held.request
+        with self._condition:
+            if request in self._working:
+                self._working.remove(request)
+                self._note_used(request.key, monotonic() - request.began_at)
+                if self._waiting:
+                    self._give_slots()
+
+    def _wait(self, request: _Request, client: Client, timeout: timedelta) -> None:
+        while request not in self._working:
+            try:
+                if request.refusal:
+                    raise request.refusal
+                if client.is_gone():
+                    raise ClientDisconnected
+                if timeout and monotonic() - request.began_at > timeout.total_seconds():
+                    raise ServerFull
+            except TemporarilyUnavailable:
+                self._waiting.remove(request)
+                self._give_slots()
+                raise
+            self._condition.wait(_CHECK_SECONDS)
+            self._give_slots()  # the order changes with the time that others use
+
+    def _give_slots(self) -> None:
+        """Give the slots that are free to requests that wait."""
+        while request := self._find_next():
+            self._waiting.remove(request)
+            request.began_at = monotonic()
+            self._working.add(request)
+            self._condition.notify_all()
+
+    def _make_room(self, request: _Request) -> None:
+        """
+        Refuse a request of the client with the most waiting requests, when too many wait.
+
+        Of several such clients it is the one that has used the most time.  Where each has one, a
+        heavy client makes room.
+        """
+        if self._may_work(request):
+            return
+        self._note_used(request.key, _WAITING_SECONDS)
+        most, now = conf.MAX_WAITING, monotonic()
+        waiting = [request, *(each for each in reversed(self._waiting) if not each.refusal)]
+        counts = Counter(each.key for each in waiting)
+        if counts[request.key] > max(1, most // 2):
+            raise ShareExceeded
+        if len(waiting) <= most:
+            return
+        key = max(counts, key=lambda each: (counts[each], self._get_used(each, now)))
+        if counts[key] == 1 and self._get_used(key, now) <= self._heavy_seconds:
+            raise ServerFull
+        refused = next(each for each in waiting if each.key == key)
+        refused.refusal = ShareExceeded
+        if refused is request:
+            raise ShareExceeded
+        self._condition.notify_all()
+
+    def _find_next(self) -> _Request | None:
+        """Find the next request: from the client that has used the least time."""
+        if not self._waiting:
+            return None
+        now = monotonic()
+        for each in sorted(self._waiting, key=lambda each: self._get_used(each.key, now)):
+            if not each.refusal and self._may_work(each):
+                return each
+        return None
+
+    def _may_work(self, request: _Request) -> bool:
+        """Return whether a request may have one of the slots that are free."""
+        slots = max(1, self._max_slots or conf.MAX_SLOTS)
+        if len(self._working) >= 2 * slots:
+            return False
+        now = monotonic()
+        used = self._get_used(request.key, now)
+        used_by_working = [self._get_used(each.key, now) for each in self._working]
+        heavy = sum(each > self._heavy_seconds for each in used_by_working)
+        is_heavy = used > self._heavy_seconds
+        others = (each for each in (*self._working, *self._waiting) if each is not request)
+        has_others = any(each.key == request.key for each in others)
+        free = slots - len(self._working) + (0 if is_heavy or has_others else heavy)
+        if free <= 0 or (is_heavy and heavy >= max(1, slots // 2)):
+            return False
+        held = sum(each.key == request.key for each in self._working)
+        others_wait = any(each.key != request.key for each in self._waiting)
+        if held >= conf.MAX_SLOTS_PER_CLIENT and (others_wait or free == 1):
+            return False
+        return free > 1 or slots == 1 or all(used <= each for each in used_by_working)
+
+    def _get_used(self, key: str, now: float, *, with_running: bool = True) -> float:
+        """Return the seconds that a client has used lately, running requests included."""
+        running = sum([now - each.began_at for each in self._working if each.key == key])
+        seconds, until = self._used.get(key, (0.0, now))
+        noted = float(seconds * 0.5 ** ((now - until) / _HALF_LIFE_SECONDS))
+        return noted + running if with_running else noted
+
+    def _note_used(self, key: str, seconds: float) -> None:
+        now = monotonic()
+        if len(self._used) >= _MAX_CLIENTS and key not in self._used:
+            by_use = sorted(self._used, key=lambda key: self._get_used(key, now))
+            for forgotten in by_use[: _MAX_CLIENTS // 2]:
+                del self._used[forgotten]
+        self._used[key] = self._get_used(key, now, with_running=False) + seconds, now
+        known = [self._get_used(key, now) for key in self._used]
+        counted = [each for each in known if each > _LIGHT_SECONDS]
+        self._heavy_seconds = max(_HEAVY_SECONDS, 2 * median(counted or [0]))
+
+
+#: The shares of this process.
+process_shares = Shares()
+
+
+class _Thread(local):
+    """The client for which the current thread works."""
+
+    client: Client | None = None
+
+
+_thread = _Thread()
+
+
+def name_client(client: Client | None) -> Client | None:
+    """Name the client for which this thread works from now on; return the one before."""
+    before, _thread.client = _thread.client, client
+    return before
+
+
+# Streams ------------------------------------------------------------------------------------------
+
+_streams: Counter[str] = Counter()
+_lock = Lock()
+
+
+class StreamSlot:
+    """
+    One slot of the streams, each of which holds a file or a snapshot, and under WSGI a thread.
+
+    It is released once: by ``release``, or with the last reference to it.
+    """
+
+    def __init__(self) -> None:
+        """
+        Acquire a slot for the client for which this thread works; it may have half of them.
+
+        Raises: ``TooManyStreams`` when none is free; ``TooManyOwnStreams``.
+        """
+        client = process_shares.held_key or (_thread.client.key if _thread.client else "")
+        with _lock:
+            if client and _streams[client] >= max(1, conf.MAX_STREAMS // 2):
+                raise TooManyOwnStreams
+            if _streams.total() >= conf.MAX_STREAMS:
+                raise TooManyStreams
+            _streams[client] += 1
+        self._release = finalize(self, _release, client)
+
+    def release(self) -> None:
+        """Release the slot; a second call does nothing."""
+        self._release()
+
+
+def _release(client: str) -> None:
+    with _lock:
+        _streams[client] -= 1
+        if not _streams[client]:
+            del _streams[client]
