@@ -157,10 +157,14 @@ def parse_json(text: str, max_values: int = MAX_JSON_VALUES) -> object:
     ``TooManyValues``.
     """
     opened = text.count("[") + text.count("{")
-    if opened + text.count(",") > max_values and _count_values(text) > max_values:
-        raise TooManyValues(most=max_values)
-    if opened > MAX_JSON_DEPTH and _measure_depth(text) > MAX_JSON_DEPTH:
-        raise JsonTooDeep(most=MAX_JSON_DEPTH)
+    if opened + text.count(",") > max_values:
+        values = _keep_outside_texts(text, b",[{").replace(b'"', b"")
+        if len(values) > max_values:
+            raise TooManyValues(most=max_values)
+    if opened > MAX_JSON_DEPTH:
+        steps = array("b", _keep_outside_texts(text, b"[]{}").translate(_STEPS))
+        if max(accumulate(steps), default=0) > MAX_JSON_DEPTH:
+            raise JsonTooDeep(most=MAX_JSON_DEPTH)
     try:
         return _DECODER.decode(text)
     except (ValueError, ArithmeticError) as error:
@@ -169,19 +173,8 @@ def parse_json(text: str, max_values: int = MAX_JSON_VALUES) -> object:
         raise JsonTooDeep(most=MAX_JSON_DEPTH) from None
 
 
-def _count_values(text: str) -> int:
-    """Count the commas and opening brackets of a JSON text, without parsing it."""
-    return len(_keep_outside_texts(text, b",[{").replace(b'"', b""))
-
-
-def _measure_depth(text: str) -> int:
-    """Measure the levels of a JSON text, without parsing it."""
-    brackets = _keep_outside_texts(text, b"[]{}")
-    return max(accumulate(array("b", brackets.translate(_STEPS))), default=0)
-
-
 def _keep_outside_texts(text: str, kept: bytes) -> bytes:
-    """Keep some characters outside of quotes, and unpaired quotes."""
+    """Keep some characters of a JSON text outside of quotes, and unpaired quotes; do not parse."""
     others = bytes(set(range(256)) - set(kept) - {ord('"')})
     body = text.encode(errors="replace").replace(rb"\\", b"").replace(rb"\"", b"")
     return _STRING.sub(b"", body.translate(None, others).replace(b'""', b""))

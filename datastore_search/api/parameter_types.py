@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from string import whitespace
 from typing import Any, ClassVar
@@ -277,22 +278,15 @@ class FullTextQueryField(FullTextField):
 
     def to_internal_value(self, data: object) -> Any:
         if isinstance(data, str) and data.lstrip()[:1] == "{":
-            data = _parse_json_object(data)
+            with suppress(MalformedJson):
+                parsed = parse_json(data)
+                data = parsed if isinstance(parsed, Mapping) else data
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         if not all(isinstance(text, str) for text in data.values()):
             self.fail("invalid")
         super().to_internal_value("".join(data.values()))
         return data
-
-
-def _parse_json_object(text: str) -> object:
-    """Parse a text as a JSON object; return the text if it is not one."""
-    try:
-        value = parse_json(text)
-    except MalformedJson:
-        return text
-    return value if isinstance(value, Mapping) else text
 
 
 class NamesField(ParameterField):

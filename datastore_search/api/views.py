@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from decimal import Decimal
-from itertools import chain
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -80,46 +79,36 @@ class EnvelopeRenderer(BaseRenderer):
 _END = b"}}"
 
 
-class SpooledEnvelope:
-    """An envelope whose ``result`` ends with the content of a spool, as blocks."""
+def _respond_with_spool(request: HttpRequest, data: Mapping[str, Any]) -> HttpResponseBase:
+    """
+    Build a response of an envelope whose ``result`` contains a ``Spool``, which comes last.
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        """Prepare an envelope whose ``result`` contains a ``Spool``."""
-        result = data["result"]
-        (name,) = (name for name, value in result.items() if isinstance(value, Spool))
-        self._spool: Spool = result[name]
-        rest = {other: value for other, value in result.items() if other != name}
-        self._start = _encode_start(data, rest) + f"{json.dumps(name)}: ".encode()
-        self._blocks = chain([self._start], self._spool, [_END])
+    It is empty for HEAD, whole if it needs little memory, else streamed.
+    """
+    result = data["result"]
+    (name,) = (name for name, value in result.items() if isinstance(value, Spool))
+    spool: Spool = result[name]
+    rest = {other: value for other, value in result.items() if other != name}
+    start = _encode_start(data, rest) + f"{json.dumps(name)}: ".encode()
+    kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
+    length = str(len(start) + spool.size_bytes + len(_END))
+    if request.method == "HEAD":
+        spool.close()
+        return HttpResponse(content_type=kind, headers={"Content-Length": length})
+    blocks = _read_spool(start, spool)
+    if spool.size_bytes <= MAX_MEMORY_BYTES:
+        return HttpResponse(b"".join(blocks), content_type=kind)
+    response = stream_response(request, blocks, kind)
+    response["Content-Length"] = length
+    return response
 
-    def __iter__(self) -> Iterator[bytes]:
-        return self
 
-    def __next__(self) -> bytes:
-        try:
-            block: bytes = next(self._blocks)
-        except StopIteration:
-            self.close()  # frees the spool before the server does
-            raise
-        return block
-
-    def build_response(self, request: HttpRequest) -> HttpResponseBase:
-        """Build the response: empty for HEAD, whole if it needs little memory, else streamed."""
-        kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
-        length = str(len(self._start) + self._spool.size_bytes + len(_END))
-        if request.method == "HEAD":
-            self.close()
-            return HttpResponse(content_type=kind, headers={"Content-Length": length})
-        if self._spool.size_bytes <= MAX_MEMORY_BYTES:
-            with closing(self):
-                return HttpResponse(b"".join(self), content_type=kind)
-        response = stream_response(request, self, kind)
-        response["Content-Length"] = length
-        return response
-
-    def close(self) -> None:
-        """Delete the spool."""
-        self._spool.close()
+def _read_spool(start: bytes, spool: Spool) -> Generator[bytes]:
+    """Read an envelope up to its end, and free the spool then, before the server does."""
+    with closing(spool):
+        yield start
+        yield from spool
+        yield _END
 
 
 def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
@@ -165,7 +154,11 @@ class EnvelopeView(Answering, APIView):
             response = self.handle_exception(error)
             self.finalize_response(self.request, response)
             response.render()
-        return _remove_body(response) if request.method == "HEAD" else response
+        is_whole = isinstance(response, HttpResponse) and "Content-Length" not in response
+        if request.method == "HEAD" and is_whole:  # a stream is empty already
+            response["Content-Length"] = str(len(response.content))
+            response.content = b""
+        return response
 
     def describe_question(self) -> Question:
         """Describe the request, for reports."""
@@ -230,7 +223,7 @@ class ActionView(EnvelopeView):
         envelope = {"help": address, "success": True, "result": result}
         response: HttpResponseBase
         if isinstance(result, Mapping) and Spool in map(type, result.values()):
-            response = SpooledEnvelope(envelope).build_response(request)
+            response = _respond_with_spool(request, envelope)
         else:
             response = Response(envelope)
         if answer.validators:
@@ -262,12 +255,3 @@ class VersionView(EnvelopeView):
     def get(self, request: Request) -> Response:
         """Answer with the version."""
         return Response({"version": 3})
-
-
-def _remove_body(response: HttpResponseBase) -> HttpResponseBase:
-    """Remove the body of an answer, and keep its length; a stream is empty already."""
-    if isinstance(response, HttpResponse) and "Content-Length" not in response:
-        length = len(response.content)
-        response.content = b""
-        response["Content-Length"] = str(length)
-    return response

@@ -8,7 +8,6 @@ parsing takes linear time.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,6 +15,10 @@ from ..messages.search import InvalidSort
 
 _QUOTE = '"'
 _PLAIN_NAME = re.compile(r"[\w.-]+")
+
+#: A part of a list: a quoted name, and what follows it up to a comma; a quote that is not closed is
+#: a character.
+_PART = re.compile(r'(?:^|,)\s*((?:"(?:[^"]|"")*+")?[^,]*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +37,8 @@ def split_names(text: str, max_names: int | None = None) -> list[str]:
     An empty text has no names; between two commas is a name, even an empty one.  At most
     ``max_names`` are returned.
     """
-    return list(islice(_split_at_commas(text), max_names)) if text.strip() else []
-
-
-def _split_at_commas(text: str) -> Iterator[str]:
-    start = 0
-    while True:
-        end = text.find(",", _skip_quoted(text, start))
-        if end < 0:
-            yield text[start:].strip()
-            return
-        yield text[start:end].strip()
-        start = end + 1
-
-
-def _skip_quoted(text: str, start: int) -> int:
-    """Find the end of a quoted start; ``start`` itself if the text there is not quoted."""
-    first = start
-    while first < len(text) and text[first].isspace():
-        first += 1
-    if not text.startswith(_QUOTE, first):
-        return start
-    end = text.find(_QUOTE, first + 1)
-    while text.startswith(_QUOTE * 2, end) and end >= 0:
-        end = text.find(_QUOTE, end + 2)
-    return end + 1 if end >= 0 else start
+    found = islice(_PART.finditer(text), max_names) if text.strip() else ()
+    return [part[1].strip() for part in found]
 
 
 def unquote_name(name: str) -> str:

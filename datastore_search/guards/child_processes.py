@@ -39,13 +39,22 @@ def start_child(
     Its standard output is a pipe, as is its input, unless that is a ``request``; ``log`` gets its
     standard error.  It has neither the environment of this process nor its settings.
     """
+    python = Path(sys.executable or "")
+    if not python.name.startswith(("python", "pypy")):  # a server that embeds Python
+        python = Path(sys.exec_prefix, "bin", "python3")
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
+    }
+    paths = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
     child = subprocess.Popen(  # noqa: S603 - a module of this package
-        [_find_python(), "-P", "-m", module],
+        [str(python), "-P", "-m", module],
         bufsize=0,
         stdin=request,
         stdout=subprocess.PIPE,
         stderr=log,
-        env=_build_environment(),
+        env=inherited | _ALLOCATORS | {"PYTHONPATH": paths},
         process_group=0,  # Ctrl-C is for the parent, which ends the child
     )
     with child:
@@ -53,24 +62,6 @@ def start_child(
             yield child
         finally:
             child.kill()
-
-
-def _find_python() -> str:
-    """Find the interpreter: a server that embeds Python may name itself instead."""
-    executable = Path(sys.executable or "")
-    if executable.name.startswith(("python", "pypy")):
-        return str(executable)
-    return str(Path(sys.exec_prefix, "bin", "python3"))
-
-
-def _build_environment() -> dict[str, str]:
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
-    }
-    paths = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
-    return inherited | _ALLOCATORS | {"PYTHONPATH": paths}
 
 
 def take_over_output() -> IO[bytes]:

@@ -9,6 +9,7 @@ a large body as several.  While the cache is away, requests are answered uncount
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from django.core.cache import cache
@@ -82,15 +83,12 @@ def check_throttles(throttles: Iterable[BaseThrottle], request: Any, view: Any) 
 
     Raises: ``Throttled`` with the seconds to wait.
     """
-    refusing = [each for each in throttles if not _is_allowed(each, request, view)]
-    if refusing:
-        raise Throttled(wait=max(each.wait() or 0 for each in refusing))
-
-
-def _is_allowed(throttle: Any, request: Any, view: Any) -> bool:
-    if getattr(throttle, "cache", None) is cache:  # not one that the portal has chosen for it
-        throttle.cache = shared_cache
-    try:
-        return bool(throttle.allow_request(request, view))
-    except CacheUnavailable:
-        return True
+    waits = []
+    for throttle in throttles:
+        if getattr(throttle, "cache", None) is cache:  # not one that the portal has chosen for it
+            throttle.cache = shared_cache  # type: ignore[attr-defined] # of SimpleRateThrottle
+        with suppress(CacheUnavailable):
+            if not throttle.allow_request(request, view):
+                waits.append(throttle.wait() or 0)
+    if waits:
+        raise Throttled(wait=max(waits))

@@ -88,17 +88,13 @@ class Watched:
         with self._lock:
             if self._is_over:
                 return
-            self._reason = self._reason or self._find_reason_to_cancel(seconds)
+            if self._reason is None and self.client.is_gone():
+                self._reason = ClientDisconnected()
+            elif self._reason is None and self.limit and seconds >= self.limit.total_seconds():
+                self._reason = QueryTooSlow()
             if self._reason and now - self._cancelled_at >= _CANCEL_AGAIN_SECONDS:
                 self._cancelled_at = now
                 self._cancel()
-
-    def _find_reason_to_cancel(self, seconds: float) -> DatastoreError | None:
-        if self.client.is_gone():
-            return ClientDisconnected()
-        if self.limit and seconds >= self.limit.total_seconds():
-            return QueryTooSlow()
-        return None
 
     def _cancel(self) -> None:
         """
@@ -156,16 +152,13 @@ class _Watchdog:
                     self._condition.wait()
                 self.is_idle = False
             time.sleep(_INTERVAL_SECONDS)
-            self._check_statements()
-
-    def _check_statements(self) -> None:
-        """Check each statement; keep no reference to it or to its request afterwards."""
-        now = time.monotonic()
-        for watched in tuple(self.watched):
-            try:
-                watched.check(now)
-            except Exception:  # of one statement; the others need the thread
-                logger.exception("A slow statement could not be looked at.")
+            now, watched = time.monotonic(), None
+            for watched in tuple(self.watched):
+                try:
+                    watched.check(now)
+                except Exception:  # of one statement; the others need the thread
+                    logger.exception("A slow statement could not be looked at.")
+            del watched  # and the request that it refers to
 
 
 _watchdog = _Watchdog()

@@ -83,7 +83,13 @@ def find_permitted(
             return Permitted(reduce(or_, conditions, _NOTHING))
     if max_checked is None:
         max_checked = MAX_CHECKED_OBJECTS
-    return _check_each(user, permissions, objects, max_checked)
+    candidates = list(objects.order_by("pk")[: max_checked + 1])
+    permitted = [
+        each.pk
+        for each in candidates[:max_checked]
+        if any(user.has_perm(permission, each) for permission in permissions)
+    ]
+    return Permitted(Q(pk__in=permitted), is_complete=len(candidates) <= max_checked)
 
 
 def _find_by_query(
@@ -125,15 +131,3 @@ def _find_by_guardian(
         guardian_user, list(permissions), model, any_perm=True, with_superuser=False
     )
     return Q(pk__in=objects.order_by().values("pk"))
-
-
-def _check_each(
-    user: Any, permissions: Sequence[str], objects: QuerySet[Any], max_checked: int
-) -> Permitted:
-    candidates = list(objects.order_by("pk")[: max_checked + 1])
-    permitted = [
-        each.pk
-        for each in candidates[:max_checked]
-        if any(user.has_perm(permission, each) for permission in permissions)
-    ]
-    return Permitted(Q(pk__in=permitted), is_complete=len(candidates) <= max_checked)

@@ -131,33 +131,24 @@ class ResourceQuerySet(ReportedQuerySet["Resource"]):
 
         Raises: ``UnknownResource`` when there is none, or none that has been loaded.
         """
+        names = [field.attname for field in Field._meta.concrete_fields]
+        columns = JSONObject(**{name: name for name in names if name != "resource_id"})
+        fields = Field.objects.filter(resource=models.OuterRef("pk")).order_by("position")
         resource = (
             self.named(name)
             .filter(table_version__isnull=False)
             .select_related("table_version")
-            .defer(*(f"table_version__{name}" for name in _DEFERRED_FIELDS))
-            .annotate(columns=ArraySubquery(_select_fields_as_json()))
+            .defer(*(f"table_version__{each}" for each in _DEFERRED_FIELDS))
+            .annotate(columns=ArraySubquery(fields.values(column=columns)))
             .first()
         )
         if resource is None:
             raise UnknownResource(resource=name)
         rows = ({**row, "resource_id": resource.pk} for row in vars(resource).pop("columns"))
-        names = _list_column_names()
         resource.schema = tuple(
-            Field.from_db(self.db, names, [row[name] for name in names]) for row in rows
+            Field.from_db(self.db, names, [row[each] for each in names]) for row in rows
         )
         return resource
-
-
-def _select_fields_as_json() -> models.QuerySet[Field, Any]:
-    """Read the fields of each resource of an outer query as JSON, in one row."""
-    columns = {name: name for name in _list_column_names() if name != "resource_id"}
-    fields = Field.objects.filter(resource=models.OuterRef("pk")).order_by("position")
-    return fields.values(column=JSONObject(**columns))
-
-
-def _list_column_names() -> list[str]:
-    return [field.attname for field in Field._meta.concrete_fields]
 
 
 #: What no search needs of a table version.

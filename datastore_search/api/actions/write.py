@@ -367,10 +367,6 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer(result)
 
 
-def _delete_records_only(request: Request, sent: Mapping[str, object]) -> Answer:
-    return _delete_records(request, RecordsDeleteParameters.parse(sent))
-
-
 def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(parameters["filters"])
     resource = _find_writable_resource(request, parameters)
@@ -438,7 +434,7 @@ write_actions = (
     Action(
         "datastore_records_delete",
         RecordsDeleteParameters,
-        _delete_records_only,
+        lambda request, sent: _delete_records(request, RecordsDeleteParameters.parse(sent)),
         _("Delete the records that match the filters, and never the table."),
         is_writing=True,
         result=schema_ref("DatastoreDeleted"),
