@@ -173,3 +173,37 @@ def test_a_way_is_walked_in_the_order_of_its_stops(title: str, tmp_path: Path) -
     for stop in WAYS[title]:
         if stop.file.endswith(".py") and not stop.file.startswith(IN_THE_CHILD):
             assert stop in rest, f"{stop} is not called, or before the stop above it"
+
+
+# How much is read to follow a way -----------------------------------------------------------------
+
+#: Parts of the function that has them.
+PARTS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("action", "sent", "max_functions", "max_files"),
+    [
+        ("datastore_search", {"q": "river"}, 110, 25),
+        (
+            "datastore_upsert",
+            {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
+            110,
+            30,
+        ),
+    ],
+)
+def test_a_warm_request_runs_few_functions_in_few_files(
+    action: str, sent: dict[str, Any], max_functions: int, max_files: int
+) -> None:
+    token, resource = make_writer_token(), make_loaded_resource(SURVEY)
+    asked = {"resource_id": str(resource.pk), **sent}
+    for _request in range(3):  # the first ones fill the caches
+        post(action, token, **asked)
+    with record_calls() as calls:
+        post(action, token, **asked)
+
+    functions = {each for each in calls if not each.function.endswith(PARTS)}
+    assert len(functions) <= max_functions
+    assert len({each.file for each in functions}) <= max_files

@@ -99,9 +99,9 @@ class DumpView(EnvelopeView):
         if stream.size_bytes is not None and request.method != "HEAD":
             response["Content-Length"] = str(stream.size_bytes)
         extension = f"{kind.extension}.gz" if is_packed else kind.extension
-        response["Content-Disposition"] = _build_content_disposition(stream.resource, extension)
+        response["Content-Disposition"] = _build_content_disposition(self._resource, extension)
         response["X-Content-Type-Options"] = "nosniff"
-        if link := ResourceAddresses(request).build_link_header(stream.resource.pk):
+        if link := ResourceAddresses(request).build_link_header(self._resource.pk):
             response["Link"] = link
         self._validators.set_headers(response, request)
         return response
@@ -114,6 +114,7 @@ class DumpView(EnvelopeView):
         self, parameters: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
     ) -> Generator[bytes]:
         resource, request = read.resource, self.request
+        self._resource = resource
         check_may_read(request, resource, name)
         self._validators = Validators.from_resource(resource, request, vary=_VARY)
         dump = Dump(

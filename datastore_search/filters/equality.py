@@ -55,17 +55,12 @@ def read_values(
     try:
         return parse_values(kind.name, read, values, cast)
     except NotOfType as error:
-        shown = _shorten_value(error.value)
+        try:
+            text = dump_json(error.value)
+        except NotStorable:
+            text = repr(error.value)
+        shown = shorten(text, MAX_SHOWN_LENGTH)
         raise InvalidFilterValue(field=name, type=kind.name, value=shown) from None
-
-
-def _shorten_value(value: Json) -> str:
-    """Shorten a value for a message, even one that cannot be stored."""
-    try:
-        text = dump_json(value)
-    except NotStorable:
-        text = repr(value)
-    return shorten(text, MAX_SHOWN_LENGTH)
 
 
 def compile_in(

@@ -139,7 +139,9 @@ def build_pattern(part: str, *, ignores_case: bool = False) -> str | None:
     known = "".join(letter if _has_stable_case(letter) else _ANY for letter in known)
     if not _INDEXED.search(known):
         return None
-    return f"%{'%'.join(map(_escape, known.split(_ANY)))}%"
+    # As in JSON, without quotes, and as a pattern of ``LIKE`` that means the text alone.
+    parts = [dump_json_as_sent(each)[1:-1] for each in known.split(_ANY)]
+    return "%".join(["", *[re.sub(r"([\\%_])", r"\\\1", each) for each in parts], ""])
 
 
 def compile_candidates(pattern: str, *, ignores_case: bool) -> Clause:
@@ -167,8 +169,3 @@ def _has_stable_case(letter: str) -> bool:
     """Return whether all libraries fold a letter alike: old alphabets, and letters without case."""
     is_old = letter <= "\u052f" or "\u1e00" <= letter <= "\u1eff"
     return is_old or letter.lower() == letter.upper()
-
-
-def _escape(text: str) -> str:
-    """Write a text as in JSON, without quotes, and as a pattern of ``LIKE`` that means it alone."""
-    return re.sub(r"([\\%_])", r"\\\1", dump_json_as_sent(text)[1:-1])

@@ -275,9 +275,6 @@ FILE_TIMEOUT = timedelta(minutes=1)
 #: The blocks that are read before any is sent.
 _BLOCKS_AHEAD = 2
 
-#: A resource that is read, and a block of bytes that is made of its records.
-_Steps = Generator[tuple[Resource, bytes]]
-
 
 class Stream(Iterator[bytes]):
     """
@@ -322,12 +319,12 @@ class Stream(Iterator[bytes]):
         if self._own:
             held.callback(self._own.close)
         reader = client and client.without_request()
-        self._steps = _read_blocks(self._own or shared, name, begin, reader)
+        self._blocks = _read_blocks(self._own or shared, name, begin, reader)
         if reader is not None:
-            self._steps = _watch_steps(self._steps, self._own or shared, reader, timeout)
+            self._blocks = _watch_blocks(self._blocks, self._own or shared, reader, timeout)
         if not self._own:
-            self._steps = _spool_blocks(self._steps)
-        held.callback(self._steps.close)
+            self._blocks = _spool_blocks(self._blocks)
+        held.callback(self._blocks.close)
         end: Any = finalize(self, held.close)
         # At the end of the process a thread may still read; its connection ends with the process.
         end.atexit = False
@@ -356,7 +353,7 @@ class Stream(Iterator[bytes]):
             )
 
     def __next__(self) -> bytes:
-        return self._ahead.pop(0) if self._ahead else self._read_next()[1]
+        return self._ahead.pop(0) if self._ahead else self._read_next()
 
     def close(self) -> None:
         """End the stream, and the snapshot with it."""
@@ -367,7 +364,7 @@ class Stream(Iterator[bytes]):
         """Read the first two blocks, and acquire a slot unless these are all."""
         deadline = monotonic() + FILE_TIMEOUT.total_seconds()
         while len(self._ahead) < _BLOCKS_AHEAD:
-            self.resource, block = self._read_next()
+            block = self._read_next()
             if block:
                 self._ahead.append(block)
                 continue
@@ -390,9 +387,9 @@ class Stream(Iterator[bytes]):
             raise
         self._has_slot = True
 
-    def _read_next(self) -> tuple[Resource, bytes]:
+    def _read_next(self) -> bytes:
         try:
-            return next(self._steps)
+            return next(self._blocks)
         except BaseException:
             self._end()
             raise
@@ -403,7 +400,7 @@ def _read_blocks(
     name: uuid.UUID | str,
     begin: Callable[[ConsistentRead], Generator[bytes]],
     client: Client | None,
-) -> _Steps:
+) -> Generator[bytes]:
     key, described = build_key(connection.alias, name), None
     limits = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     try:
@@ -419,13 +416,8 @@ def _read_blocks(
             read.verify()
             begun = begin(read)
             del begin  # it may refer to the response, which would keep the stream alive, and itself
-            has_block = False
             with closing(begun) as blocks:
-                for block in blocks:
-                    has_block = True
-                    yield described.resource, block
-            if not has_block:  # a file without a byte: no record, a line each
-                yield described.resource, b""
+                yield from blocks
     except StaleVersion as error:
         descriptions.remove(key)
         if described and isinstance(error, MissingTable):
@@ -440,27 +432,26 @@ def _describe(key: tuple[str, str], client: Client | None) -> Description:
         return describe(key, session, limit)
 
 
-def _watch_steps(
-    steps: _Steps, connection: BaseDatabaseWrapper, client: Client, timeout: timedelta | None
-) -> _Steps:
+def _watch_blocks(
+    blocks: Generator[bytes],
+    connection: BaseDatabaseWrapper,
+    client: Client,
+    timeout: timedelta | None,
+) -> Generator[bytes]:
     """Limit the time of the first block; it counts as a search."""
-    with closing(steps):
+    with closing(blocks):
         is_first = True
         while True:
             with Watched(connection, client, limit=timeout if is_first else None):
-                step = next(steps, None)
-            if step is None:
+                block = next(blocks, None)
+            if block is None:
                 return
-            yield step
+            yield block
             is_first = False
 
 
-def _spool_blocks(steps: _Steps) -> _Steps:
-    with closing(steps):
-        resource, first = next(steps)
-        blocks = Spool(first, (block for _resource, block in steps), b"")
+def _spool_blocks(blocks: Generator[bytes]) -> Generator[bytes]:
     with closing(blocks):
-        read = iter(blocks)
-        yield resource, next(read, first)  # which is empty if the spool is
-        for block in read:
-            yield resource, block
+        spool = Spool(b"", blocks, b"")
+    with closing(spool):
+        yield from spool
