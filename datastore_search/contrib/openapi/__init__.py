@@ -1,9 +1,9 @@
 """
 The API as an OpenAPI 3.1 document, for a portal that has drf-spectacular.
 
-``describe_actions`` is a preprocessing hook of drf-spectacular. ``parameters``, ``filters``,
-``results`` and ``errors`` describe in JSON Schema what the modules of ``api`` do, ``examples`` are
-requests with their answers, and ``operations`` makes operations of them.
+``describe_actions`` is a preprocessing hook of drf-spectacular. ``parameters``, ``filters`` and
+``errors`` describe in JSON Schema what the modules of ``api`` do; an action has the schema of its
+result. ``examples`` are requests with their answers, and ``operations`` makes operations of them.
 """
 
 from __future__ import annotations

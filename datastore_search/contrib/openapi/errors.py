@@ -12,11 +12,10 @@ from rest_framework import exceptions as rest
 
 from ...api.envelope import ERROR_TYPES, describe_error
 from ...api.parameter_types import NonNegativeIntegerField, Schema
-from ...api.schemas import TEXT, enum_of, list_of, object_of, schema_ref
+from ...api.schemas import BOOLEAN, TEXT, enum_of, list_of, object_of, schema_ref
 from ...conf import conf
 from ...messages.access import AnonymousDenied, UnknownResource
 from ...messages.requests import NotAnObject, RequestTooLarge, UnsupportedContentType
-from .components import HELP, build_success, response_ref
 from .examples import PORTAL, SURVEY
 
 #: When each status is answered.
@@ -33,6 +32,12 @@ _DESCRIPTIONS: Mapping[int, str | Promise] = {
     503: _("The portal is busy, or the database cannot be reached; ask again later."),
 }
 
+HELP: Schema = {
+    "type": "string",
+    "format": "uri",
+    "description": "Where the action is described.",
+}
+
 _VALIDATION = 409
 
 #: Answered only to a request with a body.
@@ -41,6 +46,12 @@ _UNSUPPORTED_MEDIA_TYPE = 415
 _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
 
 _HEADERS: Mapping[int, Schema] = {429: _RETRY_AFTER, 503: _RETRY_AFTER}
+
+
+def build_success(*, is_one: bool) -> Schema:
+    """Describe the member that distinguishes results from failures."""
+    # Not a constant: generators of clients mistake it for the text "true".
+    return {**BOOLEAN, "description": f"Always {str(is_one).lower()}."}
 
 
 def list_statuses(method: str) -> list[int]:
@@ -61,7 +72,7 @@ def build_responses(prefix: str) -> dict[str, Schema]:
 def build_response(code: int, examples: Schema) -> Schema:
     """Build the response of a failure, with the operation's own examples if there are any."""
     if not examples:
-        return response_ref(_build_name(code))
+        return {"$ref": f"#/components/responses/{_build_name(code)}"}
     content = {"application/json": {"schema": schema_ref(_build_name(code)), **examples}}
     return {"description": str(_DESCRIPTIONS[code]), "content": content}
 

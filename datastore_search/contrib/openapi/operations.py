@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ComponentRegistry
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from rest_framework.status import HTTP_200_OK
 
 from ...api.actions import Action
@@ -25,7 +25,6 @@ from ...api.schemas import (
 from ...downloads.formats import GZIP_TYPE, formats
 from ...downloads.parameters import DumpParameters
 from . import errors, filters, parameters
-from .components import HELP, build_success, register
 from .examples import Example, select_examples, show_examples
 
 _JSON = "application/json"
@@ -51,7 +50,13 @@ class OperationSchema(AutoSchema):
         """Describe the operation for one method."""
         self.registry, self.path, self.method = registry, path, method
         prefix = path[: max(path.rfind("api/"), path.rfind("datastore/dump/"))]
-        register(registry, self.build_schemas(), errors.build_responses(prefix))
+        for kind, components in (
+            (ResolvedComponent.SCHEMA, self.build_schemas()),
+            (ResolvedComponent.RESPONSE, errors.build_responses(prefix)),
+        ):
+            for name, schema in components.items():
+                component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # drf-spectacular's
+                registry.register_on_missing(component)
         return self.build_operation(method, prefix)
 
     def build_schemas(self) -> dict[str, Schema]:
@@ -97,8 +102,8 @@ class ActionSchema(OperationSchema):
             **self._action.build_schemas(),
             f"{words}Answer": object_of(
                 {
-                    "help": HELP,
-                    "success": build_success(is_one=True),
+                    "help": errors.HELP,
+                    "success": errors.build_success(is_one=True),
                     "result": self._action.result,
                 }
             ),
