@@ -61,12 +61,8 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     shown_name = make_printable(name)
     if isinstance(request.user, AbstractBaseUser):
         raise AccessDenied(user=request.user.get_username(), resource=shown_name)
-    scheme = _find_scheme(request)
-    if scheme:
-        raise SchemeDenied(resource=shown_name, scheme=scheme)
-    if _has_sent_token(request):
-        raise TokenDenied(resource=shown_name)
-    raise AnonymousDenied(resource=shown_name)
+    errors = SchemeDenied, TokenDenied, AnonymousDenied
+    raise _build_anonymous_error(request, *errors, resource=shown_name)
 
 
 def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:
@@ -110,7 +106,7 @@ def check_sizes(request: Request, *, is_writing: bool = False) -> int:
 def _check_may_write_something(request: Request) -> None:
     user: Any = get_reader(request)
     if not user.is_authenticated:
-        raise _build_anonymous_write_error(request)
+        raise _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
     permissions = [f"datastore_search.{verb}_resource" for verb in ("add", "change", "delete")]
     resources = Resource.objects.all()
     found = find_permitted(user, permissions, resources, max_checked=_MAX_CHECKED_RESOURCES)
@@ -139,28 +135,29 @@ def check_may_write(
     if may_write:
         return resource
     if not isinstance(request.user, AbstractBaseUser):
-        raise _build_anonymous_write_error(request)
+        raise _build_anonymous_error(request, *_ANONYMOUS_WRITE_ERRORS)
     if verb == "add":
         raise AddDenied(user=request.user.get_username())
     raise WriteDenied(user=request.user.get_username(), resource=make_printable(name))
 
 
-def _build_anonymous_write_error(request: Request) -> AccessDenied:
-    scheme = _find_scheme(request)
-    if scheme:
-        return SchemeWriteDenied(scheme=scheme)
-    return TokenWriteDenied() if _has_sent_token(request) else AnonymousWriteDenied()
+_ANONYMOUS_WRITE_ERRORS = SchemeWriteDenied, TokenWriteDenied, AnonymousWriteDenied
 
 
-def _find_scheme(request: Request) -> str:
-    """Find the word before the token, such as ``Bearer``, where no class knows schemes."""
-    if not all(isinstance(each, BareTokenAuthentication) for each in request.authenticators or ()):
-        return ""
-    scheme, *tokens = request.META.get("HTTP_AUTHORIZATION", "").split(maxsplit=1) or [""]
-    return make_printable(scheme[:20]) if tokens else ""
-
-
-def _has_sent_token(request: Request) -> bool:
-    """Return whether an anonymous client sent a token that no authentication class accepts."""
-    own = (getattr(each, "header", "") for each in request.authenticators or ())
-    return any(request.META.get(header) for header in ("HTTP_AUTHORIZATION", *own))
+def _build_anonymous_error(
+    request: Request,
+    scheme_error: type[AccessDenied],
+    token_error: type[AccessDenied],
+    error: type[AccessDenied],
+    **values: str,
+) -> AccessDenied:
+    """Build the error of a client without a user: it sent a token in vain, or none."""
+    authenticators = request.authenticators or ()
+    if all(isinstance(each, BareTokenAuthentication) for each in authenticators):
+        # No class knows schemes, such as ``Bearer`` before the token.
+        scheme, *tokens = request.META.get("HTTP_AUTHORIZATION", "").split(maxsplit=1) or [""]
+        if tokens:
+            return scheme_error(scheme=make_printable(scheme[:20]), **values)
+    headers = ("HTTP_AUTHORIZATION", *(getattr(each, "header", "") for each in authenticators))
+    has_token = any(request.META.get(header) for header in headers)
+    return (token_error if has_token else error)(**values)

@@ -17,7 +17,6 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
-from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from ..conf import conf
@@ -178,14 +177,11 @@ class EnvelopeView(Answering, APIView):
         vars(request).update(_data=_NO_DATA, _full_data=_NO_DATA)
         renderer = self.renderer_classes[0]()
         request.accepted_renderer, request.accepted_media_type = renderer, renderer.media_type
-        if throttles := self.get_throttles():
-            check_throttles(throttles, request, self)
-
-    def get_throttles(self) -> list[BaseThrottle]:
-        """Read the setting at each request, so that it can change; a subclass may name others."""
+        # The setting is read at each request, so that it can change; a subclass may name others.
         is_own = self.throttle_classes is not APIView.throttle_classes
         chosen: Any = self.throttle_classes if is_own else api_settings.DEFAULT_THROTTLE_CLASSES
-        return [throttle() for throttle in chosen]
+        if chosen:
+            check_throttles([throttle() for throttle in chosen], request, self)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer every failure with an envelope."""

@@ -299,15 +299,22 @@ def _begin_repeatable_read(connection: BaseDatabaseWrapper) -> Iterator[None]:
 @contextmanager
 def _open_savepoint(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Run a part of a transaction, which a failure leaves usable, over any connection."""
-    savepoint = connection.savepoint()
+    savepoint, is_done = connection.savepoint(), False
     try:
         yield
-    except BaseException:
-        if not connection.needs_rollback:
-            connection.savepoint_rollback(savepoint)
-            connection.savepoint_commit(savepoint)
-        raise
-    connection.savepoint_commit(savepoint)
+        is_done = True
+    finally:
+        if not connection.closed_in_transaction:
+            is_kept = is_done and not connection.needs_rollback
+            connection.needs_rollback = False
+            try:
+                if not is_kept:
+                    connection.savepoint_rollback(savepoint)
+                connection.savepoint_commit(savepoint)
+            except Error:
+                connection.needs_rollback = True
+                if is_done:
+                    raise
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from datastore_search.filters import Comparison, In
 from datastore_search.messages.access import RecordsIncomplete
 from datastore_search.models import Resource
-from datastore_search.search import Query, plan, top_matches
+from datastore_search.search import Query, plan
 from datastore_search.search.plan import top_matches_cache
 from datastore_search.writing import Method, open_writer
 
@@ -33,8 +33,7 @@ KIND_A = In("kind", ("a",))
 @pytest.fixture(autouse=True)
 def few_top_ids(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep few ids."""
-    for module in (plan, top_matches):
-        monkeypatch.setattr(module, "MAX_TOP_IDS", MAX_TOP_IDS)
+    monkeypatch.setattr(plan, "MAX_TOP_IDS", MAX_TOP_IDS)
     top_matches_cache.clear()
 
 
