@@ -190,7 +190,7 @@ PARTS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
             110,
-            33,
+            34,
         ),
     ],
 )
