@@ -104,7 +104,7 @@ class _AsyncBlocks:
         self._stop_timer()
         if self._closing:
             raise ClientTooSlow(least=MIN_BYTES_PER_SECOND)
-        block = await sync_to_async(next)(self._blocks, b"")
+        block = await sync_to_async(lambda: next(self._blocks, b""))()
         if not block:
             raise StopAsyncIteration
         loop = asyncio.get_running_loop()
