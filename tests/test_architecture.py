@@ -189,8 +189,8 @@ PARTS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
         (
             "datastore_upsert",
             {"records": [{"_id": 1, "title": "Old bridge"}], "force": True},
-            110,
-            34,
+            100,
+            33,
         ),
     ],
 )

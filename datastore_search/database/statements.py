@@ -6,7 +6,7 @@ Without parameters, ``%`` in a statement means itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, LiteralString
@@ -110,7 +110,7 @@ def write_rows(
 
 @contextmanager
 def translate_errors(
-    *translations: tuple[type[psycopg.Error], Exception | type[Exception]],
+    *translations: tuple[type[psycopg.Error], Exception | Callable[[], Exception]],
 ) -> Iterator[None]:
     """Raise the second of a pair in place of an error of PostgreSQL that is of the first."""
     try:
@@ -119,7 +119,7 @@ def translate_errors(
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         for kind, translation in translations:
             if isinstance(cause, kind):
-                raise translation from error
+                raise (translation() if callable(translation) else translation) from error
         raise
 
 

@@ -103,7 +103,7 @@ def open_writer(resource: Resource, user: Any = None) -> Iterator[Writer]:
     translated = translate_errors(
         (errors.LockNotAvailable, ResourceBusy),
         (errors.ProgramLimitExceeded, KeyTooLong),
-        (errors.UndefinedTable, RecordsMissing(resource=resource.pk)),
+        (errors.UndefinedTable, partial(RecordsMissing, resource=resource.pk)),
     )
     with begun as is_found, translated:
         if not is_found:
@@ -123,7 +123,7 @@ class Writer:
         """Read the resource as it is under the lock."""
         self._connection = connection
         self.using = connection.alias
-        self._resource_id = resource_id
+        self._resources = Resource.objects.using(self.using).filter(pk=resource_id)
         self._cast_texts = partial(cast_texts, connection)
         self._is_changed = False
         self.counts = {"added": 0, "updated": 0, "deleted": 0}
@@ -211,7 +211,7 @@ class Writer:
 
         Raises: Django's ``OperationalError`` while the table is read for long.
         """
-        ordered = (field.name for field in self.resource.schema if field.has_order_index)
+        ordered = [field.name for field in self.resource.schema if field.has_order_index]
         if outgrown := [name for name in ordered if measure(name) > MAX_INDEXED_VALUE_BYTES]:
             table_id = get_table_id(self.resource)
             drop_indexes(self._connection, *(name_order_index(table_id, name) for name in outgrown))
@@ -276,7 +276,9 @@ class Writer:
             ids, added, updated = table.merge(records, method)
         except IntegrityError as error:
             raise DuplicateKeys from error
-        self._count(added=added, updated=updated)
+        self._is_changed = True
+        self.counts["added"] += added
+        self.counts["updated"] += updated
         return ids
 
     def merge(self, rows: Rows, method: Method, names: Collection[str]) -> None:
@@ -287,8 +289,10 @@ class Writer:
 
         Raises: Django's ``IntegrityError`` when two rows have the same key.
         """
-        updated = self._table.update(rows) if method is Method.UPSERT else 0
-        self._count(added=self._table.insert(rows, names), updated=updated)
+        self._is_changed = True
+        if method is Method.UPSERT:
+            self.counts["updated"] += self._table.update(rows)
+        self.counts["added"] += self._table.insert(rows, names)
 
     def list_known(self, rows: Rows, key: Sequence[str]) -> Iterator[list[int]]:
         """List the numbers of the rows whose ``key`` a record has already, in batches."""
@@ -305,7 +309,8 @@ class Writer:
         fields = TypedFields(self.resource.types, self._cast_texts, sparse)
         where = compile_conditions(conditions, fields)
         deleted = table.delete(where)
-        self._count(deleted=deleted)
+        self._is_changed = True
+        self.counts["deleted"] += deleted
         return deleted
 
     def drop_table(self) -> None:
@@ -338,7 +343,7 @@ class Writer:
         added = self.counts["added"] - self.counts["deleted"]
         formats = json.dumps(dict(field_formats or {}))
         report_change(self._resources)
-        values = (added, fingerprint, formats, version.pk, timezone.now(), self._resource_id)
+        values = (added, fingerprint, formats, version.pk, timezone.now(), self.resource.pk)
         execute(self._connection, _RECORD_CHANGE, values)
         if version.profiles:
             version.profiles = {}
@@ -361,10 +366,6 @@ class Writer:
         return RecordTable(self._connection, self.resource, self.resource.primary_key)
 
     @property
-    def _resources(self) -> QuerySet[Resource]:
-        return Resource.objects.using(self.using).filter(pk=self._resource_id)
-
-    @property
     def _fields(self) -> QuerySet[Field]:
         return self.resource.fields.using(self.using)
 
@@ -373,11 +374,6 @@ class Writer:
         resource = self._resources.select_related("table_version").get()
         resource.schema = tuple(resource.fields.using(self.using))
         return resource
-
-    def _count(self, **numbers: int) -> None:
-        self._is_changed = True
-        for name, number in numbers.items():
-            self.counts[name] += number
 
     def _add_indexes(self, indexes: Indexes) -> None:
         table_id, memory_bytes = get_table_id(self.resource), conf.LOAD_MEMORY_BYTES

@@ -48,16 +48,12 @@ def record_changes(user: Any, resource: Resource, counts: Mapping[str, int], usi
     if not (is_known and any(counts.values()) and apps.is_installed("django.contrib.admin")):
         return
     alias = router.db_for_write(apps.get_model("admin", "LogEntry"))
+    if alias != using:
+        record = partial(record_changes, user, resource, dict(counts), alias)
+        transaction.on_commit(record, using=using, robust=True)
+        return
     numbers = [counts.get(name, 0) for name in ("added", "updated", "deleted")]
-    write = partial(_write_entry, alias, user.pk, resource, numbers)
-    if alias == using:
-        write()
-    else:
-        transaction.on_commit(write, using=using, robust=True)
-
-
-def _write_entry(using: str, user_id: Any, resource: Resource, numbers: Sequence[int]) -> None:
-    key, now = (user_id, resource.pk), time.monotonic()
+    key, now = (user.pk, resource.pk), time.monotonic()
     entry, began, before = _entries.get(key, (0, -math.inf, numbers))
     if now - began < _MAX_AGE.total_seconds():
         sums = [old + new for old, new in zip(before, numbers, strict=True)]
@@ -69,7 +65,7 @@ def _write_entry(using: str, user_id: Any, resource: Resource, numbers: Sequence
     from django.contrib.contenttypes.models import ContentType  # noqa: PLC0415 - see above
 
     new = LogEntry.objects.using(using).create(
-        user_id=user_id,
+        user_id=user.pk,
         content_type=ContentType.objects.db_manager(using).get_for_model(Resource),
         object_id=str(resource.pk),
         object_repr=str(resource)[:200],

@@ -99,7 +99,7 @@ class RecordTable:
         self._connection = connection
         self._table = quote_record_table(get_table_id(resource))
         self._key = key
-        self._nulls = dict.fromkeys(field.name for field in resource.schema)
+        self._nulls = dict.fromkeys([field.name for field in resource.schema])
 
     def delete(self, where: Clause) -> int:
         """Delete the records that meet a condition and return how many."""
@@ -135,7 +135,10 @@ class RecordTable:
 
         Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
         """
-        known_ids = self._find_ids([each.id for each in records if each.id is not None])
+        known_ids: set[int] = set()
+        if ids := [each.id for each in records if each.id is not None]:
+            find = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(self._table)
+            known_ids.update(fetch_column(self._connection, find, [ids]))
         found = self._find_keys([each for each in records if each.id is None])
         # By the _id that was sent, or minus the number of the first record with the key.
         added: dict[int, dict[str, str]] = {}
@@ -158,14 +161,10 @@ class RecordTable:
         if numbered:
             self._insert(_INSERT_NUMBERED, numbered)
             execute(self._connection, _ADVANCE, [max(numbered), self._table.as_string()])
-        ids = self._insert(_INSERT, {-number: added[number] for number in added if number < 0})
-        return sorted([*changed, *numbered, *ids]), len(added), updated
-
-    def _find_ids(self, ids: Sequence[int]) -> set[int]:
-        if not ids:
-            return set()
-        statement = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(self._table)
-        return set(fetch_column(self._connection, statement, [list(ids)]))
+        written = [*changed, *numbered]
+        if new := {-number: added[number] for number in added if number < 0}:
+            written += self._insert(_INSERT, new)
+        return sorted(written), len(added), updated
 
     def _find_keys(self, records: Sequence[Record]) -> dict[int, tuple[int | None, int]]:
         """Map the number of each record to the ``_id`` with its key, and the first such number."""
@@ -183,8 +182,6 @@ class RecordTable:
         self, statement: LiteralString, members: Mapping[int, Mapping[str, str]]
     ) -> list[int]:
         """Insert records that are known to be new, and return the ``_id`` of each."""
-        if not members:
-            return []
         rows = list_rows(members)
         returning = self._build(statement + " RETURNING _id", rows, sql.SQL("false"))
         parameters = [json.dumps(self._nulls), *rows.parameters]

@@ -59,9 +59,11 @@ class Record:
 
 def measure_longest_value(records: Sequence[Record], name: str) -> int:
     """Count the bytes of the longest value of a field as text, not as JSON."""
-    texts = (record.members.get(name, "") for record in records)
-    values = (json.loads(text) if text[:1] == '"' else text for text in texts)
-    return max((len(value.encode()) for value in values), default=0)
+    texts = [record.members[name] for record in records if name in record.members]
+    values = [
+        json.loads(text) if text[0] == '"' and "\\" in text else text.strip('"') for text in texts
+    ]
+    return max([len(value.encode()) for value in values], default=0)
 
 
 def read_records(
